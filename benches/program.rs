@@ -15,13 +15,18 @@
     reason = "a benchmark touches the real world and may stop at the first surprise"
 )]
 
+#[path = "terminal/wire.rs"]
+mod wire;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use wire::{chunk, event, read_request};
 
 /// Each figure is the median of so many starts; CPU is their mean.
 const STARTS: usize = 30;
@@ -210,22 +215,22 @@ fn answer_all(socket: TcpStream, talk: &Mutex<Talk>) {
         talk.requests.push(at);
         let count = talk.requests.len();
         let calls = matches!(talk.answers, Answers::Tools(rounds) if count <= rounds);
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-        to.write_all(head.as_bytes()).unwrap();
+        wire::head(&mut to).unwrap();
         match talk.answers {
-            Answers::Tools(_) if calls => chunk(&mut to, &call(count)),
-            Answers::Word | Answers::Tools(_) => chunk(&mut to, &event("{\"content\":\"done\"}", "null")),
+            Answers::Tools(_) if calls => chunk(&mut to, &call(count)).unwrap(),
+            Answers::Word | Answers::Tools(_) => {
+                chunk(&mut to, &event("{\"content\":\"done\"}", "null")).unwrap();
+            }
             Answers::Text(tokens) => {
                 let token = event("{\"content\":\" token\"}", "null");
                 for left in (0..tokens).step_by(100) {
-                    chunk(&mut to, &token.repeat((tokens - left).min(100)));
+                    chunk(&mut to, &token.repeat((tokens - left).min(100))).unwrap();
                 }
             }
         }
         talk.peak = talk.peak.max(peak(talk.process));
         let finish = if calls { "\"tool_calls\"" } else { "\"stop\"" };
-        chunk(&mut to, &format!("{}data: [DONE]\n\n", event("{}", finish)));
-        to.write_all(b"0\r\n\r\n").unwrap();
+        wire::end(&mut to, finish).unwrap();
     }
 }
 
@@ -243,39 +248,6 @@ fn peak(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0)
-}
-
-/// Reads one request to its end; `false` if it is none.
-fn read_request(from: &mut impl BufRead) -> bool {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if from.read_line(&mut line).is_err() || line.is_empty() {
-            return false;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap();
-        }
-        if line == "\r\n" {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    from.read_exact(&mut body).is_ok()
-}
-
-fn event(delta: &str, finish: &str) -> String {
-    format!(
-        "data: {{\"id\":\"chatcmpl-abcdefghijklmnop\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\
-         \"model\":\"mock-1\",\"system_fingerprint\":\"fp_1\",\"choices\":[{{\"index\":0,\"delta\":{delta},\
-         \"logprobs\":null,\"finish_reason\":{finish}}}]}}\n\n"
-    )
-}
-
-fn chunk(to: &mut TcpStream, body: &str) {
-    to.write_all(format!("{:x}\r\n{body}\r\n", body.len()).as_bytes()).unwrap();
 }
 
 /// CPU of all ended children, user and kernel, in milliseconds.

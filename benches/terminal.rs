@@ -39,6 +39,8 @@ mod still;
 mod streams;
 #[path = "terminal/typing.rs"]
 mod typing;
+#[path = "terminal/wire.rs"]
+mod wire;
 
 use std::process::ExitCode;
 

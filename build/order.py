@@ -8,7 +8,7 @@ another compiler, another target folder and most changes of the sources leave th
     cargo rustc --release --bin synthdev -- -C strip=none -C link-arg=-Wl,-Map=/tmp/map
     valgrind --tool=callgrind --demangle=no --compress-strings=no --compress-pos=no --callgrind-out-file=/tmp/first/%p target/release/synthdev run ...
     valgrind ... --callgrind-out-file=/tmp/later/%p target/release/synthdev [mcp, runs list, the screen ...]
-    build/order.py target/release/synthdev /tmp/map /tmp/first /tmp/later > build/order.ld
+    build/order.py /tmp/map /tmp/first /tmp/later > build/order.ld
 """
 
 import collections
@@ -21,15 +21,13 @@ LONGEST = 60
 WASTE = 24_000
 
 
-def executed(directory, program):
-    """Names of the functions of `program` that the profiles in `directory` have seen."""
+def executed(directory):
+    """Names of the functions that the profiles in `directory` have seen; those of libraries match no section."""
     names = set()
     for path in pathlib.Path(directory).iterdir():
-        ours = False
+        # not by object: the tool knows none for code outside of .text
         for line in path.open(errors="replace"):
-            if line.startswith("ob="):
-                ours = line.strip().endswith(program)
-            elif ours and line.startswith("fn="):
+            if line.startswith("fn="):
                 names.add(re.sub(r"'\d+$", "", line[3:].strip()))
     return names
 
@@ -71,12 +69,12 @@ def group(names, every, taken):
     return [exact, [key for key in worth if unused[key] * 4 > used[key]]]
 
 
-def main(program, layout, *directories):
+def main(layout, *directories):
     every = sections(layout)
     taken = set()
     print("/* written by order.py, see there */\nSECTIONS\n{\n  .text.start :\n  {")
     for directory in directories:
-        for keys in group(executed(directory, pathlib.Path(program).name), every, taken):
+        for keys in group(executed(directory), every, taken):
             by_origin = collections.defaultdict(list)
             for origin, name in keys:
                 by_origin[origin].append(name)

@@ -11,6 +11,7 @@ pub mod project_lock;
 pub mod providers;
 pub mod sqlite;
 pub mod system;
+pub mod task_list;
 pub mod tools;
 pub mod typed;
 pub mod worktree;

@@ -31,6 +31,8 @@ pub mod secret;
 pub mod snapshot;
 pub mod span;
 pub mod spending;
+pub mod suggestion;
+pub mod task_list;
 pub mod tool;
 pub mod trail;
 pub mod work;

@@ -25,6 +25,7 @@ pub mod spec;
 pub mod stay;
 pub mod steering;
 pub mod thread;
+pub mod time_limit;
 pub mod trail;
 pub mod turn;
 pub mod view;

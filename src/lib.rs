@@ -48,7 +48,7 @@
 //! | what a workflow file may say | `config/workflow_file/`, then `config/check/` and `config/lower/` |
 //! | a setting, its names and default | the table in `config/settings/rules.rs` |
 //! | branches and loops | `engine/{lane,fork,merge}.rs`, `engine/machine/{lanes,split,join}.rs` |
-//! | errors, limits, budgets, time | `engine/machine/{recover,failed,limits,budgets,timers}.rs` |
+//! | errors, limits, budgets | `engine/machine/{recover,failed,limits,budgets}.rs` |
 //! | step lists and handlers | `config/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/envelope.rs` |
 //! | what is asked and written when a model is set up | `config/setup/`, `app/setup.rs`, `tui/setup.rs` |
@@ -61,6 +61,7 @@
 //! | what happens while a server stays down | `engine/machine/fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/interrupted.rs`, `tui/update/interrupted.rs` |
 //! | checkpoints of a sub-agent's task | `engine/machine/kept.rs`, `mcp/calls/checkpoint.rs` |
+//! | time limits, and where they rest | `engine/time_limit.rs`, `engine/machine/{timers,rest}.rs` |
 //! | how a run is read from its journal again | `runtime/rise.rs`, `engine/machine/forget.rs` |
 //! | patterns and walks with made-up answers | `app/templates.rs`, `app/rehearsal.rs` |
 //! | the order of functions in a release | `build/order.py` |
@@ -74,7 +75,9 @@
 //! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/shelf.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
-//! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs`, `tui/view/` |
+//! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
+//! | `/cmd`, and a question to a model beside the runs | `tui/update/shell.rs`, `domain/suggestion.rs`, `runtime/aside.rs` |
+//! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
 //! | breakpoints, step mode, values that a person sets | `engine/steering.rs`, `engine/machine/steered.rs` |

@@ -1,5 +1,6 @@
 //! The only async logic: drives machines, performs their effects through ports, writes the journal.
 
+pub mod aside;
 pub mod bundle;
 mod bus;
 mod carried;

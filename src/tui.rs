@@ -24,6 +24,7 @@ pub mod report;
 pub mod run_view;
 pub mod session;
 pub mod setup;
+pub mod shell;
 pub mod slash;
 pub mod terminal;
 pub mod text;

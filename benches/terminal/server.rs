@@ -1,11 +1,13 @@
 //! A model on 127.0.0.1 that says what a scene wants, as fast as it wants.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use super::wire::{self, chunk, event, read_request};
 
 /// Only there to end a measurement that went wrong.
 const BOUND: Duration = Duration::from_secs(60);
@@ -236,46 +238,11 @@ fn answer_all(socket: TcpStream, scene: &Mutex<Arc<Scene>>) {
 }
 
 fn answer(to: &mut TcpStream, scene: &Scene) -> std::io::Result<()> {
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-    to.write_all(head.as_bytes())?;
+    wire::head(to)?;
     scene.tell(to)?;
-    chunk(to, &format!("{}data: [DONE]\n\n", event("{}", "\"stop\"")))?;
-    to.write_all(b"0\r\n\r\n")
-}
-
-/// Reads one request to its end; `false` if it is none.
-fn read_request(from: &mut impl BufRead) -> bool {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if from.read_line(&mut line).is_err() || line.is_empty() {
-            return false;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap();
-        }
-        if line == "\r\n" {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    from.read_exact(&mut body).is_ok()
+    wire::end(to, "\"stop\"")
 }
 
 fn token(text: &str) -> String {
     event(&serde_json::json!({"content": text}).to_string(), "null")
-}
-
-fn event(delta: &str, finish: &str) -> String {
-    format!(
-        "data: {{\"id\":\"chatcmpl-abcdefghijklmnop\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\
-         \"model\":\"mock-1\",\"system_fingerprint\":\"fp_1\",\"choices\":[{{\"index\":0,\"delta\":{delta},\
-         \"logprobs\":null,\"finish_reason\":{finish}}}]}}\n\n"
-    )
-}
-
-fn chunk(to: &mut TcpStream, body: &str) -> std::io::Result<()> {
-    to.write_all(format!("{:x}\r\n{body}\r\n", body.len()).as_bytes())
 }

@@ -8,6 +8,7 @@ mod facts;
 mod history;
 pub(super) mod isolated;
 mod next_stops;
+mod opening;
 mod pages;
 mod playing;
 mod reload;
@@ -15,35 +16,35 @@ mod screen;
 mod setup;
 pub(super) mod shelf;
 mod steering;
+mod stopper;
 mod stored_files;
+mod suggest;
+mod tasks;
 mod told;
 mod travel;
 mod typed;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::Map;
 
 use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
 use self::next_stops::NextStops;
-use self::playing::{first_lines, played, question};
-use self::shelf::{Checker, stamps};
+pub(super) use self::opening::{Opening, interactive};
+use self::shelf::Checker;
+use self::stopper::Stopper;
 use self::told::{HOW_TO_SET, no_model};
 use super::briefing;
 use super::findings::rendered;
-use super::logs;
-use super::runs::{runtime, spec};
+use super::runs::spec;
 use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk::Stamp;
-use crate::adapters::providers::scripted::ScriptedModel;
-use crate::cli::exit;
 use crate::config::catalog::Catalog;
 use crate::config::models::wish::Wish;
 use crate::config::roles::tools_for;
@@ -54,13 +55,14 @@ use crate::domain::cost::Price;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
+use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Backend, Beside, Changed, FoundLine, Page, Plan, Recalled, Reload, RoleLine, RunFilter, ShellTold,
-    SnapshotCommand, Start, StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
+    SnapshotCommand, Start, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -68,84 +70,9 @@ use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::Item;
-use crate::tui::{FirstAction, Session};
 
 /// Files that can be mentioned with `@`: more nobody looks for by a few letters.
 const FILES: usize = 20_000;
-
-/// How the screen begins.
-#[derive(Debug, Default)]
-pub(super) struct Opening {
-    /// Answers instead of a model, and who says so.
-    pub(super) script: Option<(ScriptedModel, &'static str)>,
-    /// A workflow with its input, started at once.
-    pub(super) start: Option<(String, String)>,
-    pub(super) banner: Vec<String>,
-    /// Only a model is set up.
-    pub(super) setup: bool,
-}
-
-pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
-    let shown = matches!(opening.script, Some((_, "demo")));
-    let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
-    let (script, overrides) = match opening.script {
-        Some((script, who)) => (Some(script), world.scripted(who)),
-        None => (None, world.overrides.clone()),
-    };
-    let linear = world.linear;
-    let read = Mutex::new(stamps(&world));
-    let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
-    let question = question(&world, &gathered.verdict, &gathered.project);
-    let asked = gathered.project;
-    let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.unreadable);
-    let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
-    banner.extend(problems(&catalog));
-    let look = screen::look(&world, &catalog);
-    banner.extend(look.findings);
-    logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let plays = script.is_some() || opening.start.is_some();
-    let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
-    let setup = super::setup::first(&catalog, opening.setup, plays);
-    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
-    let handle = wired.handle.clone();
-    let events = handle.subscribe(true);
-    let desk = Desk {
-        world,
-        overrides,
-        demo,
-        catalog: RwLock::new(Arc::new(catalog)),
-        wired: RwLock::new(Arc::new(wired)),
-        asked: Mutex::new(asked),
-        branch: Mutex::default(),
-        stops: NextStops::default(),
-        saved: Arc::clone(&saved),
-        unkept: AtomicBool::new(false),
-        read,
-        checker: Arc::default(),
-        entries: Arc::default(),
-    };
-    let session = Session {
-        backend: Arc::new(desk),
-        events,
-        start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
-        trust: question,
-        setup,
-        banner,
-        theme: look.theme,
-        keymap: look.keymap,
-        mouse: look.mouse,
-        calm: look.calm,
-        vim: look.vim,
-        light: look.light,
-    };
-    let runtime = runtime()?;
-    let ended = runtime.block_on(played(session, linear, &handle));
-    // Commands that tools started end with us; nothing is waited for.
-    runtime.shutdown_background();
-    ended?;
-    let left = alone && !saved.load(Ordering::Relaxed);
-    Ok(if left { exit::CANCELLED } else { exit::COMPLETED })
-}
 
 /// What is wrong with settings, roles and workflow files, a line each: nothing is hidden, nothing stops.
 fn problems(catalog: &Catalog) -> Vec<String> {
@@ -176,6 +103,8 @@ struct Desk {
     checker: Arc<Mutex<Option<Arc<Checker>>>>,
     /// Entries of the long run that was scrolled back in last.
     entries: Arc<Mutex<Option<earlier::Entries>>>,
+    /// Ends what models are asked beside the runs.
+    stopper: Stopper,
 }
 
 impl Desk {
@@ -395,6 +324,18 @@ impl Backend for Desk {
         self.shell(command, sure)
     }
 
+    fn suggest(&self, words: String) -> BoxFuture<'static, Suggested> {
+        self.suggest(words)
+    }
+
+    fn task(&self, deed: TaskDeed) -> BoxFuture<'static, Result<(TaskList, Option<Task>), String>> {
+        self.task(deed)
+    }
+
+    fn stop_aside(&self) {
+        self.stopper.stop();
+    }
+
     fn trusts(&self) -> Result<Changed, String> {
         self.trusts()
     }
@@ -476,6 +417,7 @@ impl Backend for Desk {
             tools_available: found.map_or(0, |role| tools_for(role, catalog.tools()).0.len()),
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
+            environment: catalog.environment_files().map(str::to_owned).collect(),
             branch: branch.get_or_insert_with(|| screen::branch_of(&self.world.project)).clone(),
             notice,
             role,

@@ -261,6 +261,11 @@ impl Catalog {
         explain::explain((&self.settings, &self.diagnostics), &self.models, &self.environment, key)
     }
 
+    /// The `.env` files that were read, by their names in findings.
+    pub fn environment_files(&self) -> impl Iterator<Item = &str> {
+        self.files.dotenv.iter().map(|file| file.name.as_str())
+    }
+
     /// The model of a level: base, smart or fast (MODEL-4).
     ///
     /// # Errors

@@ -130,6 +130,11 @@ impl Settings {
         self.value("vim").and_then(Value::as_bool).unwrap_or_default()
     }
 
+    /// What a command of the person prints goes along with their next text (REPL-9).
+    pub fn adds_output(&self) -> bool {
+        self.value("cmd.add_output").and_then(Value::as_bool).unwrap_or_default()
+    }
+
     /// What agents are told beside their roles (CFG-15).
     pub fn brief(&self) -> Wanted {
         let flag = |path: &str| self.value(path).and_then(Value::as_bool).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! A conversation that agents share: one ground-truth log. What one agent is shown is a computed view.
 
+pub mod packed;
+
 use serde::{Deserialize, Serialize};
 
 use super::message::{ChatRole, Sealed, ToolCall};

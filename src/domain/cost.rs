@@ -1,10 +1,14 @@
 //! Tokens and money. An unknown price stays unknown; it is never guessed (MODEL-9).
 
+mod lines;
+
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use lines::{Line, Lines};
 
 use super::ids::Timestamp;
 
@@ -164,7 +168,7 @@ pub struct CostLedger {
 /// hundred thousand lines have few names between them: each is kept once.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CostEntries {
-    lines: Vec<Line>,
+    lines: Lines,
     /// In the order in which they came.
     names: Vec<Arc<str>>,
     places: BTreeMap<Arc<str>, u32>,
@@ -172,23 +176,10 @@ pub struct CostEntries {
     cost_usd: Option<f64>,
 }
 
-/// An entry with the places of its names.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Line {
-    agent: u32,
-    role: u32,
-    state: u32,
-    model: u32,
-    usage: Usage,
-    cost_usd: Option<f64>,
-    at: Timestamp,
-    estimated: bool,
-}
-
 impl Default for CostEntries {
     fn default() -> Self {
         Self {
-            lines: Vec::new(),
+            lines: Lines::default(),
             names: Vec::new(),
             places: BTreeMap::new(),
             usage: Usage::default(),
@@ -202,16 +193,13 @@ impl CostEntries {
         self.usage.add(&entry.usage);
         self.cost_usd = self.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
         let line = Line {
-            agent: self.place(&entry.agent),
-            role: self.place(&entry.role),
-            state: self.place(&entry.state),
-            model: self.place(&entry.model),
+            names: [&entry.agent, &entry.role, &entry.state, &entry.model].map(|name| self.place(name)),
             usage: entry.usage,
             cost_usd: entry.cost_usd,
             at: entry.at,
             estimated: entry.estimated,
         };
-        self.lines.push(line);
+        self.lines.push(&line);
     }
 
     pub fn len(&self) -> usize {
@@ -219,19 +207,20 @@ impl CostEntries {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.len() == 0
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = CostEntry> + Clone + '_ {
-        self.lines.iter().map(|line| self.entry(line))
+        self.lines.iter().map(|line| self.entry(&line))
     }
 
     fn entry(&self, line: &Line) -> CostEntry {
+        let [agent, role, state, model] = line.names.map(|place| self.name(place));
         CostEntry {
-            agent: self.name(line.agent),
-            role: self.name(line.role),
-            state: self.name(line.state),
-            model: self.name(line.model),
+            agent,
+            role,
+            state,
+            model,
             usage: line.usage,
             cost_usd: line.cost_usd,
             at: line.at,

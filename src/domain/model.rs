@@ -61,6 +61,16 @@ impl ModelChoice {
         (&self.provider, &self.base_url, &self.model) == (&other.provider, &other.base_url, &other.model)
     }
 
+    /// Whether another model answered than was asked for. Scripted words come from no server.
+    pub fn is_stood_in_for(&self, served: Option<&str>) -> bool {
+        served.is_some_and(|served| !self.base_url.is_empty() && !is_same_model(&self.model, served))
+    }
+
+    /// What an attempt is charged at: a model that answered in another's place has a price of its own, known or not.
+    pub fn price_of(&self, used: &Used) -> Option<Price> {
+        if self.is_stood_in_for(used.model.as_deref()) { used.price } else { self.price.or(used.price) }
+    }
+
     /// The next one takes its place; it stands last in the row then. `false`: there is none.
     pub fn give_way(&mut self) -> bool {
         if self.fallback.is_empty() {

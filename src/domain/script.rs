@@ -2,12 +2,15 @@
 //!
 //! JavaScript gets a copy and returns changes; nothing is shared, so a failed script changes nothing.
 
+pub mod messages;
 pub mod shorthand;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use messages::Messages;
 
 use super::context::Side;
 use super::ids::ScriptIx;
@@ -85,7 +88,7 @@ pub struct ContextView {
     pub name: String,
     pub agents: Vec<String>,
     /// Shared: a scope costs nothing that grows with the conversation.
-    pub messages: Arc<Vec<ScriptMessage>>,
+    pub messages: Messages,
 }
 
 /// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what

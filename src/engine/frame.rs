@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::stay::Stay;
 use super::thread::Thread;
+use super::time_limit::TimeLimit;
 use super::turn::Turn;
 use crate::domain::context::Author;
 use crate::domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
@@ -94,7 +95,7 @@ pub struct Frame {
     /// Fires when the whole workflow has taken too long.
     pub timer: Option<CallId>,
     /// Fires when the current visit has taken too long.
-    pub state_timer: Option<CallId>,
+    pub state_timer: TimeLimit,
     /// The current visit.
     pub stay: Stay,
     /// Limits that `on_limit` or `catch` has taken here: each once.
@@ -142,7 +143,7 @@ impl Frame {
             body: None,
             inputs: Arc::default(),
             timer: None,
-            state_timer: None,
+            state_timer: TimeLimit::default(),
             stay: Stay::default(),
             passed: BTreeSet::new(),
         }
@@ -161,7 +162,7 @@ impl Frame {
             spoke: false,
             result: None,
             timer: None,
-            state_timer: None,
+            state_timer: TimeLimit::default(),
             stay: Stay::default(),
             passed: BTreeSet::new(),
             threads: self.threads.iter().map(Thread::branch).collect(),
@@ -186,10 +187,10 @@ impl Frame {
 
     /// Timers that run beside the work.
     pub fn timers(&self) -> impl Iterator<Item = CallId> {
-        self.stay.ttl.into_iter().chain(self.state_timer).chain(self.timer)
+        self.stay.ttl.into_iter().chain(self.state_timer.call()).chain(self.timer)
     }
 
-    /// The timers of the current visit, to be stopped.
+    /// The timers of the current visit, to be stopped. What rests is over, too.
     pub fn take_visit_timers(&mut self) -> impl Iterator<Item = CallId> + use<> {
         self.stay.ttl.take().into_iter().chain(self.state_timer.take())
     }

@@ -23,6 +23,7 @@ mod person;
 mod recover;
 mod replied;
 mod request;
+mod rest;
 mod resumed;
 mod returned;
 mod said;
@@ -151,10 +152,12 @@ pub struct Machine {
     fresh: bool,
     /// Points to which errands can go back, by lane and name, and how often they did.
     kept: BTreeMap<(u64, String), Arc<Lane>>,
-    restored: u64,
+    restored: BTreeMap<u64, u64>,
+    /// Time limits of states rest, because a lane stands still.
+    resting: bool,
     /// Calls that need not be made: see [`Machine::spare`].
     spared: Arc<Spared>,
-    /// Old parts of conversations are let go of, and how many inputs came since that was done.
+    /// Old parts of conversations are let go of or packed, and how many inputs came since that was done.
     forgets: bool,
     since_forgot: u32,
     out: Output,
@@ -223,7 +226,8 @@ impl Machine {
             halted: false,
             fresh: false,
             kept: BTreeMap::new(),
-            restored: 0,
+            restored: BTreeMap::new(),
+            resting: false,
             spared: Arc::default(),
             forgets: false,
             since_forgot: 0,
@@ -244,6 +248,7 @@ impl Machine {
             }
             self.dispatch(input);
             self.settle();
+            self.rest_where_it_stands();
             self.park();
         }
         self.forget_sometimes();

@@ -151,6 +151,8 @@ impl Estimate {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Purse {
     pub began: Timestamp,
+    /// No time has counted since.
+    stopped: Option<Timestamp>,
     tokens: u64,
     cost_usd: f64,
     /// On top of the hard ends, by kind.
@@ -180,6 +182,22 @@ impl Purse {
     /// So many milliseconds do not count.
     pub fn skip(&mut self, gap: i64) {
         self.began.0 = self.began.0.saturating_add(gap);
+    }
+
+    /// Its time does not go on.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.stopped.get_or_insert(now);
+    }
+
+    /// Its time goes on where it was stopped.
+    pub fn go_on(&mut self, now: Timestamp) {
+        if let Some(since) = self.stopped.take() {
+            self.skip(now.0.saturating_sub(since.0));
+        }
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.is_some()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "amounts stay far below 2^53")]

@@ -62,7 +62,7 @@ fn contexts(frame: &mut Frame, workflow: &Workflow) -> Vec<ContextView> {
         .map(|(at, (spec, thread))| ContextView {
             name: spec.name.clone(),
             agents: workflow.agents.iter().filter(|a| a.context.0 == at).map(|a| a.id.clone()).collect(),
-            messages: thread.mirrored(),
+            messages: thread.messages(),
         })
         .collect()
 }

@@ -8,7 +8,12 @@ use crate::domain::protocol::Protocol;
 /// The entries of a log and what only this agent heard, in the order of its views.
 #[derive(Clone, Debug, Default)]
 pub struct Sight {
+    /// Without the first `gone`.
     items: Vec<Item>,
+    /// See [`Sight::forget`].
+    gone: usize,
+    /// Those of them that views always show, with their places.
+    early: Vec<(usize, Item)>,
     end: Sums,
     asides: Vec<OwnAside>,
     /// Places of the entries that are pinned by themselves.
@@ -117,16 +122,16 @@ impl From<Shown> for Size {
 
 impl Sight {
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.gone + self.items.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.len() == 0
     }
 
     /// Entries of the log that are known.
     pub fn entries(&self) -> usize {
-        self.items.len() - self.asides.len()
+        self.len() - self.asides.len()
     }
 
     /// Asides of all agents that are known, own or not.
@@ -140,7 +145,7 @@ impl Sight {
 
     /// Entries of the log before the place where its views begin, as far as they are known.
     pub fn begins_behind(&self) -> usize {
-        self.entries_before(self.begin.min(self.items.len()))
+        self.entries_before(self.begin.min(self.len()))
     }
 
     /// The agent's views begin here from now on.
@@ -150,12 +155,12 @@ impl Sight {
 
     /// Where the next view has to begin at least.
     pub fn owed(&self) -> usize {
-        self.owed.min(self.items.len().saturating_sub(1))
+        self.owed.min(self.len().saturating_sub(1))
     }
 
     /// What a visit did not show any more, its end brings not back: `count` items from the end that is known now.
     pub fn owe(&mut self, count: usize) {
-        self.owed = self.items.len() + count;
+        self.owed = self.len() + count;
     }
 
     pub fn around(&self) -> Option<usize> {
@@ -195,7 +200,7 @@ impl Sight {
 
     pub fn add_entry(&mut self, shown: Shown, pinned: bool) {
         if pinned {
-            self.pinned.push(self.items.len());
+            self.pinned.push(self.len());
         }
         self.add(Spot::Log(self.entries()), shown);
     }
@@ -205,7 +210,7 @@ impl Sight {
         let at = self.heard;
         self.heard += 1;
         if let Some(shown) = shown {
-            self.asides.push(OwnAside { place: self.items.len(), before: self.end.asides });
+            self.asides.push(OwnAside { place: self.len(), before: self.end.asides });
             self.add(Spot::Aside(at), shown);
             self.end.asides = self.end.asides.plus(shown.into());
         }
@@ -218,16 +223,14 @@ impl Sight {
 
     /// The item at a place, and how many entries of the log stand before it.
     pub fn item(&self, place: usize) -> Option<(Spot, Shown, usize)> {
-        let item = self.items.get(place)?;
+        let item = self.get(place)?;
         Some((item.spot(), item.shown(), self.entries_before(place)))
     }
 
     /// The items as views take them: `covered` entries, from the first, are spoken for by a summary; `pin_first`
     /// entries after those that are pinned are never left out.
     pub fn range(&self, covered: usize, pin_first: usize) -> Range<'_> {
-        let entry = |place: &usize| !self.items[*place].aside;
-        let free = |place: &usize| entry(place) && self.pinned.binary_search(place).is_err();
-        let mut kept: Vec<usize> = (0..self.items.len()).filter(free).take(pin_first).collect();
+        let mut kept: Vec<usize> = self.free().take(pin_first).collect();
         kept.extend(&self.pinned);
         kept.sort_unstable();
         let open = match covered {
@@ -237,8 +240,47 @@ impl Sight {
         Range { sight: self, open, kept }
     }
 
+    /// Lets go of what no view will show again: they begin here or later, and none goes back. `pin_first` as in
+    /// [`Sight::range`]. Not where a summary speaks for a part of the log.
+    pub fn forget(&mut self, pin_first: usize) {
+        let until = self.begin.min(self.len());
+        if until <= self.gone {
+            return;
+        }
+        let mut always: Vec<usize> = self.free().take(pin_first).take_while(|place| *place < until).collect();
+        always.extend(self.pinned.iter().take_while(|place| **place < until));
+        always.sort_unstable();
+        let early = always.into_iter().filter_map(|place| Some((place, *self.get(place)?))).collect();
+        self.early = early;
+        self.items.drain(..until - self.gone);
+        self.gone = until;
+        if self.items.capacity() > 4 * self.items.len().max(64) {
+            self.items.shrink_to_fit();
+        }
+    }
+
+    fn get(&self, place: usize) -> Option<&Item> {
+        let Some(at) = place.checked_sub(self.gone) else {
+            let found = self.early.binary_search_by_key(&place, |(early, _)| *early).ok()?;
+            return self.early.get(found).map(|(_, item)| item);
+        };
+        self.items.get(at)
+    }
+
+    /// Places of entries that are not pinned by themselves, as far as they are known.
+    fn free(&self) -> impl Iterator<Item = usize> {
+        let early = self.early.iter().map(|(place, item)| (*place, item));
+        let known = early.chain((self.gone..).zip(&self.items));
+        let free = known.filter(|(place, item)| !item.aside && self.pinned.binary_search(place).is_err());
+        free.map(|(place, _)| place)
+    }
+
+    /// Of a place that is gone only the sums before the first one are known.
     fn before(&self, place: usize) -> Sums {
-        let Some(item) = self.items.get(place) else { return self.end };
+        if place < self.gone {
+            return Sums::default();
+        }
+        let Some(item) = self.get(place) else { return self.end };
         let asides = self.asides.get(self.asides_before(place)).map_or(self.end.asides, |aside| aside.before);
         Sums { all: item.before(place), asides }
     }
@@ -254,7 +296,7 @@ impl Sight {
 
     /// The first place with so many entries of the log before it.
     fn place_behind(&self, entries: usize) -> usize {
-        let (mut low, mut high) = (0, self.items.len());
+        let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
             if self.entries_before(middle) < entries {
@@ -342,13 +384,15 @@ impl Range<'_> {
         entries.plus(self.sight.before(open).asides.minus(self.sight.before(from).asides))
     }
 
-    /// The first place from which the rest has room, as what is shorter has; `most` if there is none before it.
+    /// The first place from which the rest has room, as what is shorter has; `most` if there is none before it. What is
+    /// gone is not looked at.
     pub fn fitting(&self, room: impl Fn(Size) -> bool, most: usize) -> usize {
         let fits = |from: usize| room(self.rest(from));
         // a view is short and stands at the end of a long log: the search begins there
+        let first = self.sight.gone;
         let (mut low, mut high, mut step) = (most, most, 64);
-        while low > 0 && fits(low) {
-            (low, high) = (low.saturating_sub(step), low);
+        while low > first && fits(low) {
+            (low, high) = (low.saturating_sub(step).max(first), low);
             step *= 2;
         }
         while low < high {
@@ -374,7 +418,7 @@ impl Range<'_> {
     }
 
     fn sum(&self, places: &[usize]) -> Size {
-        let shown = places.iter().filter_map(|place| self.sight.items.get(*place)).map(Item::shown);
+        let shown = places.iter().filter_map(|place| self.sight.get(*place)).map(Item::shown);
         shown.fold(Size::default(), |sum, shown| sum.plus(shown.into()))
     }
 }

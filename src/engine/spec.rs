@@ -9,7 +9,7 @@ use crate::domain::workflow::Program;
 use crate::engine::steering::Stops;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 7;
+pub const MACHINE_VERSION: u32 = 8;
 
 /// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -34,6 +34,10 @@ pub const OFFERS_SINCE: u32 = 6;
 
 /// Since this version a default of several values is stored under their names, as an answer is.
 pub const KEEPS_SINCE: u32 = 7;
+
+/// Since this version time limits of states rest while their lane stands still, a question whose time is up frees nobody
+/// who stands elsewhere, and an errand that goes back has all its time limits again and keeps what its states have spent.
+pub const RESTS_SINCE: u32 = 8;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::domain::context::packed::Packed;
 use crate::domain::context::{Author, Context, ContextSpec, Entry};
 use crate::domain::ids::AgentIx;
 use crate::domain::message::ChatRole;
 use crate::domain::script::ScriptMessage;
+use crate::domain::script::messages::Messages;
 
 use super::sight::Sight;
 
@@ -15,7 +17,7 @@ use super::sight::Sight;
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
     pub log: Context,
-    /// See [`Thread::mirrored`].
+    /// Of the log, for scripts: see [`Thread::messages`].
     mirror: Arc<Vec<ScriptMessage>>,
     /// What is known of the sight of agents; none of it if entries were changed other than by adding some.
     pub sights: BTreeMap<AgentIx, Sight>,
@@ -28,6 +30,8 @@ pub struct Thread {
     pub gone: usize,
     /// Those of them that every view shows, with their places.
     pub kept: Vec<(usize, Entry)>,
+    /// All that are gone, where a script may ask for them.
+    packed: Packed,
 }
 
 /// Something that one agent with `memory: "private"` heard or said outside of the conversation.
@@ -91,18 +95,53 @@ impl Thread {
         self.log.entries.push(entry);
     }
 
-    /// The log for scripts, up to now. Only what is new is copied, and nothing before somebody asks.
-    pub fn mirrored(&mut self) -> Arc<Vec<ScriptMessage>> {
+    /// What was said, for scripts, up to now. Only what is new is copied, and nothing before somebody asks.
+    pub fn messages(&mut self) -> Messages {
         let known = self.mirror.len();
         if known < self.log.entries.len() {
-            let fresh = self.log.entries.iter().enumerate().skip(known).map(|(at, entry)| ScriptMessage {
-                role: entry.role.as_str().to_owned(),
-                content: entry.text.clone(),
-                origin: Some(at),
-            });
-            Arc::make_mut(&mut self.mirror).extend(fresh);
+            let fresh = (self.gone..).zip(&self.log.entries).skip(known);
+            Arc::make_mut(&mut self.mirror).extend(fresh.map(|(at, entry)| ScriptMessage::of(at, entry)));
         }
-        Arc::clone(&self.mirror)
+        Messages::new(self.packed.clone(), Arc::clone(&self.mirror))
+    }
+
+    /// Takes so many first entries out of the log. `pack`: they can be brought back, if all before them can.
+    pub fn let_go(&mut self, count: usize, pack: bool) -> Vec<Entry> {
+        let old: Vec<Entry> = self.log.entries.drain(..count.min(self.log.entries.len())).collect();
+        if pack && self.packed.len() == self.gone {
+            self.packed.push(&old);
+        } else {
+            self.packed = Packed::default();
+        }
+        if !self.mirror.is_empty() {
+            let mirror = Arc::make_mut(&mut self.mirror);
+            mirror.drain(..old.len().min(mirror.len()));
+        }
+        self.gone += old.len();
+        // the room of what was read at once stays with nobody
+        if self.log.entries.capacity() > 4 * self.log.entries.len().max(64) {
+            self.log.entries.shrink_to_fit();
+        }
+        old
+    }
+
+    /// Everything that was said is in the log again, as far as it can be brought back.
+    pub fn recall(&mut self) {
+        if self.packed.is_empty() {
+            return;
+        }
+        let packed = std::mem::take(&mut self.packed);
+        let late = std::mem::take(&mut self.log.entries);
+        self.log.entries = packed.entries().chain(late).collect();
+        self.gone = 0;
+        self.kept.clear();
+        self.mirror = Arc::default();
+    }
+
+    /// How many entries are not pinned by themselves.
+    pub fn said(&self) -> usize {
+        let early = self.kept.iter().map(|(_, entry)| entry);
+        self.length() - early.chain(&self.log.entries).filter(|entry| entry.pinned).count()
     }
 
     /// Adds what an agent heard or said in private, at the present end of the log.
@@ -201,7 +240,7 @@ mod tests {
             rewritten.replace(entries.clone());
             let texts: Vec<String> = asides.iter().map(|text| (*text).to_owned()).collect();
             assert_eq!(hidden(&rewritten), (texts, covers), "{entries:?}");
-            assert_eq!(rewritten.mirrored().len(), entries.len());
+            assert_eq!(rewritten.messages().len(), entries.len());
         }
     }
 

@@ -189,6 +189,9 @@ impl Driver {
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
         let mark = self.journal.mark();
+        if output.events.iter().any(|event| matches!(event, RunEvent::Finished { .. })) {
+            self.shared.desk.ends(&self.run);
+        }
         self.hear(now, &output.events);
         // what is paid for late may be the last that lists learn of the run
         let late = matches!(input, Input::Stopped { .. });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 pub use super::cut_off::of_two_moments;
 use super::glance::Glance;
 use super::handle::Handle;
-use super::look::{self, Looked};
+use super::look::{self, Answers, Looked};
 use super::reopen::{self, Story};
 pub use super::restoring::Restoring;
 use crate::domain::cost::CostLedger;
@@ -60,12 +60,13 @@ impl Handle {
     /// # Errors
     /// Unknown id, unreadable rows, or a run of a newer program.
     pub fn run(&self, id: &str) -> Result<RunRecord, StoreError> {
-        let (record, events) = self.retell(id, Vec::new, |events, at, event| events.push((at, event)))?;
+        let tell = |events: &mut Vec<_>, at, event| events.push((at, event));
+        let (record, events) = self.told(id, Answers::Kept, Vec::new, tell)?;
         Ok(RunRecord { events, ..record })
     }
 
-    /// The same, with each event told and then forgotten: a long run has a million of them. The record has none. What
-    /// `begin` made is told all of them in order and given back; it may begin more than once.
+    /// The same, with each event told and then forgotten: a long run has a million of them. The record has none,
+    /// and no answers. What `begin` made is told all of them in order and given back; it may begin more than once.
     ///
     /// # Errors
     /// As `run`.
@@ -73,12 +74,22 @@ impl Handle {
         &self,
         id: &str,
         begin: impl Fn() -> T,
+        tell: impl FnMut(&mut T, Timestamp, RunEvent),
+    ) -> Result<(RunRecord, T), StoreError> {
+        self.told(id, Answers::Left, begin, tell)
+    }
+
+    fn told<T>(
+        &self,
+        id: &str,
+        answers: Answers,
+        begin: impl Fn() -> T,
         mut tell: impl FnMut(&mut T, Timestamp, RunEvent),
     ) -> Result<(RunRecord, T), StoreError> {
         let summary = self.ports().store.find(id)?;
         let store = &*self.ports().store;
         let mut listener = begin();
-        let seen = look::look(store, &summary.id, &mut |at, event| tell(&mut listener, at, event))?;
+        let seen = look::look(store, &summary.id, answers, &mut |at, event| tell(&mut listener, at, event))?;
         let Looked { machine, answers, open, restoring } = match seen {
             Some(looked) => looked,
             None => {

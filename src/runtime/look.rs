@@ -34,6 +34,13 @@ pub(super) struct Looked {
     pub(super) restoring: Option<Restoring>,
 }
 
+/// What people answered: in a conversation that is half of what was said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answers {
+    Kept,
+    Left,
+}
+
 /// What the reading thread hands over.
 enum Part {
     Definition(Arc<RunSpec>),
@@ -44,7 +51,12 @@ enum Part {
 ///
 /// # Errors
 /// Unknown id, unreadable rows, or a run of a newer program.
-pub(super) fn look(store: &dyn RunStore, run: &RunId, told: Told<'_>) -> Result<Option<Looked>, StoreError> {
+pub(super) fn look(
+    store: &dyn RunStore,
+    run: &RunId,
+    wanted: Answers,
+    told: Told<'_>,
+) -> Result<Option<Looked>, StoreError> {
     let (hand_over, parts) = sync_channel(AHEAD);
     thread::scope(|scope| {
         let reading = move || {
@@ -55,7 +67,7 @@ pub(super) fn look(store: &dyn RunStore, run: &RunId, told: Told<'_>) -> Result<
         let Ok(reading) = thread::Builder::new().name("read".to_owned()).spawn_scoped(scope, reading) else {
             return Ok(None);
         };
-        let seen = feed(&parts, told);
+        let seen = feed(&parts, wanted, told);
         // it stops where nobody listens any more
         drop(parts);
         let intents = reading.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
@@ -73,13 +85,19 @@ pub(super) fn note_answers(input: &Input, answers: &mut BTreeMap<CallId, Answer>
     }
 }
 
-fn feed(parts: &Receiver<Part>, told: Told<'_>) -> Option<(Machine, BTreeMap<CallId, Answer>)> {
+fn feed(
+    parts: &Receiver<Part>,
+    wanted: Answers,
+    told: Told<'_>,
+) -> Option<(Machine, BTreeMap<CallId, Answer>)> {
     let Ok(Part::Definition(spec)) = parts.recv() else { return None };
     let mut look = Look::new(spec);
     let mut answers = BTreeMap::new();
     while let Ok(Part::Inputs(inputs)) = parts.recv() {
         for (at, input) in inputs {
-            note_answers(&input, &mut answers);
+            if wanted == Answers::Kept {
+                note_answers(&input, &mut answers);
+            }
             if look.feed(at, input, told) == Err(NeedsAll) {
                 return None;
             }

@@ -4,10 +4,11 @@
 use futures_util::future::BoxFuture;
 
 use crate::domain::approval::Permission;
-use crate::domain::cost::Price;
+use crate::domain::cost::{CostEntry, Price};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::place::Layer;
+use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::domain::tool::ToolRisk;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
@@ -71,6 +72,8 @@ pub struct StatusFacts {
     pub tools_available: usize,
     pub tools_total: usize,
     pub branch: Option<String>,
+    /// The `.env` files that are read, by their names in findings.
+    pub environment: Vec<String>,
     /// Something the person should know at once: no key found, offline model in use.
     pub notice: Option<String>,
 }
@@ -136,7 +139,28 @@ pub enum ShellTold {
         ok: bool,
         summary: String,
         text: String,
+        /// It goes along with the next text: the person wants that always.
+        along: bool,
     },
+}
+
+/// A command that a model wrote; nothing was run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Suggested {
+    /// Why there is none, in one line.
+    pub told: Result<Suggestion, String>,
+    /// What asking came to, also where nothing came of it.
+    pub spent: Vec<CostEntry>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Suggestion {
+    /// One line without anything hidden.
+    pub command: String,
+    /// It looks dangerous, and why.
+    pub warning: Option<String>,
+    /// Who wrote it.
+    pub model: String,
 }
 
 /// The steps of a run, to go back to.
@@ -306,6 +330,20 @@ pub trait Backend: Send + Sync {
     fn shell(&self, _command: String, _sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
         Box::pin(std::future::ready(Err("no commands are run here".to_owned())))
     }
+
+    /// Asks a model for a command that does what these words say; nothing is run.
+    fn suggest(&self, _words: String) -> BoxFuture<'static, Suggested> {
+        let told = Err("nobody can be asked for a command here".to_owned());
+        Box::pin(std::future::ready(Suggested { told, spent: Vec::new() }))
+    }
+
+    /// Does something with the person's tasks of this project: all of them, and the one that it was about.
+    fn task(&self, _deed: TaskDeed) -> BoxFuture<'static, Result<(TaskList, Option<Task>), String>> {
+        Box::pin(std::future::ready(Err("no tasks are kept here".to_owned())))
+    }
+
+    /// Ends what models are asked beside the runs.
+    fn stop_aside(&self) {}
 
     /// Whether the project's own definitions count: what the person is to be asked, or what to say.
     /// # Errors

@@ -5,7 +5,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::journal::RunStatus;
 use crate::tui::keymap::{ACTIONS, Action};
-use crate::tui::slash::{self, Argument, COMMANDS, SNAPSHOT_WORDS};
+use crate::tui::slash::{self, Argument, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, TASK_WORDS};
 use crate::tui::theme;
 
 pub mod mention;
@@ -23,6 +23,8 @@ pub struct Names {
     pub files: Vec<String>,
     /// Agents of the run that is shown, and their models.
     pub agents: Vec<(String, String)>,
+    /// Commands of the person, the newest first.
+    pub commands: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,8 +107,17 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
         Argument::Theme => theme::NAMES.iter().copied().map(plain).collect(),
         Argument::Switch => ["on", "off"].into_iter().map(plain).collect(),
         Argument::Pane => panes(),
+        Argument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
+        Argument::Shell => {
+            let words = SHELL_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned()));
+            names.commands.iter().map(|command| plain(command)).chain(words).collect()
+        }
     };
-    let space = if matches!(command.argument, Argument::Workflow | Argument::Snapshot) { " " } else { "" };
+    let space = if matches!(command.argument, Argument::Workflow | Argument::Snapshot | Argument::Task) {
+        " "
+    } else {
+        ""
+    };
     let all = choices.into_iter().map(|(name, about)| {
         let line = format!("/{word} {name}{space}");
         (name.clone(), Candidate { line, label: name, about, word: false, blocked: None })
@@ -152,6 +163,7 @@ mod tests {
             groups: vec!["ui".to_owned()],
             runs: vec![pair("ab12"), pair("cd34")],
             agents: vec![pair("coder")],
+            commands: vec!["ls -la".to_owned()],
             ..Names::default()
         };
         let check = |before: &str, expected: &[&str]| {
@@ -172,6 +184,10 @@ mod tests {
         check("/mouse o", &["/mouse on", "/mouse off"]);
         check("/agent c", &["/agent coder"]);
         check("/pane gr", &["/pane graph"]);
+        check("/task rem", &["/task remove "]);
+        check("/t us", &["/t use "]);
+        check("/cmd ls", &["/cmd ls -la"]);
+        check("/cmd a", &["/cmd add"]);
         check("/wf plan x", &[]);
         check("/cost ", &[]);
         check("text", &[]);

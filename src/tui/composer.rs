@@ -162,6 +162,11 @@ impl Composer {
         self.history.wants_earlier()
     }
 
+    /// Asks for what was sent in earlier sessions. `false`: it is known.
+    pub fn want_earlier(&mut self) -> bool {
+        self.history.want_earlier()
+    }
+
     /// What was sent in earlier sessions: who waits for it sees it.
     pub fn recalled(&mut self, texts: Vec<String>) {
         let waits = self.history.take_again().is_some_and(|shown| shown == self.text());

@@ -21,6 +21,7 @@ use crate::tui::pane::Panes;
 use crate::tui::past::Opening;
 use crate::tui::run_view::RunView;
 use crate::tui::setup::Setup;
+use crate::tui::shell::Shell;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::item::Item;
@@ -81,8 +82,14 @@ pub struct Model {
     pub keymap: Keymap,
     /// What the terminal is said to be.
     pub background: Background,
-    /// The last command of the person, with its answer.
-    pub shell: Option<String>,
+    /// Commands of the person.
+    pub shell: Shell,
+    /// What a model is asked beside the runs, while somebody waits for it.
+    pub aside: Option<Aside>,
+    /// How often one was.
+    pub asides: u64,
+    /// What that has cost.
+    pub paid_beside: CostLedger,
     /// No screen: lines come and go, for screen readers and pipes.
     pub linear: bool,
     /// The run that the panes show, if the person chose one.
@@ -113,7 +120,33 @@ pub struct Background {
     pub theme: Theme,
 }
 
+/// A question to a model that belongs to no run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Aside {
+    pub number: u64,
+    /// What goes on, for the status line.
+    pub what: String,
+    pub since: Timestamp,
+}
+
 impl Model {
+    /// Something is asked beside the runs; what comes of it has this number.
+    pub fn begin_aside(&mut self, what: &str) -> u64 {
+        self.asides += 1;
+        let (number, what, since) = (self.asides, what.to_owned(), self.now);
+        self.aside = Some(Aside { number, what, since });
+        number
+    }
+
+    /// It has come to an end. `false`: nobody waits for it any more.
+    pub fn end_aside(&mut self, number: u64) -> bool {
+        let waits = self.aside.as_ref().is_some_and(|aside| aside.number == number);
+        if waits {
+            self.aside = None;
+        }
+        waits
+    }
+
     /// The theme that goes with what the terminal said.
     pub fn use_background(&mut self) {
         if self.background.wanted && self.background.light == Some(true) {
@@ -224,17 +257,20 @@ impl Model {
         for run in &self.runs {
             total.add(&run.paid_here.usage());
         }
+        total.add(&self.paid_beside.usage());
         total
     }
 
     /// Dollars of the session; `None` as soon as one price is unknown.
     pub fn cost_usd(&self) -> Option<f64> {
-        self.runs.iter().map(|run| run.paid_here.cost_usd()).sum()
+        let runs = self.runs.iter().map(|run| run.paid_here.cost_usd());
+        runs.chain([self.paid_beside.cost_usd()]).sum()
     }
 
     /// Every model call of the session.
     pub fn ledger(&self) -> CostLedger {
-        CostLedger { entries: self.runs.iter().flat_map(|run| run.paid_here.entries.iter()).collect() }
+        let runs = self.runs.iter().flat_map(|run| run.paid_here.entries.iter());
+        CostLedger { entries: runs.chain(self.paid_beside.entries.iter()).collect() }
     }
 
     /// Texts for the workflow in front that it has not read.
@@ -269,6 +305,7 @@ impl Model {
         let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id));
         let waits = |run: &RunView| run.stands_still() || asks(run) && !run.works();
         let moves = |run: &RunView| !waits(run) || self.counts_down();
-        self.history_moves() || !self.calm && self.busy_run().is_some_and(moves)
+        let works = self.aside.is_some() || self.busy_run().is_some_and(moves);
+        self.history_moves() || !self.calm && works
     }
 }

@@ -7,13 +7,14 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunSummary;
+use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::engine::event::Published;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Beside, Changed, FoundLine, Page, Plan, Recalled, Reload, RoleLine, RunFilter, ShellTold,
-    SnapshotCommand, StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
+    SnapshotCommand, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -139,6 +140,13 @@ pub enum Reply {
         command: String,
         told: Result<ShellTold, String>,
     },
+    /// A command for the shell, or why there is none; with the number of the aside.
+    Suggested(u64, Suggested),
+    /// The person's tasks as they are now, and the one that the deed was about.
+    Tasks {
+        deed: TaskDeed,
+        told: Result<(TaskList, Option<Task>), String>,
+    },
     /// What to ask about the project's own definitions, or what to say.
     Trusts(Result<Changed, String>),
     /// A theme by this name, or why there is none.
@@ -246,6 +254,12 @@ pub enum Cmd {
     Page(Page),
     /// A command of the person; `true`: also one that looks dangerous.
     Shell(String, bool),
+    /// A model is asked for a command that does this; with the number of the aside.
+    Suggest(u64, String),
+    /// Something is done with the person's tasks.
+    Task(TaskDeed),
+    /// Nobody waits for what is asked beside the runs any more.
+    StopAside,
     /// Whether the project's own definitions count.
     Trusts,
     Theme(String),

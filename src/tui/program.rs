@@ -382,6 +382,10 @@ impl Wishes {
                 backend.send(&run, command);
                 return None;
             }
+            Cmd::StopAside => {
+                backend.stop_aside();
+                return None;
+            }
             Cmd::Remember(text) => match backend.remember(&text) {
                 Ok(()) => return None,
                 Err(reason) => Reply::NotKept(reason),
@@ -420,6 +424,9 @@ impl Wishes {
             | Cmd::Stops(_)
             | Cmd::Send(..)
             | Cmd::Shell(..)
+            | Cmd::Suggest(..)
+            | Cmd::StopAside
+            | Cmd::Task(_)
             | Cmd::Runs(..)
             | Cmd::Search(_)
             | Cmd::Past(_)

@@ -39,6 +39,9 @@ pub fn facts(facts: &StatusFacts) -> String {
         facts.model.clone(),
         format!("tools {}/{}", facts.tools_available, facts.tools_total),
     ];
+    if !facts.environment.is_empty() {
+        parts.push(format!("environment {}", facts.environment.join(", ")));
+    }
     parts.extend(facts.branch.iter().map(|branch| format!("branch {branch}")));
     parts.join(" · ")
 }

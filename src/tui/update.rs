@@ -12,6 +12,7 @@ mod approvals;
 mod archive;
 mod asides;
 mod busy;
+mod clipboard;
 mod commands;
 mod editor;
 mod front;
@@ -26,8 +27,10 @@ pub mod past;
 mod replies;
 mod runs;
 mod setup;
+mod shell;
 mod steering;
 mod submit;
+mod tasks;
 mod typing;
 
 /// Applies one message.

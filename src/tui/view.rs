@@ -282,7 +282,11 @@ fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::S
 
 /// What goes on, and for how long. While a question is open nothing does: the person is waited for.
 fn activity(model: &Model) -> Option<String> {
-    let run = model.busy_run()?;
+    let Some(run) = model.busy_run() else {
+        let aside = model.aside.as_ref()?;
+        let ms = u64::try_from(model.now.0 - aside.since.0).unwrap_or(0);
+        return Some(lasting(&aside.what, ms, model.calm));
+    };
     if model.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id)) {
         return Some("waits for you".to_owned());
     }
@@ -295,10 +299,13 @@ fn activity(model: &Model) -> Option<String> {
         None if run.activity.is_empty() => "working",
         None => &run.activity,
     };
-    let ms = run.elapsed(model.now)?;
-    let time =
-        if ms < 1_000 || model.calm { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };
-    Some(format!("{what}{}", time.replace(".0 s", " s")))
+    Some(lasting(what, run.elapsed(model.now)?, model.calm))
+}
+
+/// With the seconds, where they may move.
+fn lasting(what: &str, ms: u64, calm: bool) -> String {
+    let time = if ms < 1_000 || calm { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };
+    format!("{what}{}", time.replace(".0 s", " s"))
 }
 
 fn keys_hint(model: &Model) -> String {
@@ -311,7 +318,7 @@ fn keys_hint(model: &Model) -> String {
         None => match model.dialogs.front() {
             Some(dialog) => dialog.escape().to_owned(),
             None if model.goes_on_here() => "/step · /continue".to_owned(),
-            None if model.busy_run().is_some() => "Esc stops".to_owned(),
+            None if model.aside.is_some() || model.busy_run().is_some() => "Esc stops".to_owned(),
             None => "/help".to_owned(),
         },
     }

@@ -13,6 +13,7 @@ use synthdev::domain::context::DEFAULT_MAX_LENGTH;
 use synthdev::domain::model::ModelError;
 use synthdev::domain::place::Layer;
 use synthdev::domain::workflow::Limits;
+use synthdev::tui::slash::COMMANDS;
 
 use super::cli::world::World;
 
@@ -180,4 +181,18 @@ fn limits_are_the_same_on_the_language_page() {
         assert!(row.contains(&default), "{default}");
     }
     assert!(LANGUAGE.contains(&format!("at most, {DEFAULT_MAX_LENGTH} unless set")));
+}
+
+/// The page of commands has one row for each, in the table's order, and no other.
+#[test]
+fn commands_are_listed_as_the_table_has_them() {
+    let page = include_str!("../../docs/commands.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `/")).collect();
+    let expected = COMMANDS.iter().map(|command| {
+        let usage = command.usage.replace('|', "\\|");
+        let line = format!("/{} {usage}", command.name);
+        let also: Vec<String> = command.aliases.iter().map(|alias| format!("`/{alias}`")).collect();
+        format!("| `{}` | {} | {} |", line.trim_end(), command.about, also.join(", "))
+    });
+    assert_eq!(rows, expected.collect::<Vec<_>>());
 }

@@ -3,6 +3,7 @@
 
 mod budgets;
 mod errors;
+mod kept;
 mod limits;
 mod loops;
 mod pauses;

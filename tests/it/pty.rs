@@ -6,8 +6,10 @@ mod history;
 mod linear;
 mod resuming;
 mod setup;
+mod shell;
 mod steering;
 mod storms;
+mod tasks;
 mod terminal;
 mod tmux;
 
@@ -77,6 +79,20 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     terminal.wait_for("there is no action");
     terminal.press("/exit\r");
     terminal.wait_for("exit=0");
+}
+
+#[test]
+fn the_start_line_names_the_environment_file() {
+    let mut terminal = Terminal::with_config(
+        ".env",
+        "SYNTHDEV_BASE_URL=http://127.0.0.1:1/v1\n\
+        SYNTHDEV_BASE_MODEL=mock-1\nSYNTHDEV_API_KEY=sk-test\n",
+        &[],
+    );
+    terminal.wait_for("role coder · mock-1 · tools ");
+    terminal.wait_for("environment user:.env");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The runtime with many threads of control: real sockets, a real database, real timers.
 
+mod asides;
+mod sub_agents;
 mod travel;
 
 use std::collections::BTreeMap;
@@ -34,6 +36,7 @@ use synthdev::engine::effect::Question;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::input::Answer;
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::ports::run_store::RunStore;
 use synthdev::runtime::command::Command;
 use synthdev::runtime::handle::{Handle, Options, Ports};
 use tempfile::TempDir;
@@ -55,6 +58,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with(|store| Arc::new(store))
+    }
+
+    fn with(watched: impl FnOnce(SqliteStore) -> Arc<dyn RunStore>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (project, data) = (directory.path().join("project"), directory.path().join("data"));
         for path in [&project, &data] {
@@ -66,7 +73,7 @@ impl World {
             tools: Arc::new(ProjectTools::new(ToolSettings::new(&project))),
             scripts: Arc::new(Host::default()),
             snapshots: Arc::new(GitSnapshots::open(project, data.clone(), Vec::new(), clock.clone())),
-            store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
+            store: watched(SqliteStore::at(data.join("runs.sqlite"))),
             lock: None,
             clock,
             ids: Arc::new(SystemIds),

@@ -6,4 +6,5 @@ pub mod list_server;
 pub mod model_server;
 pub mod requests;
 pub mod stage;
+pub mod watched_store;
 pub mod wire;

@@ -10,8 +10,10 @@ mod panes;
 mod questions;
 mod review;
 mod setup;
+mod shell;
 mod shots;
 mod steering;
+mod tasks;
 mod typing;
 
 use std::collections::BTreeMap;
@@ -64,6 +66,7 @@ impl Desk {
             tools_available: 5,
             tools_total: 12,
             branch: Some("main".into()),
+            environment: Vec::new(),
             notice: None,
         };
         let (model, cmds) = initial(facts, None, None, &["synthdev 0.1.0".into()], Theme::default());
@@ -677,6 +680,28 @@ fn limits_and_missing_snapshots_are_questions() {
         desk.workflow().run("r1", person(20, question)).key(KeyCode::Char(key));
         let command = Command::Answer { call: CallId(20), answer: expected };
         assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), command)]);
+    }
+}
+
+#[test]
+fn the_start_line_says_where_one_is() {
+    let full = StatusFacts {
+        role: "coder".into(),
+        model: "m-base".into(),
+        tools_available: 5,
+        tools_total: 12,
+        branch: Some("main".into()),
+        environment: vec!["user:.env".into(), ".env".into()],
+        notice: None,
+    };
+    let bare = StatusFacts { branch: None, environment: Vec::new(), ..full.clone() };
+    for (facts, expected) in [
+        (full, "role coder · m-base · tools 5/12 · environment user:.env, .env · branch main"),
+        (bare, "role coder · m-base · tools 5/12"),
+    ] {
+        let (model, _) = initial(facts, None, None, &[], Theme::default());
+        let said: Vec<String> = model.transcript.items().map(|item| item.text()).collect();
+        assert_eq!(said[0].trim(), expected);
     }
 }
 

@@ -31,7 +31,7 @@ use crate::tui::editor::simulated::{Simulated, told};
 /// Columns of a drawing in the conversation.
 const COLUMNS: usize = 76;
 /// The tool that runs commands.
-const TERMINAL: &str = "execute_terminal";
+pub(super) const TERMINAL: &str = "execute_terminal";
 
 type Told = Result<(String, String), String>;
 
@@ -58,7 +58,9 @@ impl Desk {
     }
 
     pub(super) fn shell(&self, command: String, sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
-        let tools = wiring::tools(&self.world.project, &self.world.dirs.data, &self.catalog());
+        let catalog = self.catalog();
+        let along = catalog.settings().adds_output();
+        let tools = wiring::tools(&self.world.project, &self.world.dirs.data, &catalog);
         Box::pin(async move {
             let arguments = json!({"command": command});
             let call = ToolInvocation { agent: String::new(), tool: TERMINAL.to_owned(), arguments };
@@ -70,7 +72,7 @@ impl Desk {
             let done = tools.run(&call).await;
             // the first line is for models
             let text = done.content.split_once('\n').map(|(_, text)| text.to_owned()).unwrap_or_default();
-            Ok(ShellTold::Done { ok: done.ok, summary: done.summary, text })
+            Ok(ShellTold::Done { ok: done.ok, summary: done.summary, text, along })
         })
     }
 

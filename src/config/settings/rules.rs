@@ -411,6 +411,14 @@ pub const RULES: &[Rule] = &[
         "false",
         "nothing on the screen moves by itself: no running seconds, answers come in larger pieces",
     ),
+    rule(
+        "cmd.add_output",
+        Shape::Flag,
+        &["SYNTHDEV_CMD_ADD_OUTPUT"],
+        &[],
+        "false",
+        "what /cmd prints goes along with your next text, without /cmd add",
+    ),
     rule("vim", Shape::Flag, &["SYNTHDEV_VIM"], &[], "false", "keys as in vi in the input box"),
 ];
 

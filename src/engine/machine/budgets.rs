@@ -137,6 +137,7 @@ impl Machine {
             if let Some(frame) = frame.filter(|frame| frame.stay.nth == at.nth) {
                 frame.stay.purse.spend(usage, cost_usd);
             }
+            self.spend_kept(at.nth, usage, cost_usd);
         }
         let counted = || self.scopes(&self.lane).iter().any(|(_, one)| Kind::Cost.of(one) != (None, None));
         if cost_usd.is_none() && !self.foresees() && counted() {

@@ -120,15 +120,14 @@ impl Machine {
         if !self.counts_all() {
             return asked.price;
         }
-        if !stands_in(asked, used.model.as_deref()) {
-            return asked.price.or(used.price);
-        }
-        if let Some(price) = used.price {
+        if asked.is_stood_in_for(used.model.as_deref())
+            && let Some(price) = used.price
+        {
             // the next call may be served by it, too
             let known = self.served.entry(asked.model.clone()).or_insert(price);
             *known = known.dearer(price);
         }
-        used.price
+        asked.price_of(used)
     }
 
     /// What was entered for calls that the input at hand stops.
@@ -201,9 +200,4 @@ impl Machine {
         let Phase::Model(call) = lane.phase else { return None };
         Some((call, self.speaking_in(lane)?))
     }
-}
-
-/// Whether another model answered than was asked for. Scripted words come from no server.
-pub(super) fn stands_in(asked: &ModelChoice, served: Option<&str>) -> bool {
-    served.is_some_and(|served| !asked.base_url.is_empty() && !is_same_model(&asked.model, served))
 }

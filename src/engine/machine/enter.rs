@@ -17,6 +17,7 @@ impl Machine {
         self.stop_visit_timers();
         self.stays += 1;
         let stay = Stay::begin(self.stays, self.now);
+        self.stop_kept();
         let Some(frame) = self.frame_mut() else { return };
         frame.state = target;
         frame.stay = stay;

@@ -71,8 +71,9 @@ impl Machine {
             let Some(at) = workflow.contexts.iter().position(|context| context.name == *name) else {
                 continue;
             };
-            let old = frame.threads.get(at).map(|thread| thread.log.entries.as_slice()).unwrap_or_default();
-            rebuilt.push((at, scope::entries_from(messages, old)?));
+            let Some(thread) = frame.threads.get_mut(at) else { continue };
+            thread.recall();
+            rebuilt.push((at, scope::entries_from(messages, &thread.log.entries)?));
         }
         for (at, entries) in rebuilt {
             if let Some(thread) = frame.threads.get_mut(at) {

@@ -100,7 +100,7 @@ impl Machine {
     fn leave_child(&mut self, failure: Failure) -> Failure {
         let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
         self.stop_timers();
-        let touched = self.lane.frames.pop().is_some_and(|child| child.touched);
+        let touched = self.leave_frame();
         self.keep_touched(touched);
         child_failure(failure, &child, self.state_name())
     }

@@ -29,7 +29,7 @@ impl Machine {
         }
         let state = self.state_name();
         self.stop_timers();
-        let touched = self.lane.frames.pop().is_some_and(|child| child.touched);
+        let touched = self.leave_frame();
         self.emit(RunEvent::ChildFinished { state, workflow: workflow.name.clone(), output: output.clone() });
         let output = output.unwrap_or(Value::Null);
         if let Some(parent) = self.frame_mut() {

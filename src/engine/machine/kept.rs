@@ -7,7 +7,12 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use super::{Asked, Lane, Machine, Phase, RunEvent};
+use super::{Asked, Lane, Machine, Phase, RunEvent, Scope};
+use crate::domain::cost::Usage;
+use crate::domain::workflow::Work;
+use crate::engine::effect::Question;
+use crate::engine::purse::{Kind, Purse};
+use crate::engine::spec::RESTS_SINCE;
 
 /// So many points are kept of one errand.
 pub const POINTS: usize = 20;
@@ -21,9 +26,9 @@ impl Machine {
             .map(|((_, name), _)| name.as_str())
     }
 
-    /// How often errands went back.
-    pub fn went_back(&self) -> u64 {
-        self.restored
+    /// How often an errand went back.
+    pub fn went_back(&self, lane: u64) -> u64 {
+        self.restored.get(&lane).copied().unwrap_or(0)
     }
 
     pub(super) fn on_keep(&mut self, lane: u64, name: String) {
@@ -47,12 +52,17 @@ impl Machine {
         let (steps, granted_steps) = (self.lane.steps, self.lane.granted_steps);
         let back =
             Lane { steps, granted_steps, jump: None, ended: None, shown: false, ..Lane::clone(&point) };
+        self.stop_kept();
         let left = std::mem::replace(&mut self.lane, back);
         for frame in &mut self.lane.frames {
             // they ran out or were stopped since
             frame.take_timers().for_each(drop);
         }
-        self.restored += 1;
+        if self.keeps_spending() {
+            self.keep_touched(left.frames.first().is_some_and(|frame| frame.touched));
+            self.go_on_kept();
+        }
+        *self.restored.entry(lane).or_insert(0) += 1;
         self.tell_difference(&left);
         self.warn("went_back", format!("a sub-agent went back to `{name}` of its task"));
         self.ask_once_more();
@@ -99,19 +109,135 @@ impl Machine {
 
     /// The same step once more, under a name of its own.
     fn ask_once_more(&mut self) {
-        self.arm_workflow_timer();
-        if let Some((_, state)) = self.here() {
-            self.arm_state_timer(&state);
-        }
+        self.arm_limits();
         if matches!(self.lane.phase, Phase::Model(_)) {
             return self.call_model();
         }
         let asked = self.lane.question.clone().filter(|_| matches!(self.lane.phase, Phase::Person(..)));
         if let Some(question) = asked {
-            return self.ask_person(Asked::Pause, question);
+            return self.ask_in_time(question);
         }
         if let Some((invocation, risk)) = self.current_invocation() {
             self.run_tool(invocation, risk);
         }
+    }
+
+    /// Every time limit around the step begins anew.
+    fn arm_limits(&mut self) {
+        if !self.keeps_spending() {
+            self.arm_workflow_timer();
+            if let Some((_, state)) = self.here() {
+                self.arm_state_timer(&state);
+            }
+            return;
+        }
+        for at in 0..self.lane.frames.len() {
+            let (whole, visit) = self.limits_of(at);
+            let timer = whole.map(|delay_ms| self.set_timer(delay_ms, false));
+            let state_timer = visit.map(|delay_ms| self.time_limit(delay_ms)).unwrap_or_default();
+            let Some(frame) = self.lane.frames.get_mut(at) else { return };
+            (frame.timer, frame.state_timer) = (timer, state_timer);
+        }
+    }
+
+    /// The time limits of a workflow in progress and of the state in which it is.
+    fn limits_of(&self, at: usize) -> (Option<u64>, Option<u64>) {
+        let frame = self.lane.frames.get(at);
+        let found = frame.and_then(|frame| Some((frame, self.spec.program.workflows.get(frame.workflow.0)?)));
+        let Some((frame, workflow)) = found else { return (None, None) };
+        // an item belongs to a workflow whose time already runs
+        let item = at == 0 && self.lane.parent.is_some();
+        let visit = workflow.state(frame.state).and_then(|state| state.timeout_ms);
+        (workflow.timeout_ms.filter(|_| !item), visit)
+    }
+
+    /// The same question, with all the time that it had.
+    fn ask_in_time(&mut self, mut question: Question) {
+        if !self.keeps_spending() {
+            return self.ask_person(Asked::Pause, question);
+        }
+        let ttl = self.here().and_then(|(_, state)| match &state.work {
+            Work::Pause(pause) => pause.ttl_ms,
+            Work::None
+            | Work::Agent { .. }
+            | Work::Child { .. }
+            | Work::Parallel(_)
+            | Work::ForEach(_)
+            | Work::Step(_)
+            | Work::Wait(_)
+            | Work::Fail { .. } => None,
+        });
+        if let (Some(ttl), Question::Pause { until, .. }) = (ttl, &mut question) {
+            *until = Some(self.later(ttl));
+            let call = self.set_timer(ttl, true);
+            if let Some(frame) = self.frame_mut() {
+                frame.stay.ttl = Some(call);
+            }
+        }
+        self.ask_pause(question);
+    }
+
+    fn keeps_spending(&self) -> bool {
+        self.spec.machine_version >= RESTS_SINCE
+    }
+
+    /// What is known at a point of what a stay has spent goes on with the stay: going back gives nothing back.
+    fn purses_kept(&mut self, nth: u64) -> impl Iterator<Item = &mut Purse> {
+        let frames = self.kept.values_mut().flat_map(|point| &mut Arc::make_mut(point).frames);
+        frames.map(|frame| &mut frame.stay).filter(move |stay| stay.nth == nth).map(|stay| &mut stay.purse)
+    }
+
+    pub(super) fn spend_kept(&mut self, nth: u64, usage: &Usage, cost_usd: Option<f64>) {
+        if self.keeps_spending() {
+            self.purses_kept(nth).for_each(|purse| purse.spend(usage, cost_usd));
+        }
+    }
+
+    pub(super) fn grant_kept(&mut self, scope: Scope, kind: Kind, more: f64) {
+        let Scope::State { lane, frame } = scope else { return };
+        let nth = self.lane_of(lane).and_then(|lane| lane.frames.get(frame)).map(|frame| frame.stay.nth);
+        if let Some(nth) = nth.filter(|_| self.keeps_spending()) {
+            self.purses_kept(nth).for_each(|purse| purse.grant(kind, more));
+        }
+    }
+
+    /// The stay of the innermost frame is over, but for who goes back to it: then its time goes on.
+    pub(super) fn stop_kept(&mut self) {
+        if self.kept.is_empty() || !self.keeps_spending() {
+            return;
+        }
+        let now = self.now;
+        if let Some(nth) = self.frame().map(|frame| frame.stay.nth) {
+            self.purses_kept(nth).for_each(|purse| purse.stop(now));
+        }
+    }
+
+    /// The stays of this lane are not over after all.
+    fn go_on_kept(&mut self) {
+        let now = self.now;
+        let mut open = Vec::with_capacity(self.lane.frames.len());
+        for frame in &mut self.lane.frames {
+            frame.stay.purse.go_on(now);
+            open.push(frame.stay.nth);
+        }
+        for nth in open {
+            self.purses_kept(nth).for_each(|purse| purse.go_on(now));
+        }
+    }
+
+    pub(super) fn skip_kept(&mut self, gap: i64) {
+        if !self.keeps_spending() {
+            return;
+        }
+        let frames = self.kept.values_mut().flat_map(|point| &mut Arc::make_mut(point).frames);
+        let purses = frames.map(|frame| &mut frame.stay.purse);
+        // one that is stopped will go on from where it was
+        purses.filter(|purse| !purse.is_stopped()).for_each(|purse| purse.skip(gap));
+    }
+
+    /// Leaves the innermost workflow; whether something there has changed files.
+    pub(super) fn leave_frame(&mut self) -> bool {
+        self.stop_kept();
+        self.lane.frames.pop().is_some_and(|child| child.touched)
     }
 }

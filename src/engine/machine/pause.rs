@@ -51,7 +51,7 @@ impl Machine {
         }
     }
 
-    fn ask_pause(&mut self, question: Question) {
+    pub(super) fn ask_pause(&mut self, question: Question) {
         if let Some(frame) = self.frame_mut() {
             frame.stay.question = Some(question.clone());
         }

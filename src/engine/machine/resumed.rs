@@ -12,6 +12,7 @@ use crate::domain::workflow::{Work, plain_text};
 use crate::engine::answer::{self, Certainty, certainty};
 use crate::engine::effect::Question;
 use crate::engine::input::{Answer, Resumed};
+use crate::engine::spec::RESTS_SINCE;
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: Resumed) {
@@ -50,7 +51,9 @@ impl Machine {
         for (call, reason) in unclear {
             self.ask_uncertain(call, reason);
         }
-        if !present {
+        // time that is up is nobody who takes it up: a person may look at what stands elsewhere
+        let by_time = self.spec.machine_version >= RESTS_SINCE && only_time(&given);
+        if !present && !by_time {
             // who takes it up without looking wants it to go on
             self.let_go();
         }
@@ -204,6 +207,10 @@ fn given(resumed: &Resumed) -> Vec<Input> {
     let answered = answers.iter().cloned().map(|(call, answer)| Input::Answered { call, answer });
     let elapsed = elapsed.iter().map(|call| Input::Elapsed { call: *call });
     decided.chain(answered).chain(elapsed).collect()
+}
+
+fn only_time(given: &[Input]) -> bool {
+    !given.is_empty() && given.iter().all(|input| matches!(input, Input::Elapsed { .. }))
 }
 
 /// The result that somebody says it had.

@@ -1,13 +1,12 @@
 //! The model that a server says has answered: another one than was asked for is told, once (MODEL-4).
 
 use super::Machine;
-use super::charges::stands_in;
 use crate::domain::model::{ModelChoice, ModelReply};
 
 impl Machine {
     pub(super) fn tell_substitution(&mut self, choice: &ModelChoice, reply: &ModelReply) {
         let Some(served) = reply.model.as_deref() else { return };
-        if !stands_in(choice, Some(served)) {
+        if !choice.is_stood_in_for(Some(served)) {
             return;
         }
         let pair = (choice.model.clone(), served.to_owned());

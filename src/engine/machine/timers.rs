@@ -3,6 +3,7 @@
 use super::{Asked, CallId, Effect, Machine, Phase, RunEvent, Then};
 use crate::domain::failure::Failure;
 use crate::domain::workflow::State;
+use crate::engine::time_limit::TimeLimit;
 
 impl Machine {
     pub(super) fn on_elapsed(&mut self, call: CallId) {
@@ -29,10 +30,10 @@ impl Machine {
         }
         let whole = frame.timer == Some(call);
         if whole {
-            frame.timer = None
+            frame.timer.take()
         } else {
-            frame.state_timer = None
-        }
+            frame.state_timer.take()
+        };
         self.stop_pending();
         self.unwind_to(at);
         let Some((workflow, state)) = self.here() else { return };
@@ -86,7 +87,7 @@ impl Machine {
         }
         while self.lane.frames.len() > at + 1 {
             self.stop_timers();
-            let touched = self.lane.frames.pop().is_some_and(|child| child.touched);
+            let touched = self.leave_frame();
             self.keep_touched(touched);
         }
     }
@@ -94,10 +95,10 @@ impl Machine {
     /// Begins the time limit of a visit, unless it runs already.
     pub(super) fn arm_state_timer(&mut self, state: &State) {
         let Some(delay_ms) = state.timeout_ms else { return };
-        if self.frame().is_some_and(|frame| frame.state_timer.is_none()) {
-            let call = self.set_timer(delay_ms, false);
+        if self.frame().is_some_and(|frame| frame.state_timer.is_off()) {
+            let limit = self.time_limit(delay_ms);
             if let Some(frame) = self.frame_mut() {
-                frame.state_timer = Some(call);
+                frame.state_timer = limit;
             }
         }
     }
@@ -113,6 +114,11 @@ impl Machine {
                 frame.timer = Some(call);
             }
         }
+    }
+
+    pub(super) fn time_limit(&mut self, delay_ms: u64) -> TimeLimit {
+        let ends = self.later(delay_ms);
+        TimeLimit::running(self.set_timer(delay_ms, false), ends)
     }
 
     /// `wall`: the time of the world, not only that in which the run is driven.

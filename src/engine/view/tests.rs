@@ -977,6 +977,7 @@ mod properties {
             (seat.choice.context_size, seat.choice.protocol) = (window, Protocol::Anthropic);
             let mut visit = turn(&seat, input.then_some("go"));
             let (mut thread, mut sight) = (Thread::default(), Sight::default());
+            let mut brief = Sight::default();
             for (at, (entry, kind)) in said.into_iter().enumerate() {
                 // for some time another server answers, which reads no thoughts
                 let away = (elsewhere..elsewhere + 5).contains(&at);
@@ -1004,7 +1005,22 @@ mod properties {
                 let (grown, anew) = (seen(&sight), seen(&fresh));
                 prop_assert_eq!(&grown.0, &anew.0);
                 prop_assert_eq!(grown.1, anew.1);
-                sight.begin_at(grown.1);
+                // one that has forgotten what no view shows any more
+                brief = look(brief, &scene(&seat, &context, &thread, &visit));
+                match &thread.summary {
+                    Some(_) => brief = sight.clone(),
+                    None => brief.forget(context.pin_first),
+                }
+                let told = |sight: &Sight| {
+                    let mut known = thread.clone();
+                    known.sights.insert(AgentIx(0), sight.clone());
+                    let scene = scene(&seat, &context, &known, &visit);
+                    let (held, begin) = (held(&scene), begin(&scene));
+                    let view = compute(&scene).map(|view| (view.messages, view.dropped, view.shortened));
+                    (held, begin, lost(&scene, held, begin), outline(&scene), view)
+                };
+                prop_assert_eq!(told(&brief), told(&sight));
+                [&mut sight, &mut brief].into_iter().for_each(|sight| sight.begin_at(grown.1));
             }
         }
 

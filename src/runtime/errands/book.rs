@@ -1,10 +1,10 @@
 //! The errands of one run, told from what the machine wants and says. Nothing here waits or asks the time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::super::leases::{Expired, Leases};
+use super::super::leases::{Expired, Leases, Refused};
 use super::acks::{Acks, Done};
 use super::{Ended, LOSSES, TRIES, id_of, is_handed_out, later};
 use crate::domain::failure::Failure;
@@ -44,6 +44,8 @@ pub(super) struct Entry {
     pub(super) errand: Errand,
     pub(super) leases: Leases<CallId>,
     pub(super) open: BTreeMap<CallId, Step>,
+    /// Open steps for which the queue has no room yet: none is lost (D16).
+    later: VecDeque<CallId>,
     /// In the order in which they were done, with what makes a result the same.
     pub(super) done: Vec<(CallId, String)>,
     /// Results on their way into the journal.
@@ -52,6 +54,8 @@ pub(super) struct Entry {
     pub(super) acks: Acks,
     /// Points to which it can go back.
     pub(super) points: Vec<String>,
+    /// How often it went back.
+    pub(super) went_back: u64,
     /// When a sub-agent was last heard of, or the errand came up.
     pub(super) contact: Timestamp,
     /// A sub-agent has come for it.
@@ -76,12 +80,12 @@ pub(super) struct Book {
     pub(super) fresh: Vec<String>,
     /// Steps whose results count and could not be written down so far.
     pub(super) unwritten: BTreeSet<CallId>,
-    /// How often errands of it went back.
-    pub(super) went_back: u64,
     /// How the run stood when all this was read from its journal, unless it went on here since.
     pub(super) read_as: Option<Stand>,
     /// The run itself has ended.
     over: Option<Ended>,
+    /// Its end is being written down.
+    pub(super) ending: bool,
 }
 
 impl Book {
@@ -95,9 +99,9 @@ impl Book {
             steps: HashMap::new(),
             fresh: Vec::new(),
             unwritten: BTreeSet::new(),
-            went_back: 0,
             read_as: None,
             over: None,
+            ending: false,
         }
     }
 
@@ -127,6 +131,7 @@ impl Book {
             }
             None => drop(entry.leases.withdraw(call)),
         }
+        entry.move_up(self.lease_ms);
     }
 
     /// Whoever has done a step in this errand had heard of what was done before.
@@ -187,8 +192,8 @@ impl Book {
         }
         for (lane, entry) in &mut self.entries {
             entry.points = machine.points(*lane).map(str::to_owned).collect();
+            entry.went_back = machine.went_back(*lane);
         }
-        self.went_back = machine.went_back();
         let open: BTreeSet<u64> = lanes.into_iter().collect();
         let gone =
             |(lane, entry): (&u64, &Entry)| (entry.ended.is_none() && !open.contains(lane)).then_some(*lane);
@@ -223,7 +228,7 @@ impl Book {
         };
         if let Some(lane) = machine.errand_of(call) {
             let schema = machine.schema_of(call);
-            self.put(lane, Step { call, state, work, schema, misfits: 0 }, 0);
+            self.put(lane, Step { call, state, work, schema, misfits: 0 });
         }
     }
 
@@ -268,10 +273,12 @@ impl Book {
             errand,
             leases: Leases::default(),
             open: BTreeMap::new(),
+            later: VecDeque::new(),
             done: Vec::new(),
             in_flight: BTreeSet::new(),
             acks: Acks::default(),
             points: Vec::new(),
+            went_back: 0,
             contact: now,
             met: false,
             losses: 0,
@@ -289,23 +296,23 @@ impl Book {
         entry.ended = Some(ended);
     }
 
-    fn put(&mut self, lane: u64, mut step: Step, priority: i32) {
+    fn put(&mut self, lane: u64, mut step: Step) {
         let Some(entry) = self.entries.get_mut(&lane) else { return };
         let own = entry.errand.index.map(|index| format!("{}[{index}]/", entry.errand.owner));
         let state = own.as_deref().and_then(|own| step.state.strip_prefix(own)).map(str::to_owned);
         step.state = state.unwrap_or(step.state);
-        let own = match &step.work {
-            Work::Tool(invocation) => invocation.arguments["timeout_seconds"].as_u64(),
-            Work::Model(_) | Work::Prompt(_) => None,
-        };
-        let lasts_ms = own.map_or(self.lease_ms, |seconds| seconds.saturating_mul(1_000));
-        if entry.leases.enqueue(step.call, priority, &[], lasts_ms).is_ok() {
-            self.steps.insert(step.call, lane);
-            entry.open.insert(step.call, step);
+        let call = step.call;
+        if entry.open.contains_key(&call) {
+            return;
         }
+        if entry.queue(&step, self.lease_ms) == Err(Refused::Full) {
+            entry.later.push_back(call);
+        }
+        self.steps.insert(call, lane);
+        entry.open.insert(call, step);
     }
 
-    /// Questions come and go without an effect: nobody at this end is asked. They take long, so they come first.
+    /// Questions come and go without an effect: nobody at this end is asked.
     fn ask(&mut self, machine: &Machine) {
         let prompts = machine.prompts();
         let asked = |entry: &Entry| -> Vec<CallId> {
@@ -321,7 +328,7 @@ impl Book {
         for (lane, pause) in prompts {
             let (call, state) = (pause.call, pause.state.clone());
             let work = Work::Prompt(Box::new(pause));
-            self.put(lane, Step { call, state, work, schema: None, misfits: 0 }, 1);
+            self.put(lane, Step { call, state, work, schema: None, misfits: 0 });
         }
     }
 
@@ -342,6 +349,29 @@ impl Book {
         let open = self.entries.iter().filter(|(_, entry)| entry.ended.is_none());
         let found = open.filter_map(|(lane, entry)| Some((around(entry)?, *lane))).max()?;
         self.entries.get_mut(&found.1)
+    }
+}
+
+impl Entry {
+    /// Questions take long, so they come first.
+    fn queue(&mut self, step: &Step, lease_ms: u64) -> Result<(), Refused> {
+        let (priority, own) = match &step.work {
+            Work::Tool(invocation) => (0, invocation.arguments["timeout_seconds"].as_u64()),
+            Work::Model(_) => (0, None),
+            Work::Prompt(_) => (1, None),
+        };
+        let lasts_ms = own.map_or(lease_ms, |seconds| seconds.saturating_mul(1_000));
+        self.leases.enqueue(step.call, priority, &[], lasts_ms)
+    }
+
+    /// There may be room in the queue.
+    fn move_up(&mut self, lease_ms: u64) {
+        while let Some(call) = self.later.pop_front() {
+            let Some(step) = self.open.get(&call).cloned() else { continue };
+            if self.queue(&step, lease_ms) == Err(Refused::Full) {
+                return self.later.push_front(call);
+            }
+        }
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Look {
     pub lane: u64,
     /// Steps that are done (D7).
     pub version: u64,
-    /// How often errands of the run went back.
+    /// How often it went back.
     pub went_back: u64,
     pub ended: Option<Ended>,
 }
@@ -163,9 +163,12 @@ impl Desk {
         let mut table = self.table();
         let lasts_ms = table.lease_ms;
         let Some(book) = table.book(id) else { return Next::Unknown };
-        let over = book.over();
+        let (over, ending) = (book.over(), book.ending);
         let Some(entry) = book.entry(id) else { return Next::Unknown };
         (entry.contact, entry.met) = (now, true);
+        if ending {
+            return Next::Waiting;
+        }
         if let Some(ack) = entry.acks.first().filter(|_| !entry.leases.holds(worker, now)) {
             let version = entry.done.len() as u64;
             return Next::Told(Box::new(Told { ack: ack.clone(), lasts_ms, version }));
@@ -189,19 +192,19 @@ impl Desk {
         let entry = book.entries.get(&lane)?;
         let ended = book.end_of(entry);
         let open = entry.open.len() + entry.acks.open();
-        let remaining = if ended.is_some() { Some(open) } else { Some(open).filter(|open| *open > 0) };
+        let known = !book.ending && (ended.is_some() || open > 0);
         let current =
             entry.acks.first().map(Ack::id).or_else(|| entry.open.keys().next().copied().map(step_id));
         let completed = entry.done.iter().map(|(call, _)| step_id(*call)).collect();
         Some(Look {
             errand: entry.errand.clone(),
-            current,
+            current: current.filter(|_| !book.ending),
             completed,
-            remaining,
+            remaining: known.then_some(open),
             points: entry.points.clone(),
             lane,
             version: entry.done.len() as u64,
-            went_back: book.went_back,
+            went_back: entry.went_back,
             ended,
         })
     }
@@ -231,7 +234,7 @@ impl Desk {
             return;
         }
         let book = table.runs.entry(run.clone()).or_insert_with(|| Book::new(run.clone(), lease_ms));
-        book.read_as = None;
+        (book.read_as, book.ending) = (None, false);
         let Answered { call, mark, unwritten } = answered;
         if let Some(call) = call {
             if unwritten && mark.is_some() {
@@ -247,6 +250,14 @@ impl Desk {
         table.name(run);
         drop(table);
         self.tell();
+    }
+
+    /// The end of a run is about to be written down: whoever reads of it there is handed no step of it any more, and is
+    /// told of it here when it is written.
+    pub(in crate::runtime) fn ends(&self, run: &RunId) {
+        if let Some(book) = self.table().runs.get_mut(run) {
+            book.ending = true;
+        }
     }
 
     /// All that is known of the run stands in its journal.

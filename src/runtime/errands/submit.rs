@@ -108,7 +108,7 @@ impl Desk {
     ) -> Result<Claimed, SubmitError> {
         let mut table = self.table();
         let book = table.book(id).ok_or(SubmitError::UnknownWorkflow)?;
-        let over = book.over();
+        let (over, ending) = (book.over(), book.ending);
         let unwritten = call_of(step_id).is_some_and(|call| book.unwritten.contains(&call));
         let entry = book.entry(id).ok_or(SubmitError::UnknownWorkflow)?;
         (entry.contact, entry.met) = (now, true);
@@ -124,7 +124,7 @@ impl Desk {
             return Err(SubmitError::Over(ended));
         }
         let step = entry.open.get(&call).ok_or(SubmitError::UnknownStep)?;
-        if take && entry.in_flight.contains(&call) {
+        if take && (ending || entry.in_flight.contains(&call)) {
             return Ok(Claimed::Busy);
         }
         match entry.leases.standing(call, worker) {
@@ -152,7 +152,7 @@ impl Desk {
 
 enum Claimed {
     Open(Box<Step>),
-    /// Another result of it is being written.
+    /// Another result of it is being written, or the end of the run.
     Busy,
     Duplicate,
 }

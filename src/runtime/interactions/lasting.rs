@@ -1,16 +1,17 @@
 //! Ids of interactions that outlive the process that gave them out: an id tells its run and what was asked, and cannot
 //! be made by who does not know the run's seed. Kept nowhere: the journal has all that is needed to know one again.
 
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::RowKind;
+use crate::domain::journal::{RowKind, RunHeader};
 use crate::domain::model::{ModelReply, ModelRequest};
 use crate::engine::input::Input;
-use crate::ports::run_store::RunStore;
+use crate::ports::run_store::{RowRef, RunReader, RunStore};
 
 /// How long an answer is waited for (DELEG-25).
 pub const TTL: Duration = Duration::from_secs(15 * 60);
@@ -92,8 +93,27 @@ pub(super) fn id_of(run: &RunId, seed: u64, request: &ModelRequest, now: Timesta
 }
 
 fn seed_of(store: &dyn RunStore, run: &RunId) -> Option<u64> {
-    let started = |input| if let Input::Started { seed } = input { Some(seed) } else { None };
-    inputs(store, run).into_iter().find_map(started)
+    let mut first = FirstInput::default();
+    store.read(run, &mut first).ok()?;
+    if let Some(Input::Started { seed }) = first.0 { Some(seed) } else { None }
+}
+
+/// A run begins with its seed: nothing after its first input is read for it, however long the run is.
+#[derive(Default)]
+struct FirstInput(Option<Input>);
+
+impl RunReader for FirstInput {
+    fn header(&mut self, _: RunHeader) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()> {
+        if row.kind != RowKind::Input {
+            return ControlFlow::Continue(());
+        }
+        self.0 = serde_json::from_str(row.body).ok();
+        ControlFlow::Break(())
+    }
 }
 
 fn inputs(store: &dyn RunStore, run: &RunId) -> Vec<Input> {

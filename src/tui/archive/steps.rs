@@ -77,9 +77,9 @@ impl Belongs {
             | RunEvent::ModelFailed { call, .. }
             | RunEvent::ModelStopped { call, .. }
             | RunEvent::ToolFinished { call, .. } => self.calls.remove(call).unwrap_or(self.steps),
-            RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
-                self.calls.get(call).copied().unwrap_or(self.steps)
-            }
+            // the tool that was allowed has the same number
+            RunEvent::ApprovalAnswered { call, .. } => self.calls.get(call).copied().unwrap_or(self.steps),
+            RunEvent::PersonAnswered { call } => self.calls.remove(call).unwrap_or(self.steps),
             RunEvent::ToolRefused { agent, .. } | RunEvent::Decided { agent, .. } => self.of_agent(agent),
             RunEvent::MessageAdded { author: Author::Agent(agent), .. } => self.of_agent(agent),
             RunEvent::PersonAsked { call, question } => {

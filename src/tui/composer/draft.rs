@@ -1,12 +1,12 @@
 //! The text in the box and the place in it. Places count characters of the whole text, newlines included; the cursor
 //! never stands inside of what is one letter for people.
 
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::{Modifier, Style};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::undo::{Change, Held, Undo};
+use super::undo::{Change, Cursor, Held, Lines, Undo};
 
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -26,7 +26,10 @@ impl Draft {
     }
 
     pub fn text(&self) -> String {
-        self.area.lines().join("\n")
+        let text = self.area.lines().join("\n");
+        #[cfg(test)]
+        tests::looked_at(text.len());
+        text
     }
 
     pub fn chars(&self) -> Vec<char> {
@@ -41,6 +44,8 @@ impl Draft {
 
     pub fn place(&self) -> usize {
         let (row, column) = self.cursor();
+        #[cfg(test)]
+        tests::looked_at(row);
         self.area.lines()[..row].iter().map(|line| line.chars().count() + 1).sum::<usize>() + column
     }
 
@@ -65,12 +70,12 @@ impl Draft {
 
     /// Another text, as a change that can be undone.
     pub fn replace(&mut self, text: &str, place: usize) {
-        let before = self.held();
+        let (before, cursor) = (self.text(), self.cursor());
         let undo = std::mem::take(&mut self.undo);
         self.set(text);
         self.undo = undo;
         self.go(place);
-        self.undo.note(before, Change::Other);
+        self.undo.note(before, cursor, Change::Other);
     }
 
     /// To a place; `false`: the cursor cannot get there, which only texts of absurd size have.
@@ -104,9 +109,13 @@ impl Draft {
             row += 1;
         }
         let row = row.min(self.area.lines().len() - 1);
-        let (Ok(to_row), Ok(to_column)) = (u16::try_from(row), u16::try_from(left)) else { return false };
+        self.jump_to((row, left))
+    }
+
+    fn jump_to(&mut self, (row, column): Cursor) -> bool {
+        let (Ok(to_row), Ok(to_column)) = (u16::try_from(row), u16::try_from(column)) else { return false };
         self.area.move_cursor(CursorMove::Jump(to_row, to_column));
-        self.cursor() == (row, left)
+        self.cursor() == (row, column)
     }
 
     /// Takes out what stands between two places; gives it.
@@ -115,14 +124,14 @@ impl Draft {
         if taken.is_empty() {
             return taken;
         }
-        let before = self.held();
+        let (before, cursor) = (self.text(), self.cursor());
         self.area.cancel_selection();
         if !self.jump(from) {
             return String::new();
         }
         self.area.delete_str(taken.chars().count());
         self.snap();
-        self.undo.note(before, Change::Other);
+        self.undo.note(before, cursor, Change::Other);
         taken
     }
 
@@ -136,7 +145,7 @@ impl Draft {
     }
 
     pub fn newline(&mut self) {
-        self.changed(Change::Other, |area| {
+        self.in_line(Change::Other, |area| {
             area.insert_newline();
             true
         });
@@ -144,7 +153,10 @@ impl Draft {
 
     /// A key of the widget; a letter belongs to the word before it.
     pub fn key(&mut self, key: KeyEvent, change: Change) {
-        self.changed(change, |area| area.input_without_shortcuts(key));
+        match key.code {
+            KeyCode::Char(_) => self.in_line(change, |area| area.input_without_shortcuts(key)),
+            _ => self.changed(change, |area| area.input_without_shortcuts(key)),
+        }
     }
 
     /// A key with everything that the widget knows.
@@ -206,12 +218,16 @@ impl Draft {
     }
 
     pub fn undo(&mut self) -> bool {
-        let before = self.undo.undo(self.held());
+        let mut undo = std::mem::take(&mut self.undo);
+        let before = undo.undo(|before| self.against(before));
+        self.undo = undo;
         self.bring_back(before)
     }
 
     pub fn redo(&mut self) -> bool {
-        let after = self.undo.redo(self.held());
+        let mut undo = std::mem::take(&mut self.undo);
+        let after = undo.redo(|after| self.against(after));
+        self.undo = undo;
         self.bring_back(after)
     }
 
@@ -225,26 +241,57 @@ impl Draft {
         self.undo.go_on();
     }
 
-    fn held(&self) -> Held {
-        (self.text(), self.place())
+    /// What brings back what is there now, when that has brought back what was there before.
+    fn against(&self, held: &Held) -> Held {
+        let Held::Lines(Lines { from, over, before }, _) = held else {
+            return Held::Whole(self.text(), self.cursor());
+        };
+        let now = self.area.lines().iter().skip(*from).take(*over).cloned().collect();
+        Held::Lines(Lines { from: *from, over: before.len(), before: now }, self.cursor())
     }
 
     fn bring_back(&mut self, held: Option<Held>) -> bool {
-        let Some((text, place)) = held else { return false };
+        let (text, cursor) = match held {
+            None => return false,
+            Some(Held::Whole(text, cursor)) => (text, cursor),
+            Some(Held::Lines(lines, cursor)) => {
+                (lines.put_back(self.area.lines().iter().map(String::as_str)), cursor)
+            }
+        };
         let undo = std::mem::take(&mut self.undo);
         let cut = self.area.yank_text();
         self.set(&text);
         self.area.set_yank_text(cut);
         self.undo = undo;
-        self.go(place)
+        self.jump_to(cursor) && {
+            self.snap();
+            true
+        }
+    }
+
+    /// A change of the cursor's line alone, which may become two; only that line is looked at.
+    fn in_line(&mut self, change: Change, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
+        if self.area.is_selecting() {
+            return self.changed(change, act);
+        }
+        let (cursor, count) = (self.cursor(), self.area.lines().len());
+        let before = self.area.lines()[cursor.0].clone();
+        act(&mut self.area);
+        self.snap();
+        let lines = self.area.lines();
+        let over = 1 + lines.len().saturating_sub(count);
+        if over > 1 || lines[cursor.0] != before {
+            let own = Lines { from: cursor.0, over, before: vec![before] };
+            self.undo.note_line(change, own, cursor, lines);
+        }
     }
 
     fn changed(&mut self, change: Change, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
-        let before = self.held();
+        let (before, cursor) = (self.text(), self.cursor());
         act(&mut self.area);
         self.snap();
-        if self.text() != before.0 {
-            self.undo.note(before, change);
+        if self.text() != before {
+            self.undo.note(before, cursor, change);
         }
     }
 
@@ -288,3 +335,6 @@ fn new_area(text: &str) -> TextArea<'static> {
     area.set_max_histories(0);
     area
 }
+
+#[cfg(test)]
+mod tests;

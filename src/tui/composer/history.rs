@@ -55,10 +55,12 @@ impl History {
         wants
     }
 
-    fn want_earlier(&mut self) {
+    /// `false`: it is known.
+    pub fn want_earlier(&mut self) -> bool {
         if self.earlier == Earlier::Unread {
             self.earlier = Earlier::Wanted;
         }
+        self.earlier != Earlier::Known
     }
 
     /// It comes before what was sent in this session, of which nothing comes twice.
@@ -122,7 +124,7 @@ impl History {
 
     /// The entry before the one that is shown; `None`: there is none.
     pub fn older(&mut self, shown: &str) -> Option<&str> {
-        self.want_earlier();
+        let _ = self.want_earlier();
         let before = self.recall.as_ref().map_or(self.sent.len(), |recall| recall.0).checked_sub(1);
         if before.is_none() && self.earlier != Earlier::Known {
             self.again = Some(shown.to_owned());
@@ -147,7 +149,7 @@ impl History {
 
     pub fn begin_search(&mut self, draft: &str) {
         self.recall = None;
-        self.want_earlier();
+        let _ = self.want_earlier();
         self.search = Some(Search { words: String::new(), at: None, draft: draft.to_owned() });
     }
 

@@ -1,7 +1,25 @@
 //! What the box held before each change. A word that is typed is one change.
+//!
+//! A key that changes one line keeps that line only: a storm of them costs what was typed, not its square.
 
-/// The text, and the place in it, in characters.
-pub type Held = (String, usize);
+/// Line and column, in characters.
+pub type Cursor = (usize, usize);
+
+/// What brings back what was there, and the cursor with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Held {
+    Whole(String, Cursor),
+    Lines(Lines, Cursor),
+}
+
+/// What stood in the place of some lines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lines {
+    pub from: usize,
+    /// In the place of so many.
+    pub over: usize,
+    pub before: Vec<String>,
+}
 
 /// As many are kept, and as many bytes.
 const MOST: usize = 200;
@@ -23,17 +41,42 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// What was there before a change.
-    pub fn note(&mut self, before: Held, change: Change) {
+    /// What was there before a change: all of it.
+    pub fn note(&mut self, before: String, cursor: Cursor, change: Change) {
+        if self.goes_on(change) {
+            if let Some(Held::Lines(lines, cursor)) = self.past.last() {
+                let whole = lines.put_back(before.split('\n'));
+                let held = Held::Whole(whole, *cursor);
+                self.past.pop();
+                self.past.push(held);
+            }
+            return;
+        }
+        self.push(Held::Whole(before, cursor));
+    }
+
+    /// A change of one line, which may have become several: `lines` are all of now.
+    pub fn note_line(&mut self, change: Change, own: Lines, cursor: Cursor, lines: &[String]) {
+        if !self.goes_on(change) {
+            return self.push(Held::Lines(own, cursor));
+        }
+        if let Some(Held::Lines(known, _)) = self.past.last_mut() {
+            known.widen(own, lines);
+        }
+    }
+
+    /// Whether a change belongs to the one before; it is the last one from now on.
+    fn goes_on(&mut self, change: Change) -> bool {
         self.future.clear();
         let goes_on = change == Change::Typed && self.last == Change::Typed && !self.past.is_empty();
         self.last = change;
-        if goes_on {
-            return;
-        }
-        self.past.push(before);
+        goes_on
+    }
+
+    fn push(&mut self, held: Held) {
+        self.past.push(held);
         while self.past.len() > MOST
-            || self.past.len() > 1 && self.past.iter().map(|held| held.0.len()).sum::<usize>() > MOST_BYTES
+            || self.past.len() > 1 && self.past.iter().map(Held::bytes).sum::<usize>() > MOST_BYTES
         {
             self.past.remove(0);
         }
@@ -49,17 +92,57 @@ impl Undo {
         self.last = Change::Typed;
     }
 
-    pub fn undo(&mut self, now: Held) -> Option<Held> {
+    /// `now` gives what brings back what is there now.
+    pub fn undo(&mut self, now: impl FnOnce(&Held) -> Held) -> Option<Held> {
         self.pause();
         let before = self.past.pop()?;
-        self.future.push(now);
+        self.future.push(now(&before));
         Some(before)
     }
 
-    pub fn redo(&mut self, now: Held) -> Option<Held> {
+    pub fn redo(&mut self, now: impl FnOnce(&Held) -> Held) -> Option<Held> {
         self.pause();
         let after = self.future.pop()?;
-        self.past.push(now);
+        self.past.push(now(&after));
         Some(after)
+    }
+}
+
+impl Held {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Whole(text, _) => text.len(),
+            Self::Lines(lines, _) => lines.before.iter().map(|line| line.len() + size_of::<String>()).sum(),
+        }
+    }
+}
+
+impl Lines {
+    /// The text as it was, from the lines of now.
+    pub fn put_back<'a>(&'a self, lines: impl Iterator<Item = &'a str> + Clone) -> String {
+        let behind = lines.clone().skip(self.from + self.over);
+        let all = lines.take(self.from).chain(self.before.iter().map(String::as_str)).chain(behind);
+        all.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A later change of a line is taken in. What is between both did not change; `now` are all lines behind it.
+    fn widen(&mut self, own: Self, now: &[String]) {
+        let end = self.from + self.over;
+        let more = own.over - own.before.len();
+        let between = |from: usize, to: usize| now.get(from..to).unwrap_or_default().to_vec();
+        if own.from >= end {
+            self.before.extend(between(end, own.from));
+            self.before.extend(own.before);
+            self.over = own.from + own.over - self.from;
+        } else if own.from < self.from {
+            let mut before = own.before;
+            before.extend(between(own.from + own.over, self.from + more));
+            before.append(&mut self.before);
+            self.before = before;
+            self.over += more + self.from - own.from;
+            self.from = own.from;
+        } else {
+            self.over += more;
+        }
     }
 }

@@ -87,6 +87,14 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
             let told = backend.shell(command.clone(), sure);
             Box::pin(async move { Reply::Shell { command, told: told.await } })
         }
+        Cmd::Task(deed) => {
+            let told = backend.task(deed.clone());
+            Box::pin(async move { Reply::Tasks { deed, told: told.await } })
+        }
+        Cmd::Suggest(number, words) => {
+            let told = backend.suggest(words);
+            Box::pin(async move { Reply::Suggested(number, told.await) })
+        }
         Cmd::Definition(run) => {
             let found = backend.definition(run.clone());
             Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })

@@ -10,8 +10,12 @@ use crate::domain::spending::{By, Sum, sums, total};
 use crate::tui::run_view::RunView;
 use crate::tui::text::{counted, dollars, one_line, thousands};
 
-/// The session and each run that spent something in it.
-pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Price>)]) -> String {
+/// The session, each run that spent something in it, and what was asked beside them.
+pub fn cost(
+    session: &CostLedger,
+    (runs, beside): (&[RunView], &CostLedger),
+    prices: &[(String, Option<Price>)],
+) -> String {
     if session.entries.is_empty() {
         return "no model was called yet".to_owned();
     }
@@ -25,6 +29,7 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
     for by in [By::Role, By::Agent, By::State] {
         let _ = write!(text, "\nby {}\n{}", by.as_str(), rows(&sums(session.entries.iter(), by)));
     }
+    let beside = Some(beside).filter(|beside| !beside.entries.is_empty());
     let spent: Vec<Sum> = runs
         .iter()
         .filter(|run| !run.paid_here.entries.is_empty())
@@ -32,6 +37,9 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
             name: format!("{} {}", run.workflow, run.id),
             ..total(run.paid_here.entries.iter())
         })
+        .chain(
+            beside.map(|beside| Sum { name: "beside the runs".to_owned(), ..total(beside.entries.iter()) }),
+        )
         .collect();
     let _ = write!(text, "\nby run\n{}", rows(&spent));
     let whole = total(session.entries.iter());

@@ -12,7 +12,7 @@ use crate::engine::event::RunEvent;
 use crate::tui::text::{fit, one_line};
 
 /// Rows that are kept.
-pub const MOST: usize = 100_000;
+pub const MOST: usize = 20_000;
 /// Different texts that are shared; a loop over ten thousand items has as many.
 const SHARED: usize = 10_000;
 /// Columns of one text.

@@ -1,8 +1,10 @@
 //! What the slash commands are made of: what a line asks for, and how a command is described.
 
+use super::cmd::ShellLine;
 use super::places::Definition;
 use super::steering::Steer;
 use crate::domain::journal::RunStatus;
+use crate::domain::task_list::TaskDeed;
 use crate::tui::backend::{Beside, Page, SnapshotCommand, Travel};
 
 /// What completes an argument.
@@ -24,6 +26,9 @@ pub enum Argument {
     /// On or off.
     Switch,
     Pane,
+    /// Of the person, for the shell.
+    Shell,
+    Task,
 }
 
 /// What a line asks for, understood.
@@ -85,10 +90,9 @@ pub enum Action {
     Budget,
     /// Yes, no; without either: what is asked, or what is so.
     Trust(Option<bool>),
-    /// A command for the shell.
-    Shell(String),
-    /// The last command and its answer go into the input box.
-    ShellAdd,
+    /// About commands for the shell.
+    Shell(ShellLine),
+    Task(TaskDeed),
     Vim(Option<bool>),
 }
 

@@ -1,7 +1,7 @@
-//! Commands that look something up beside what goes on: agents, graphs, pages, trust, a command for the shell.
+//! Commands that look something up beside what goes on: agents, graphs, pages, trust.
 
-use super::typing;
-use crate::tui::backend::{Page, ShellTold};
+use super::{shell, tasks, typing};
+use crate::tui::backend::Page;
 use crate::tui::dialog::Dialog;
 use crate::tui::keymap::{self, ACTIONS};
 use crate::tui::layout::Pane;
@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Reply};
 use crate::tui::report::agents;
 use crate::tui::slash::{Action, closest};
-use crate::tui::transcript::item::{Block, Item, Tone};
+use crate::tui::transcript::item::{Item, Tone};
 
 pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
     match action {
@@ -26,14 +26,8 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         },
         Action::Trust(Some(false)) => return vec![Cmd::Trust(false)],
         Action::Trust(_) => return vec![Cmd::Trusts],
-        Action::Shell(command) => {
-            say(model, &format!("$ {command}"));
-            return vec![Cmd::Shell(command, false)];
-        }
-        Action::ShellAdd => match model.shell.clone() {
-            Some(text) => model.composer.paste(&text),
-            None => say(model, "no command was run yet: /cmd COMMAND"),
-        },
+        Action::Shell(line) => return shell::act(model, line),
+        Action::Task(deed) => return vec![Cmd::Task(deed)],
         Action::Vim(wanted) => typing::vim(model, wanted),
         // the rest is done where it is read
         _ => {}
@@ -50,27 +44,10 @@ pub fn reply(model: &mut Model, reply: Reply) {
         Reply::Trusts(Ok(asked)) => {
             model.dialogs.push_back(Dialog::trust(&asked.files, &asked.changes));
         }
-        Reply::Shell { command, told } => ran(model, command, told),
+        Reply::Shell { command, told } => shell::ran(model, command, told),
+        Reply::Tasks { deed, told } => tasks::told(model, deed, told),
+        Reply::Suggested(number, suggested) => shell::suggested(model, number, suggested),
         _ => {}
-    }
-}
-
-fn ran(model: &mut Model, command: String, told: Result<ShellTold, String>) {
-    match told {
-        Ok(ShellTold::Risky(why)) => {
-            let body = format!("$ {command}\n\n! {why}");
-            let again = Cmd::Shell(command, true);
-            model.dialogs.push_back(Dialog::confirm("Run this command?", &body, again));
-        }
-        Ok(ShellTold::Done { ok, summary, text }) => {
-            let (tone, sign) = if ok { (Tone::Accent, "$") } else { (Tone::Bad, "✗ $") };
-            let block = Block::new(tone, &format!("{sign} {command} · {summary}"), &text);
-            model.say(Item::Block(block.foot("→ /cmd add puts it into the input box")));
-            model.shell = Some(format!("$ {command}\n{}\n", text.trim_end()));
-        }
-        Err(reason) => {
-            model.say(Item::error("the command was not run", &reason));
-        }
     }
 }
 

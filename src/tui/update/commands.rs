@@ -152,6 +152,7 @@ fn clear(model: &mut Model) -> Vec<Cmd> {
         opening.shown = None;
     }
     model.transcript.clear();
+    model.shell.forget_along();
     // what still grows goes on below
     model.runs.iter_mut().for_each(|view| view.moved(|_| None));
     if model.workflow.is_some() {

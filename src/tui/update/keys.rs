@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{
-    answers, approvals, archive, editor, history, interrupted, leave, mention, panes, setup, steering,
+    answers, approvals, archive, editor, history, interrupted, leave, mention, panes, setup, shell, steering,
     submit, typing,
 };
 use crate::domain::ids::Timestamp;
@@ -298,6 +298,7 @@ fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
     let agents =
         model.watched_run().map(|run| run.agents.iter().map(|a| (a.name.clone(), a.model.clone())).collect());
     model.names.agents = agents.unwrap_or_default();
+    model.names.commands = model.shell.recent().map(str::to_owned).collect();
     if let Some(mut cmds) = mention::refresh(model) {
         if !cmds.is_empty() {
             cmds.push(history::names());
@@ -373,7 +374,8 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
 /// Ctrl+C: closes the popup, else ends what runs.
 fn end(model: &mut Model) -> Vec<Cmd> {
     let run = model.busy_run().filter(|run| !run.chat).map(|run| run.id.clone());
-    match run.filter(|_| model.popup.is_none() && model.wanted_input.is_none() && !model.goes_on_here()) {
+    let nearer = model.popup.is_some() || model.aside.is_some() || model.wanted_input.is_some();
+    match run.filter(|_| !nearer && !model.goes_on_here()) {
         Some(run) => interrupted::end(model, run),
         None => stop(model),
     }
@@ -383,6 +385,9 @@ fn end(model: &mut Model) -> Vec<Cmd> {
 fn stop(model: &mut Model) -> Vec<Cmd> {
     if model.popup.take().is_some() {
         return Vec::new();
+    }
+    if model.aside.is_some() {
+        return shell::stop(model);
     }
     // the question that was asked last is the one that Esc leaves
     if model.wanted_input.take().is_some() {

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
+use super::clipboard;
 use crate::domain::ids::RunId;
 use crate::tui::keymap::Action;
 use crate::tui::layout::{Pane, Slot};
@@ -19,8 +20,6 @@ use crate::tui::view;
 
 /// Rows that one step of the wheel moves.
 const WHEEL: usize = 3;
-/// Bytes that go into the clipboard: terminals drop more without a word.
-const CLIPBOARD: usize = 64 << 10;
 
 /// Definitions that panes on screen need and nobody has asked for.
 pub fn wanted(model: &mut Model) -> Option<Cmd> {
@@ -349,20 +348,9 @@ fn copy(model: &mut Model, pane: Pane, whole: bool) -> Vec<Cmd> {
         (_, true) => view::body(model, pane).map(|body| body.texts(0..body.len())),
         (_, false) => row_text(model, pane),
     };
-    let Some(mut text) = text.filter(|text| !text.trim().is_empty()) else {
-        model.hint = Some("there is nothing to copy".to_owned());
-        return Vec::new();
-    };
-    let all = text.len();
-    text.truncate(text.floor_char_boundary(CLIPBOARD));
-    let what = counted(text.lines().count() as u64, "line");
-    let cut = if text.len() < all {
-        format!("; {} bytes more are left out", all - text.len())
-    } else {
-        String::new()
-    };
-    model.hint = Some(format!("{what} sent to the terminal's clipboard{cut}"));
-    vec![Cmd::Copy(text)]
+    let (cmd, said) = clipboard::copied(text.unwrap_or_default());
+    model.hint = Some(said);
+    cmd.into_iter().collect()
 }
 
 fn row_text(model: &Model, pane: Pane) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{archive, asides, busy, editor, history, keys, mention, setup, submit, typing};
+use super::{archive, asides, busy, editor, history, keys, mention, setup, shell, submit, typing};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -35,13 +35,12 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             say_report(model, &format!("Tools of {role}"), &report::tools(&tools));
         }
         Reply::Prices(prices) => {
-            let text = report::cost(&model.ledger(), &model.runs, &prices);
+            let text = report::cost(&model.ledger(), (&model.runs, &model.paid_beside), &prices);
             say_report(model, "Cost", &text);
         }
         Reply::Reviewed(text) => reviewed(model, text),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
-        aside @ (Reply::Page(_) | Reply::Shell { .. } | Reply::Trusts(_)) => asides::reply(model, aside),
         Reply::Files(files) => mention::files(model, files),
         Reply::Defined { run, found } => {
             if let Some(view) = model.run_mut(&run) {
@@ -68,6 +67,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         | Reply::Steps(_)
         | Reply::Planned(_)
         | Reply::Travelled(_)) => return history::reply(model, past),
+        aside => asides::reply(model, aside),
     }
     Vec::new()
 }
@@ -86,6 +86,7 @@ fn recalled(model: &mut Model, found: Result<Recalled, String>) {
         Ok(found) => (found.texts, found.note),
         Err(reason) => (Vec::new(), Some(reason)),
     };
+    shell::recalled(model, &texts);
     model.composer.recalled(texts);
     if let Some(note) = note {
         model.say(Item::warning(&format!("history of the input: {note}")));

@@ -48,6 +48,7 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
 
 /// Gives a text to the conversation; starts one if there is none.
 fn send_to_chat(model: &mut Model, text: String) -> Vec<Cmd> {
+    let text = model.shell.with_along(text);
     let chat = model.chat.clone();
     match chat.and_then(|id| model.run_mut(&id)) {
         Some(run) if !run.over => {

@@ -83,7 +83,8 @@ fn sample(path: &str) -> &'static str {
         "base_url" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",
-        "prompt_enhancement" | "environment" | "agents_md" | "mouse" | "reduced_motion" | "vim" => "true",
+        "prompt_enhancement" | "environment" | "agents_md" | "mouse" | "reduced_motion" | "vim"
+        | "add_output" => "true",
         "files" => "3",
         "agents_md_limit" => "5000",
         "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "attempts"

@@ -101,6 +101,50 @@ fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
     assert_eq!((feed(1), feed(100_000)), (Err(NeedsAll), Ok(())));
 }
 
+/// Where scripts may look at a conversation, the old part of it is packed: they see and change all of it as before.
+#[test]
+fn scripts_see_all_of_a_conversation_that_was_packed() {
+    for pinned in [0, 2] {
+        let context = json!({"name": "talk", "max_length": 2_000, "pin_first": pinned});
+        let (spec, inputs) = played(600, &context);
+        let (mut whole, mut brief) = (Machine::new(Arc::clone(&spec)), Machine::new(spec));
+        let (mut seen, mut rewritten, mut packed) = (Vec::new(), 0, 0);
+        for (number, (at, mut input)) in inputs.into_iter().enumerate() {
+            if let (Input::Evaluated { outcome, .. }, true) = (&mut input, number / 250 > rewritten) {
+                rewritten += 1;
+                let mut messages: Vec<ScriptMessage> = std::mem::take(&mut seen);
+                assert!(messages.len() > 50, "{}", messages.len());
+                // one is gone, one is changed, all others stay what they were
+                messages.remove(3);
+                messages[7].content.push_str(" (changed)");
+                outcome.patch.contexts = vec![("talk".to_owned(), messages)];
+            }
+            let told = [&mut whole, &mut brief].map(|machine| machine.handle(at, input.clone()));
+            for effect in &told[0].effects {
+                if let Effect::Evaluate { job, .. } = effect {
+                    seen = job.scope.contexts[0].messages.to_vec();
+                }
+            }
+            let told = told.map(|output| {
+                let effects = output.effects.into_iter().map(|effect| match effect {
+                    Effect::Evaluate { call, job } => {
+                        format!("{call} {:?}", job.scope.contexts[0].messages.to_vec())
+                    }
+                    other => format!("{other:?}"),
+                });
+                (effects.collect::<Vec<_>>(), output.events)
+            });
+            assert_eq!(told[0], told[1], "{number}");
+            brief.pack_old();
+            let held =
+                [&whole, &brief].map(|machine| format!("{machine:?}").matches("and so it goes on.").count());
+            packed += usize::from(held[1] < held[0] / 3);
+        }
+        assert_eq!(rewritten, 2);
+        assert!(packed > 200, "it has held less than a third {packed} times");
+    }
+}
+
 /// Whoever drives a run forgets as well: what models are asked stays the same, with what is always shown to them.
 #[test]
 fn models_are_asked_the_same_whatever_was_forgotten() {

@@ -463,3 +463,87 @@ fn guidance_outlives_a_call_that_fails() {
     }
     play.finish();
 }
+
+#[test]
+fn the_time_of_a_state_rests_while_a_person_says_what_shall_be_different() {
+    let interrupt = || Act::Steers(Steering::Interrupt { partial: Vec::new() });
+    let word = || Act::Answers(Answer::Text { text: "shorter".to_owned() });
+    let timed = |state: State, ms| State { timeout_ms: Some(ms), ..state };
+    let rows: [(u32, Act, i64, &[i64]); 3] = [
+        (MACHINE_VERSION, word(), 3_600_000, &[20_000, 50_000]),
+        (MACHINE_VERSION, GO(), 3_600_000, &[20_000, 50_000]),
+        (7, word(), 5_000, &[15_000, 45_000]),
+    ];
+    for (version, goes_on, typed, left) in rows {
+        let inner = Workflow {
+            name: "inner".to_owned(),
+            ..workflow(vec![timed(state("start", speak(), 1), 30_000)])
+        };
+        let outer = workflow(vec![timed(state("start", child(), 1), 60_000)]);
+        let mut play = Play::of(RunSpec { machine_version: version, ..spec(vec![outer, inner], true) });
+        let begun = play.now;
+        play.act(Act::Passes(10_000 - 1));
+        play.act(interrupt());
+        assert_eq!(play.timers.is_empty(), version == MACHINE_VERSION, "{version}");
+        play.act(Act::Passes(typed - 1));
+        play.act(goes_on);
+        let mut ends: Vec<i64> = play.timers.iter().map(|(at, _)| at - play.now).collect();
+        ends.sort_unstable();
+        assert_eq!(ends, left, "{version} {}", play.now - begun);
+        play.act(SAYS());
+        play.finish();
+    }
+}
+
+#[test]
+fn time_that_is_up_frees_nobody_who_stands_elsewhere() {
+    use synthdev::domain::delegation::Request;
+    use synthdev::domain::workflow::{Pause, PauseKind};
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    let parallel = Parallel {
+        branches: vec![branch("a", 1), branch("b", 3)],
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: Default::default(),
+    };
+    let delegate = Pause {
+        kind: PauseKind::Outputs,
+        message: Given::Text("well?".to_owned()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: named(&["x"]),
+        default: Some(json!({"x": 1})),
+        ttl_ms: Some(1_000),
+        on_timeout: None,
+        request: Some(Box::new(Request { waits: true, ..Request::default() })),
+    };
+    let states = vec![
+        state("start", Work::Parallel(parallel), 5),
+        state("start.a/ask", Work::Pause(delegate), 2),
+        ending("start.a/stop"),
+        state("start.b/look", speak(), 4),
+        ending("start.b/stop"),
+    ];
+    let stands = |play: &Play| play.machine.pauses().iter().any(|pause| pause.state == "start.b/look");
+    for (version, stays) in [(MACHINE_VERSION, true), (7, false)] {
+        let stops = Stops { step: false, points: vec![Breakpoint::state("look")] };
+        let spec = RunSpec { machine_version: version, stops, ..spec(vec![workflow(states.clone())], false) };
+        let mut play = Play::of(spec);
+        assert!(play.lines.last().unwrap().starts_with("end paused"), "{:?}", play.lines);
+        assert!(stands(&play), "{:?}", play.lines);
+        let asked = play.machine.pauses().into_iter().find(|pause| pause.state == "start.a/ask").unwrap();
+        let elapsed = vec![asked.call];
+        play.feed(Input::Resumed(Box::new(Resumed { elapsed, ..Resumed::default() })));
+        assert_eq!(stands(&play), stays, "{version}: {:?}", play.lines);
+        assert!(play.lines.contains(&"warning pause_timeout".to_owned()), "{:?}", play.lines);
+        if stays {
+            // whoever takes it up without looking frees it
+            play.feed(resumed(false));
+        }
+        play.act(SAYS());
+        assert_eq!(play.lines.last().unwrap(), "end completed", "{version}");
+        play.finish();
+    }
+}

@@ -176,3 +176,50 @@ fn a_run_that_stands_is_gone_on_with_through_pipes() {
         ],
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_a_model_writes_is_run_only_when_the_person_says_so() {
+    let (server, mut variables) = model(vec![
+        Behaviour::text("Try this:\n```sh\necho $((6*7))\n```\nIt prints a number."),
+        Behaviour::text("```\nrm -rf nothing\n```"),
+        Behaviour::text("cd x\u{1b}[2J"),
+        Behaviour::text("I have read it."),
+    ])
+    .await;
+    variables.push(("SYNTHDEV_FAST_MODEL", "mock-1".to_owned()));
+    variables.push(("SYNTHDEV_CMD_ADD_OUTPUT", "true".to_owned()));
+    let variables = borrowed(&variables);
+    let lines =
+        "/cmd ??? the answer\n1\n/cmd ?clean up\n2\n/cmd ?x\n/cmd ???\n/cmd\n/cmd 1\n1\nwhat is it?\n/cost\n";
+    let (text, code) =
+        tokio::task::spawn_blocking(move || piped(&["--linear"], &variables, lines)).await.unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains('\u{1b}') && !text.contains("sk-test"), "{text:?}");
+    assert_in_order(
+        &text,
+        &[
+            "? the answer",
+            "mock-1 suggests: $ echo $((6*7))",
+            "question: Run this command?",
+            "exit 0: 42\n",
+            "goes along with your next text",
+            "? clean up",
+            "! This command deletes directories for good.",
+            "question: Run this command?",
+            "nothing was changed",
+            "characters that cannot be seen: it was not taken",
+            "say what the command shall do",
+            "Last commands:  1  echo $((6*7))",
+            "question: Run this command?",
+            "coder: I have read it.",
+            "by run",
+            "beside the runs",
+        ],
+    );
+    let requests = server.requests();
+    assert_eq!(requests.len(), 4);
+    let asked = requests[0].body.to_string();
+    assert!(asked.contains("the answer") && asked.contains("one command line"), "{asked}");
+    let told = requests[3].body["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    assert!(told.contains("42") && told.contains("what is it?"), "{told}");
+}

@@ -191,7 +191,7 @@ fn patch(luck: &mut Luck, scope: &ScopeView) -> ScopePatch {
     if luck.chance(10)
         && let Some(context) = luck.choose(&scope.contexts)
     {
-        let mut messages = (*context.messages).clone();
+        let mut messages = context.messages.to_vec();
         messages.truncate(luck.below(messages.len() + 1));
         if luck.chance(30) {
             messages.reverse();

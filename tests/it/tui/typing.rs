@@ -69,7 +69,7 @@ impl Desk {
         list.into_iter().map(|one| one.label).collect()
     }
 
-    fn said_last(&self) -> String {
+    pub(super) fn said_last(&self) -> String {
         self.model.transcript.items().next_back().unwrap().text()
     }
 }
@@ -311,10 +311,10 @@ fn commands_beside_what_goes_on() {
     check(&mut desk, "/trust maybe", &[], "/trust is yes or no");
     check(&mut desk, "/trust", &[Cmd::Trusts], "");
     check(&mut desk, "/trust no", &[Cmd::Trust(false)], "");
-    check(&mut desk, "/cmd", &[], "/cmd needs a command");
+    check(&mut desk, "/cmd ???", &[], "say what the command shall do");
     check(&mut desk, "/cmd add", &[], "no command was run yet");
     check(&mut desk, "/cmd git status", &[Cmd::Shell("git status".into(), false)], "$ git status");
-    let told = ShellTold::Done { ok: true, summary: "exit 0".into(), text: "clean\n".into() };
+    let told = ShellTold::Done { ok: true, summary: "exit 0".into(), text: "clean\n".into(), along: false };
     desk.msg(Msg::Reply(Reply::Shell { command: "git status".into(), told: Ok(told) }));
     assert!(desk.said_last().contains("$ git status · exit 0\nclean"), "{}", desk.said_last());
     desk.line("/cmd add");

@@ -59,11 +59,12 @@ fn scope(data: Json) -> ScopeView {
         contexts: vec![ContextView {
             name: "code_history".into(),
             agents: vec!["coder".into(), "re-viewer".into()],
-            messages: Arc::new(vec![
+            messages: Vec::from([
                 message("user", "hi", Some(0)),
                 message("assistant", "yes", Some(1)),
                 message("user", "go", Some(2)),
-            ]),
+            ])
+            .into(),
         }],
         last_agent_response: Some("last words".into()),
         last_parsing_tool_calls: vec![review, call("p2", "review_work", r#"{"improvement_needed": false}"#)],

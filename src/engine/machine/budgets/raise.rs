@@ -69,6 +69,7 @@ impl Machine {
 
     fn grant(&mut self, scope: Scope, kind: Kind, more: f64) {
         let budget = self.budget_of(scope);
+        self.grant_kept(scope, kind, more);
         let Some(purse) = self.purse_mut(scope) else { return };
         purse.grant(kind, more);
         let end = budget.and_then(|budget| purse.end(kind, &budget));

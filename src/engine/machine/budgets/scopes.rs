@@ -66,7 +66,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn lane_mut(&mut self, id: u64) -> Option<&mut Lane> {
+    pub(in crate::engine::machine) fn lane_mut(&mut self, id: u64) -> Option<&mut Lane> {
         if self.lane.id == id { Some(&mut self.lane) } else { self.lanes.get_mut(&id) }
     }
 
@@ -106,7 +106,7 @@ impl Machine {
         }
     }
 
-    /// While nobody drove the run, no time of its budgets has passed.
+    /// While nobody drove the run, no time of its budgets and limits has passed.
     pub(in crate::engine::machine) fn skip_budgets(&mut self, gap: i64) {
         self.purse.skip(gap);
         for owner in &mut self.agent_purses {
@@ -115,8 +115,10 @@ impl Machine {
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
             for frame in &mut lane.frames {
                 frame.stay.purse.skip(gap);
+                frame.state_timer.skip(gap);
             }
         }
+        self.skip_kept(gap);
     }
 
     /// What calls under way may still use, but for the one of this lane.

@@ -135,6 +135,8 @@ impl Move<'_> {
                 }
                 None => false,
             });
+            // agents of the new definition look at all that was said
+            thread.recall();
             thread.sights.clear();
             *slot = Some(thread);
         }

@@ -9,6 +9,7 @@ use crate::domain::workflow::{AgentFunction, Input, Program, State, Work, Workfl
 use crate::engine::fork::{Fork, ForkKind};
 use crate::engine::frame::Frame;
 use crate::engine::lane::{Lane, Place};
+use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
 
 pub(super) struct Standing<'a> {
@@ -276,10 +277,7 @@ pub(super) fn left_behind(lane: &Lane, old: &Program, new: &Program, names: &Nam
         let now = names.workflow(frame.workflow).and_then(|at| new.workflows.get(at.0));
         let Some((was, now)) = old.workflows.get(frame.workflow.0).zip(now) else { continue };
         for (at, spec) in was.contexts.iter().enumerate() {
-            let said = frame
-                .threads
-                .get(at)
-                .map_or(0, |thread| thread.log.entries.iter().filter(|entry| !entry.pinned).count());
+            let said = frame.threads.get(at).map_or(0, Thread::said);
             if said == 0 {
                 continue;
             }

@@ -13,12 +13,10 @@ use crate::tui::keymap::{Action, Now};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::pane::Search;
-use crate::tui::text::{counted, one_line};
+use crate::tui::text::one_line;
 use crate::tui::transcript::Step;
 use crate::tui::transcript::item::Item;
-
-/// Bytes that go into the clipboard: terminals drop more without a word.
-const CLIPBOARD: usize = 64 << 10;
+use crate::tui::update::clipboard;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent, typing: bool) -> Vec<Cmd> {
     let Some(archive) = &mut model.archive else { return Vec::new() };
@@ -194,21 +192,9 @@ fn copy(archive: &mut Archive, whole: bool) -> Vec<Cmd> {
         }
         (None, None, _) => archive.list.chosen().map(|row| row.id.to_string()).unwrap_or_default(),
     };
-    if text.trim().is_empty() {
-        archive.tell("there is nothing to copy");
-        return Vec::new();
-    }
-    let mut text = text;
-    let all = text.len();
-    text.truncate(text.floor_char_boundary(CLIPBOARD));
-    let what = counted(text.lines().count() as u64, "line");
-    let cut = if text.len() < all {
-        format!("; {} bytes more are left out", all - text.len())
-    } else {
-        String::new()
-    };
-    archive.tell(&format!("{what} sent to the terminal's clipboard{cut}"));
-    vec![Cmd::Copy(text)]
+    let (cmd, said) = clipboard::copied(text);
+    archive.tell(&said);
+    cmd.into_iter().collect()
 }
 
 fn on_list(archive: &mut Archive, change: impl FnOnce(&mut Archive)) {

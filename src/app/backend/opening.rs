@@ -1,0 +1,94 @@
+//! How a session with a screen, or with lines, begins: everything is read, wired and handed over, and then it is played.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+
+use anyhow::Result;
+
+use super::next_stops::NextStops;
+use super::playing::{first_lines, played, question};
+use super::shelf::stamps;
+use super::stopper::Stopper;
+use super::{Desk, problems, screen};
+use crate::adapters::providers::scripted::ScriptedModel;
+use crate::app::runs::runtime;
+use crate::app::world::World;
+use crate::app::{logs, setup, sources, wiring};
+use crate::cli::exit;
+use crate::config::catalog::Catalog;
+use crate::tui::{FirstAction, Session};
+
+/// How the screen begins.
+#[derive(Debug, Default)]
+pub(in crate::app) struct Opening {
+    /// Answers instead of a model, and who says so.
+    pub(in crate::app) script: Option<(ScriptedModel, &'static str)>,
+    /// A workflow with its input, started at once.
+    pub(in crate::app) start: Option<(String, String)>,
+    pub(in crate::app) banner: Vec<String>,
+    /// Only a model is set up.
+    pub(in crate::app) setup: bool,
+}
+
+pub(in crate::app) fn interactive(world: World, opening: Opening) -> Result<u8> {
+    let shown = matches!(opening.script, Some((_, "demo")));
+    let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
+    let (script, overrides) = match opening.script {
+        Some((script, who)) => (Some(script), world.scripted(who)),
+        None => (None, world.overrides.clone()),
+    };
+    let linear = world.linear;
+    let read = Mutex::new(stamps(&world));
+    let gathered = sources::gather(&world, overrides.clone(), world.trust)?;
+    let question = question(&world, &gathered.verdict, &gathered.project);
+    let asked = gathered.project;
+    let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.unreadable);
+    let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
+    banner.extend(problems(&catalog));
+    let look = screen::look(&world, &catalog);
+    banner.extend(look.findings);
+    logs::start(&world.dirs.data, catalog.settings().verbosity());
+    let plays = script.is_some() || opening.start.is_some();
+    let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
+    let setup = setup::first(&catalog, opening.setup, plays);
+    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
+    let handle = wired.handle.clone();
+    let events = handle.subscribe(true);
+    let desk = Desk {
+        world,
+        overrides,
+        demo,
+        catalog: RwLock::new(Arc::new(catalog)),
+        wired: RwLock::new(Arc::new(wired)),
+        asked: Mutex::new(asked),
+        branch: Mutex::default(),
+        stops: NextStops::default(),
+        saved: Arc::clone(&saved),
+        unkept: AtomicBool::new(false),
+        read,
+        checker: Arc::default(),
+        entries: Arc::default(),
+        stopper: Stopper::default(),
+    };
+    let session = Session {
+        backend: Arc::new(desk),
+        events,
+        start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
+        trust: question,
+        setup,
+        banner,
+        theme: look.theme,
+        keymap: look.keymap,
+        mouse: look.mouse,
+        calm: look.calm,
+        vim: look.vim,
+        light: look.light,
+    };
+    let runtime = runtime()?;
+    let ended = runtime.block_on(played(session, linear, &handle));
+    // Commands that tools started end with us; nothing is waited for.
+    runtime.shutdown_background();
+    ended?;
+    let left = alone && !saved.load(Ordering::Relaxed);
+    Ok(if left { exit::CANCELLED } else { exit::COMPLETED })
+}

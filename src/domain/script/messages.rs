@@ -1,0 +1,73 @@
+//! The messages of a context as scripts see them. A long conversation is only put together if a script asks for it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::ScriptMessage;
+use crate::domain::context::Entry;
+use crate::domain::context::packed::Packed;
+
+/// Shared: a copy costs nothing that grows with the conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    early: Packed,
+    late: Arc<Vec<ScriptMessage>>,
+}
+
+impl Messages {
+    /// `late` are those behind `early`.
+    pub fn new(early: Packed, late: Arc<Vec<ScriptMessage>>) -> Self {
+        Self { early, late }
+    }
+
+    pub fn len(&self) -> usize {
+        self.early.len() + self.late.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'_, ScriptMessage>> {
+        let early = self.early.entries().enumerate();
+        let early = early.map(|(at, entry)| Cow::Owned(ScriptMessage::of(at, &entry)));
+        early.chain(self.late.iter().map(Cow::Borrowed))
+    }
+
+    pub fn to_vec(&self) -> Vec<ScriptMessage> {
+        self.iter().map(Cow::into_owned).collect()
+    }
+}
+
+impl ScriptMessage {
+    /// `at`: its place in the conversation.
+    pub fn of(at: usize, entry: &Entry) -> Self {
+        Self { role: entry.role.as_str().to_owned(), content: entry.text.clone(), origin: Some(at) }
+    }
+}
+
+impl From<Vec<ScriptMessage>> for Messages {
+    fn from(messages: Vec<ScriptMessage>) -> Self {
+        Self { early: Packed::default(), late: Arc::new(messages) }
+    }
+}
+
+impl PartialEq for Messages {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Serialize for Messages {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Messages {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self::from)
+    }
+}

@@ -1,0 +1,183 @@
+//! One shell command that a model writes for a person: what it is asked, and what is taken of its answer. The answer is
+//! data: nothing is run here, and what is no single line of plain characters is refused.
+
+use super::message::{ChatMessage, ChatRole};
+use super::model::{FinishReason, ModelChoice, ModelReply, ModelRequest, ToolChoice};
+use super::printable;
+
+/// Who asks, in the ledger.
+pub const ASKER: &str = "/cmd";
+/// Longer ones are none that a person reads before running them.
+const LONGEST: usize = 2_000;
+/// Tokens: a command is short, but some models think first.
+const ANSWER: u64 = 4_096;
+
+const PROMPT: &str = "\
+You write one command line for the shell `sh` of a person, who reads and may change it before it is run. It is run in \
+the directory of their project with `sh -c`, without any input, so it must not ask questions or open a screen. Answer \
+with that command in one code block, in one line, and nothing else: no explanation, no second command to choose from. \
+Prefer commands that only read, unless something else is wanted. If no command can do it, answer with an empty code \
+block.";
+
+/// What the model is asked. `system`: the person's, such as `linux (x86_64)`.
+pub fn request(mut choice: ModelChoice, system: &str, wanted: &str) -> ModelRequest {
+    let answer = choice.answer_tokens().min(ANSWER);
+    choice.parameters.max_output_tokens = Some(answer);
+    let system = format!("{PROMPT}\n\nThe system: {system}.");
+    ModelRequest {
+        agent: ASKER.to_owned(),
+        state: ASKER.to_owned(),
+        choice,
+        messages: vec![
+            ChatMessage::text(ChatRole::System, system),
+            ChatMessage::text(ChatRole::User, wanted.trim()),
+        ],
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+    }
+}
+
+/// The command of an answer.
+///
+/// # Errors
+/// There is none, or more than one, in one line.
+pub fn command(reply: &ModelReply) -> Result<String, String> {
+    if reply.finish == FinishReason::Length && in_block(&reply.text).is_none_or(|(_, closed)| !closed) {
+        return Err("the answer was cut off before the command was whole".to_owned());
+    }
+    let lines = match in_block(&reply.text) {
+        Some((block, _)) => joined(&block),
+        None => first_line(&reply.text).into_iter().collect(),
+    };
+    let command = match lines.as_slice() {
+        [] => return Err("the model gave no command: say in other words what it shall do".to_owned()),
+        [command] => command.trim(),
+        more => {
+            let count = more.len();
+            return Err(format!(
+                "the model gave {count} lines instead of one command: ask for one of the steps"
+            ));
+        }
+    };
+    let command = command.strip_prefix("$ ").unwrap_or(command).trim();
+    if command.chars().count() > LONGEST {
+        return Err(format!(
+            "the model's command has more than {LONGEST} characters: ask for one of the steps"
+        ));
+    }
+    if printable::name(command) != command {
+        return Err("the model's command holds characters that cannot be seen: it was not taken".to_owned());
+    }
+    Ok(command.to_owned())
+}
+
+/// The lines of the first code block, and whether it ends.
+fn in_block(text: &str) -> Option<(Vec<&str>, bool)> {
+    let mut lines = text.lines().skip_while(|line| !line.trim_start().starts_with("```"));
+    let first = lines.next()?.trim();
+    // all of it in one line
+    if let Some(inner) = first.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"))
+        && !inner.is_empty()
+    {
+        return Some((vec![inner], true));
+    }
+    let mut block = Vec::new();
+    for line in lines {
+        if line.trim() == "```" {
+            return Some((block, true));
+        }
+        block.push(line);
+    }
+    Some((block, false))
+}
+
+/// Without blank lines and remarks; lines that go on are one.
+fn joined(block: &[&str]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in block.iter().map(|line| line.trim()).filter(|line| !line.is_empty()) {
+        let (text, more) = line.strip_suffix('\\').map_or((line, false), |text| (text.trim_end(), true));
+        match lines.last_mut().filter(|_| goes_on) {
+            Some(last) => {
+                last.push(' ');
+                last.push_str(text);
+            }
+            None if text.starts_with('#') => continue,
+            None => lines.push(text.to_owned()),
+        }
+        goes_on = more;
+    }
+    lines
+}
+
+/// Of an answer without a code block: what announces a command is none.
+fn first_line(text: &str) -> Option<String> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with(':'));
+    let line = lines.next()?;
+    let quoted = line.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    Some(quoted.filter(|inner| !inner.contains('`')).unwrap_or(line).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_command_is_taken_and_nothing_else() {
+        let check = |text: &str, expected: Result<&str, &str>| {
+            let reply = ModelReply { text: text.to_owned(), ..ModelReply::default() };
+            let found = command(&reply);
+            match expected {
+                Ok(wanted) => assert_eq!(found.as_deref(), Ok(wanted), "{text:?}"),
+                Err(part) => {
+                    let error = found.expect_err(text);
+                    assert!(error.contains(part) && !error.contains('\n'), "{text:?}: {error}");
+                }
+            }
+        };
+        check("```sh\nls -la\n```", Ok("ls -la"));
+        check("```\n$ du -sh * | sort -h\n```\nand then\n```\nrm x\n```", Ok("du -sh * | sort -h"));
+        check(
+            "Here it is:\n\n```bash\n# all of them\nfind . \\\n  -name '*.rs'\n```",
+            Ok("find . -name '*.rs'"),
+        );
+        check("```ls```", Ok("ls"));
+        check("ls -la\n\nThis lists all files.", Ok("ls -la"));
+        check("Here is the command:\n`git log -1`", Ok("git log -1"));
+        check("echo `date` `id`", Ok("echo `date` `id`"));
+        check("a && b; c", Ok("a && b; c"));
+        // what is not closed may still be whole
+        check("```\nls", Ok("ls"));
+        check("", Err("gave no command"));
+        check("```sh\n```", Err("gave no command"));
+        check("```\n\n# nothing\n```", Err("gave no command"));
+        check("```\ncd x\nmake\nmake install\n```", Err("gave 3 lines"));
+        check("```\nls \u{1b}[2Jx\n```", Err("cannot be seen"));
+        check("```\nls \u{202e}x\n```", Err("cannot be seen"));
+        check(&"x".repeat(LONGEST + 1), Err("more than 2000 characters"));
+    }
+
+    #[test]
+    fn a_cut_answer_is_no_command() {
+        let check = |text: &str, ok: bool| {
+            let reply =
+                ModelReply { text: text.to_owned(), finish: FinishReason::Length, ..ModelReply::default() };
+            assert_eq!(command(&reply).is_ok(), ok, "{text:?}");
+        };
+        check("```\nls\n```\nThis comm", true);
+        check("```\nrm -rf ./tar", false);
+        check("rm -rf ./tar", false);
+        check("", false);
+    }
+
+    #[test]
+    fn a_request_is_short_and_offers_no_tools() {
+        let choice = ModelChoice { model: "m".into(), ..ModelChoice::default() };
+        let asked = request(choice, "linux", " list files ");
+        assert_eq!(asked.choice.parameters.max_output_tokens, Some(ANSWER));
+        assert_eq!(asked.messages[1].content, "list files");
+        assert!(asked.messages[0].content.ends_with("The system: linux."));
+        assert!(asked.tools.is_empty());
+    }
+}

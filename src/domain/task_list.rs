@@ -1,0 +1,156 @@
+//! The person's list of what is to be done in a project. Numbers stay: one that is gone is not given again.
+
+use serde::{Deserialize, Serialize};
+
+/// More are no list that somebody looks through.
+const MOST: usize = 1_000;
+/// Characters of one.
+const LONGEST: usize = 8_000;
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Task {
+    pub number: u64,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+}
+
+/// In the order in which they were added.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TaskList {
+    tasks: Vec<Task>,
+    /// The highest number that was given.
+    #[serde(default)]
+    last: u64,
+}
+
+/// What is to be done with the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TaskDeed {
+    List,
+    Add(String),
+    Edit(u64, String),
+    /// Done, or open again.
+    Done(u64),
+    Remove(u64),
+    /// Its text is wanted, for a workflow if one is named.
+    Use(u64, Option<String>),
+}
+
+impl TaskDeed {
+    pub fn changes(&self) -> bool {
+        !matches!(self, Self::List | Self::Use(..))
+    }
+}
+
+impl TaskList {
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// Does it. The task that it was about, as it is now or was last; none where the whole list was wanted.
+    ///
+    /// # Errors
+    /// There is no such task, or too much; the list is as it was.
+    pub fn perform(&mut self, deed: &TaskDeed) -> Result<Option<Task>, String> {
+        match deed {
+            TaskDeed::List => Ok(None),
+            TaskDeed::Add(text) => self.add(text).map(Some),
+            TaskDeed::Edit(number, text) => {
+                let text = fitting(text)?;
+                let task = self.find(*number)?;
+                task.text = text;
+                Ok(Some(task.clone()))
+            }
+            TaskDeed::Done(number) => {
+                let task = self.find(*number)?;
+                task.done = !task.done;
+                Ok(Some(task.clone()))
+            }
+            TaskDeed::Use(number, _) => self.find(*number).map(|task| Some(task.clone())),
+            TaskDeed::Remove(number) => {
+                let gone = self.find(*number)?.clone();
+                self.tasks.retain(|task| task.number != *number);
+                Ok(Some(gone))
+            }
+        }
+    }
+
+    fn add(&mut self, text: &str) -> Result<Task, String> {
+        let text = fitting(text)?;
+        if self.tasks.len() >= MOST {
+            return Err(format!("there are {MOST} tasks: remove some first (/task remove N)"));
+        }
+        let known = self.tasks.iter().map(|task| task.number).max().unwrap_or(0);
+        self.last = self.last.max(known).saturating_add(1);
+        let task = Task { number: self.last, text, done: false };
+        self.tasks.push(task.clone());
+        Ok(task)
+    }
+
+    fn find(&mut self, number: u64) -> Result<&mut Task, String> {
+        let missing = || format!("there is no task {number}: /task lists them");
+        self.tasks.iter_mut().find(|task| task.number == number).ok_or_else(missing)
+    }
+}
+
+fn fitting(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.chars().count() > LONGEST {
+        return Err(format!(
+            "a task has no more than {LONGEST} characters: put the text into a file and name it here"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(list: &TaskList) -> Vec<(u64, &str, bool)> {
+        list.tasks().iter().map(|task| (task.number, task.text.as_str(), task.done)).collect()
+    }
+
+    #[test]
+    fn tasks_come_change_and_go_and_keep_their_numbers() {
+        let mut list = TaskList::default();
+        let add = |text: &str| TaskDeed::Add(text.to_owned());
+        for (deed, expected) in [
+            (add(" one "), Ok(Some((1, "one", false)))),
+            (add("two\nlines"), Ok(Some((2, "two\nlines", false)))),
+            (TaskDeed::Done(1), Ok(Some((1, "one", true)))),
+            (TaskDeed::Edit(2, "zwei".into()), Ok(Some((2, "zwei", false)))),
+            (TaskDeed::Use(2, None), Ok(Some((2, "zwei", false)))),
+            (TaskDeed::Remove(2), Ok(Some((2, "zwei", false)))),
+            (add("three"), Ok(Some((3, "three", false)))),
+            (TaskDeed::Done(1), Ok(Some((1, "one", false)))),
+            (TaskDeed::Done(2), Err("there is no task 2: /task lists them")),
+            (TaskDeed::Edit(9, "x".into()), Err("there is no task 9")),
+            (TaskDeed::Remove(0), Err("there is no task 0")),
+            (TaskDeed::Use(7, None), Err("there is no task 7")),
+            (add(&"x".repeat(LONGEST + 1)), Err("no more than 8000 characters")),
+            (TaskDeed::List, Ok(None)),
+        ] {
+            let found = list.perform(&deed);
+            match (&found, expected) {
+                (Ok(task), Ok(wanted)) => {
+                    let task = task.as_ref().map(|task| (task.number, task.text.as_str(), task.done));
+                    assert_eq!(task, wanted, "{deed:?}");
+                }
+                (Err(error), Err(part)) => assert!(error.contains(part), "{deed:?}: {error}"),
+                _ => panic!("{deed:?}: {found:?}"),
+            }
+        }
+        assert_eq!(shown(&list), [(1, "one", false), (3, "three", false)]);
+        // a list of before numbers were kept, and one that was written by hand
+        let mut read: TaskList = serde_json::from_str(r#"{"tasks": [{"number": 5, "text": "x"}]}"#).unwrap();
+        read.perform(&add("y")).unwrap();
+        assert_eq!(shown(&read), [(5, "x", false), (6, "y", false)]);
+        for _ in 0..MOST {
+            let _ = read.perform(&add("z"));
+        }
+        assert_eq!(read.tasks().len(), MOST);
+        assert!(read.perform(&add("z")).unwrap_err().contains("remove some first"));
+    }
+}

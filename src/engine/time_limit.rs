@@ -1,0 +1,66 @@
+//! The time limit of a visit: it runs, or it rests while its lane stands still.
+
+use crate::domain::ids::{CallId, Timestamp};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TimeLimit {
+    call: Option<CallId>,
+    ends: Timestamp,
+    left_ms: Option<u64>,
+}
+
+impl TimeLimit {
+    pub fn running(call: CallId, ends: Timestamp) -> Self {
+        Self { call: Some(call), ends, left_ms: None }
+    }
+
+    /// The timer that fires.
+    pub fn call(&self) -> Option<CallId> {
+        self.call
+    }
+
+    /// There is none at all.
+    pub fn is_off(&self) -> bool {
+        self.call.is_none() && self.left_ms.is_none()
+    }
+
+    /// It is over; the timer to stop, if one runs.
+    pub fn take(&mut self) -> Option<CallId> {
+        std::mem::take(self).call
+    }
+
+    /// The timer to stop, if it ran.
+    pub fn rest(&mut self, now: Timestamp) -> Option<CallId> {
+        let call = self.call.take()?;
+        self.left_ms = Some(u64::try_from(self.ends.0.saturating_sub(now.0)).unwrap_or(0));
+        Some(call)
+    }
+
+    /// What was left of it, if it rested.
+    pub fn wake(&mut self) -> Option<u64> {
+        self.left_ms.take()
+    }
+
+    /// So many milliseconds do not count.
+    pub fn skip(&mut self, gap: i64) {
+        self.ends.0 = self.ends.0.saturating_add(gap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_does_not_pass_while_it_rests() {
+        let mut limit = TimeLimit::running(CallId(1), Timestamp(10_000));
+        assert_eq!((limit.wake(), limit.rest(Timestamp(4_000))), (None, Some(CallId(1))));
+        assert_eq!((limit.call(), limit.is_off(), limit.rest(Timestamp(5_000))), (None, false, None));
+        assert_eq!((limit.wake(), limit.is_off()), (Some(6_000), true));
+        // while nobody drives the run, no time passes
+        let mut limit = TimeLimit::running(CallId(1), Timestamp(10_000));
+        limit.skip(90_000);
+        limit.rest(Timestamp(94_000));
+        assert_eq!((limit.take(), limit.is_off()), (None, true), "what rests is over, too");
+    }
+}

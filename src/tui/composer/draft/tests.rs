@@ -1,0 +1,109 @@
+use std::cell::Cell;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui_textarea::CursorMove;
+
+use super::{Change, Draft};
+
+thread_local! {
+    static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Bytes or lines of the whole text that somebody went through.
+pub(super) fn looked_at(amount: usize) {
+    LOOKED_AT.set(LOOKED_AT.get() + amount);
+}
+
+fn letter(draft: &mut Draft, letter: char) {
+    draft.key(KeyEvent::from(KeyCode::Char(letter)), Change::Typed);
+}
+
+/// A terminal without bracketed paste sends a long text as keys: each may cost what its line is long, not more.
+#[test]
+fn a_storm_of_lines_does_not_look_at_those_before() {
+    let mut draft = Draft::default();
+    for _ in 0..1_000 {
+        draft.newline();
+        letter(&mut draft, 'x');
+    }
+    assert_eq!(LOOKED_AT.get(), 0);
+    assert_eq!(draft.text().len(), 2_000);
+}
+
+type Now = (String, (usize, usize));
+
+fn now(draft: &Draft) -> Now {
+    (draft.text(), draft.cursor())
+}
+
+/// Whole texts, as many as there were changes.
+#[derive(Default)]
+struct Whole {
+    past: Vec<Now>,
+    future: Vec<Now>,
+    typing: bool,
+}
+
+impl Whole {
+    fn note(&mut self, before: Now, typed: bool) {
+        self.future.clear();
+        if !(typed && self.typing && !self.past.is_empty()) {
+            self.past.push(before);
+        }
+        self.typing = typed;
+    }
+
+    /// Undoes, or does once more; whether there was anything.
+    fn compare(&mut self, draft: &mut Draft, back: bool) -> bool {
+        let before = now(draft);
+        self.typing = false;
+        let expected = if back { self.past.pop() } else { self.future.pop() };
+        assert_eq!(if back { draft.undo() } else { draft.redo() }, expected.is_some());
+        let Some(expected) = expected else { return false };
+        assert_eq!(now(draft), expected);
+        if back {
+            self.future.push(before)
+        } else {
+            self.past.push(before)
+        }
+        true
+    }
+}
+
+#[test]
+fn changes_of_lines_are_undone_like_others() {
+    let mut luck = 7_u64;
+    let mut draw = |below: usize| {
+        luck = luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(luck >> 33).unwrap() % below
+    };
+    let (mut undone, mut widened) = (0, 0);
+    for _ in 0..300 {
+        let (mut draft, mut whole) = (Draft::default(), Whole::default());
+        for _ in 0..60 {
+            let before = now(&draft);
+            let key = draw(12);
+            match key {
+                0..4 => letter(&mut draft, ['a', 'ö', ' ', '\u{301}'][draw(4)]),
+                4 | 5 => draft.newline(),
+                6 => draft.insert("one\ntwo"),
+                7 => draft.delete_back(),
+                8 => {
+                    // as vi does: what follows elsewhere is the same change
+                    draft.to([CursorMove::Up, CursorMove::Down, CursorMove::Head][draw(3)]);
+                    draft.go_on();
+                    (whole.typing, widened) = (true, widened + 1);
+                }
+                9 => {
+                    let length = draft.chars().len();
+                    draft.mark(draw(length + 1), length);
+                }
+                back => undone += usize::from(whole.compare(&mut draft, back == 10)),
+            }
+            if key < 8 && draft.text() != before.0 {
+                whole.note(before, key < 4);
+            }
+        }
+    }
+    assert!(undone > 300 && widened > 300, "{undone} {widened}");
+}

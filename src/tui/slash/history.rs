@@ -1,0 +1,139 @@
+//! Commands about runs of before and stored files: to find them, to go on, to go back.
+
+use super::command::{Action, Argument, SlashCommand};
+use super::places::{self, unquote, word};
+use super::snapshots;
+use super::words::named;
+use crate::domain::journal::RunStatus;
+use crate::tui::backend::Travel;
+
+pub(super) const RUNS: SlashCommand = SlashCommand {
+    name: "runs",
+    aliases: &[],
+    usage: "[STATUS …] [WORDS]",
+    about: "the newest runs, of a status or with words",
+    more: "Statuses: running, paused, completed, failed, cancelled, interrupted. Words are a part of the id, \
+           the workflow's name or the input.\nExample: /runs failed paused parser",
+    argument: Argument::Status,
+    parse: |rest| Ok(parse_runs(rest)),
+};
+
+pub(super) const HISTORY: SlashCommand = SlashCommand {
+    name: "history",
+    aliases: &["hist"],
+    usage: "",
+    about: "the runs in full: steps, why, compare, undo, fork",
+    more: "Opens the list of all runs; / finds words in them, Enter opens a run and then a step of it. The last line \
+           names the keys of what can be done with a run; what cannot says why. Esc goes back one level.",
+    argument: Argument::None,
+    parse: |_| Ok(Action::History),
+};
+
+pub(super) const SEARCH: SlashCommand = SlashCommand {
+    name: "search",
+    aliases: &[],
+    usage: "WORDS",
+    about: "what was said and done in all runs",
+    more: "Every word must be there; \"a phrase\" in quotes must be there as it is; of the last word the \
+           beginning is enough.",
+    argument: Argument::None,
+    parse: |rest| match rest {
+        "" => Err("/search needs words to look for".to_owned()),
+        words => Ok(Action::Search(words.to_owned())),
+    },
+};
+
+pub(super) const RESUME: SlashCommand = SlashCommand {
+    name: "resume",
+    aliases: &[],
+    usage: "[RUN]",
+    about: "go on with a run that waits or was interrupted",
+    more: "Without an id: the run that was left last, else the one of this project that waits. What it did \
+           before is shown first. An id may be shortened.",
+    argument: Argument::Run,
+    parse: |rest| Ok(Action::Resume(named(rest))),
+};
+
+pub(super) const UNDO: SlashCommand = SlashCommand {
+    name: "undo",
+    aliases: &[],
+    usage: "[RUN]",
+    about: "bring the files back to before a run",
+    more: "Lists the files and asks first; the present is snapshotted before anything changes. Without an id: \
+           the last run.",
+    argument: Argument::Run,
+    parse: |rest| Ok(Action::Travel(Travel::Undo { run: named(rest) })),
+};
+
+pub(super) const REWIND: SlashCommand = SlashCommand {
+    name: "rewind",
+    aliases: &[],
+    usage: "[RUN] [STEP]",
+    about: "conversation, data and files as before a step",
+    more: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from there. What \
+           came later no longer counts, but stays paid.\nExample: /rewind 3",
+    argument: Argument::Run,
+    parse: |rest| {
+        let place = places::place(rest)?;
+        if !place.rest.trim().is_empty() {
+            return Err(format!("/rewind takes a run and a step, not `{}`", place.rest.trim()));
+        }
+        let run = place.run;
+        Ok(place.step.map_or(Action::Steps(run.clone()), |step| Action::Travel(Travel::Rewind { run, step })))
+    },
+};
+
+pub(super) const FORK: SlashCommand = SlashCommand {
+    name: "fork",
+    aliases: &[],
+    usage: "[RUN] [STEP] [NAME=VALUE …]",
+    about: "a new run from a step, with other data",
+    more: "Without a step: lists the steps. Values are JSON or a plain word; names are those of common_data. The \
+           other run stays, and so do the files. /resume sets the new one going.\n\
+           Example: /fork 3 limit=5 plan={\"parts\": 2}",
+    argument: Argument::Run,
+    parse: |rest| {
+        let place = places::place(rest)?;
+        let Some(step) = place.step else { return Ok(Action::Steps(place.run)) };
+        let set = places::changes(place.rest)?;
+        Ok(Action::Travel(Travel::Fork { run: place.run, step, set }))
+    },
+};
+
+pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
+    name: "snapshot",
+    aliases: &["snap"],
+    usage: "list | create [LABEL] | show ID | diff ID | restore ID | delete ID",
+    about: "stored states of the project's files",
+    more: "show lists the files that a restore would change, diff shows how. restore asks first, and \
+           snapshots the present before it changes anything. An id may be shortened.",
+    argument: Argument::Snapshot,
+    parse: parse_snapshot,
+};
+
+pub(super) const EXPORT: SlashCommand = SlashCommand::new(
+    ("export", "[RUN] [FILE]"),
+    "write a run into a file, for people or for import",
+    "FILE ends in .md: a text; in .cassette.jsonl: its model calls, for run --replay and for tests. Anything else: \
+         everything of the run, for synthdev runs import. Without a file: RUN.md. Without a run: the one that is \
+         shown. A file that is there is left as it is.",
+    Argument::Run,
+    |rest| Ok(Action::Page(places::export(rest))),
+);
+
+/// Words of statuses first, then anything.
+fn parse_runs(rest: &str) -> Action {
+    let (mut statuses, mut left) = (Vec::new(), rest.trim());
+    loop {
+        let (word, after) = word(left);
+        let Some(status) = RunStatus::ALL.into_iter().find(|status| status.as_str() == word) else { break };
+        statuses.push(status);
+        left = after.trim();
+    }
+    Action::Runs { statuses, words: named(unquote(left)) }
+}
+
+fn parse_snapshot(rest: &str) -> Result<Action, String> {
+    let help = || Action::Help(Some("snapshot".to_owned()));
+    snapshots::parse(rest).map(|command| command.map_or_else(help, Action::Snapshot))
+}

@@ -1,0 +1,107 @@
+//! Commands that look at something: what runs and ran here, what there is, what it costs.
+
+use super::command::{Action, Argument, SlashCommand};
+use super::words::named;
+use crate::tui::backend::Page;
+
+pub(super) const TOOLS: SlashCommand = SlashCommand {
+    name: "tools",
+    aliases: &[],
+    usage: "",
+    about: "tools of the current role, and which ask first",
+    more: "",
+    argument: Argument::None,
+    parse: |_| Ok(Action::Tools),
+};
+
+pub(super) const COST: SlashCommand = SlashCommand {
+    name: "cost",
+    aliases: &[],
+    usage: "",
+    about: "tokens and dollars by model, role, agent, state and run",
+    more: "",
+    argument: Argument::None,
+    parse: |_| Ok(Action::Cost),
+};
+
+pub(super) const REVIEW: SlashCommand = SlashCommand {
+    name: "review",
+    aliases: &[],
+    usage: "[AGENT]",
+    about: "what a model was asked last, and its answer",
+    more: "Of the run that is shown; without an agent: of whoever was asked last. Keys are left out. \
+           synthdev runs show RUN --request STEP shows earlier ones.",
+    argument: Argument::Agent,
+    parse: |rest| Ok(Action::Review(named(rest))),
+};
+
+pub(super) const WATCH: SlashCommand = SlashCommand {
+    name: "watch",
+    aliases: &[],
+    usage: "[RUN]",
+    about: "the run that the panes show; without one: which there are",
+    more: "Of the runs of this session; the id may be shortened, the workflow's name will do. Alt+N and Alt+P go \
+           through them.",
+    argument: Argument::None,
+    parse: |rest| Ok(Action::Watch(named(rest))),
+};
+
+pub(super) const AGENTS: SlashCommand = SlashCommand::new(
+    ("agents", ""),
+    "agents of this session's runs: what they do, what they used",
+    "",
+    Argument::None,
+    |_| Ok(Action::Agents),
+);
+
+pub(super) const AGENT: SlashCommand = SlashCommand::new(
+    ("agent", "NAME"),
+    "one agent: its state, its model, what it said last",
+    "Of the run that is shown; see /agents and /watch.",
+    Argument::Agent,
+    |rest| if rest.is_empty() { Ok(Action::Agents) } else { Ok(Action::Agent(rest.to_owned())) },
+);
+
+pub(super) const GRAPH: SlashCommand = SlashCommand::new(
+    ("graph", "[WORKFLOW]"),
+    "the graph of the run that is shown, or of a workflow",
+    "",
+    Argument::Workflow,
+    |rest| Ok(Action::Graph(named(rest))),
+);
+
+pub(super) const SIMULATE: SlashCommand = SlashCommand::new(
+    ("simulate", "WORKFLOW"),
+    "walk through a workflow without models",
+    "Plays its tests, or one run with made-up answers: the path, the visits, how it ends. Nothing is sent, no tool \
+     runs. F5 does the same in the editor, with the text as it stands.",
+    Argument::Workflow,
+    |rest| match rest {
+        "" => Err("/simulate needs the name of a workflow".to_owned()),
+        name => Ok(Action::Page(Page::Simulation(name.to_owned()))),
+    },
+);
+
+pub(super) const BUDGET: SlashCommand = SlashCommand::new(
+    ("budget", ""),
+    "what the run that is shown may spend, and has spent",
+    "",
+    Argument::None,
+    |_| Ok(Action::Budget),
+);
+
+pub(super) const MODELS: SlashCommand = SlashCommand::new(
+    ("models", "[PROVIDER]"),
+    "models that can be had, from whom, at which price",
+    "Asks the servers whose keys are known.",
+    Argument::None,
+    |rest| Ok(Action::Page(Page::Models(named(rest)))),
+);
+
+pub(super) const CONFIG: SlashCommand = SlashCommand::new(
+    ("config", "[SETTING]"),
+    "every setting, or where one is from",
+    "Keys are never shown. /configure sets up a model.",
+    Argument::None,
+    |rest| Ok(Action::Page(Page::Config(named(rest)))),
+);

@@ -1,0 +1,73 @@
+//! Commands about this session: help, the screen, what is edited, commands of the person, leaving.
+
+use super::cmd;
+use super::command::{Action, Argument, SlashCommand};
+use super::places;
+
+pub(super) const HELP: SlashCommand = SlashCommand {
+    name: "help",
+    aliases: &["h", "?"],
+    usage: "[COMMAND]",
+    about: "commands and keys, or one command in full",
+    more: "",
+    argument: Argument::Command,
+    parse: |rest| Ok(Action::Help((!rest.is_empty()).then(|| rest.trim_start_matches('/').to_owned()))),
+};
+
+pub(super) const CLEAR: SlashCommand = SlashCommand {
+    name: "clear",
+    aliases: &[],
+    usage: "",
+    about: "empty the screen, start a new conversation",
+    more: "",
+    argument: Argument::None,
+    parse: |_| Ok(Action::Clear),
+};
+
+pub(super) const EDIT: SlashCommand = SlashCommand {
+    name: "edit",
+    aliases: &[],
+    usage: "[NAME | --new [NAME]]",
+    about: "edit a workflow or role; without a name: which there are",
+    more: "Findings, the graph and what fits are shown while you type; F1 lists the keys. A run that goes on \
+           keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR. /edit --new begins another \
+           one, from a pattern or as a copy.",
+    argument: Argument::Definition,
+    parse: |rest| Ok(Action::edit(places::definition(rest))),
+};
+
+pub(super) const PANE: SlashCommand = SlashCommand::new(
+    ("pane", "NAME"),
+    "show a pane, or take it away",
+    "Panes: conversation, graph, agents, data, tools, timeline, costs.",
+    Argument::Pane,
+    |rest| {
+        if rest.is_empty() {
+            Err("/pane needs the name of a pane".to_owned())
+        } else {
+            Ok(Action::Pane(rest.to_owned()))
+        }
+    },
+);
+
+pub(super) const CMD: SlashCommand = SlashCommand::new(
+    ("cmd", "[COMMAND | ??? WORDS | N | add]"),
+    "run a shell command here, or let a model write one",
+    "The command has no input and ends after the usual time of commands; you are asked first if it looks dangerous. \
+     /cmd ??? WORDS (or ?WORDS): the model of level fast writes a command that does this; it comes into the input box, \
+     you may change it, and Enter runs it. /cmd lists the last ten commands, /cmd N puts one of them into the input box. \
+     /cmd add puts the last command and its answer there, to be sent; with the setting \"cmd\": {\"add_output\": true} \
+     answers go along with your next text.\nExample: /cmd ??? the ten largest files below src",
+    Argument::Shell,
+    |rest| Ok(Action::Shell(cmd::parse(rest)?)),
+);
+
+pub(super) const EXIT: SlashCommand = SlashCommand {
+    name: "exit",
+    aliases: &["quit", "q"],
+    usage: "",
+    about: "leave (also Ctrl+D on an empty line)",
+    more: "",
+    argument: Argument::None,
+    parse: |_| Ok(Action::Quit),
+};

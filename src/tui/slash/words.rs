@@ -1,0 +1,18 @@
+//! What single words behind a command mean.
+
+/// Nothing is no name.
+pub(super) fn named(rest: &str) -> Option<String> {
+    (!rest.is_empty()).then(|| rest.to_owned())
+}
+
+/// `on`, `off`, or nothing: the other way.
+/// # Errors
+/// It is another word.
+pub(super) fn switch(name: &str, rest: &str) -> Result<Option<bool>, String> {
+    match rest {
+        "" => Ok(None),
+        "on" => Ok(Some(true)),
+        "off" => Ok(Some(false)),
+        other => Err(format!("/{name} is on or off, not `{other}`")),
+    }
+}

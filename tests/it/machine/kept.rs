@@ -1,0 +1,175 @@
+//! A task that goes back to a checkpoint: nothing that it has spent is given back, and every time limit is there again
+//! (SUBA-20).
+
+use super::*;
+use synthdev::domain::ids::SnapshotId;
+use synthdev::domain::journal::RunStatus;
+use synthdev::domain::snapshot::SnapshotInfo;
+use synthdev::domain::tool::ToolRisk;
+use synthdev::domain::workflow::{Budget, Cap, Expect, Pause, PauseKind, Step, SubAgents};
+use synthdev::engine::spec::RESTS_SINCE;
+
+/// The whole run is one task.
+fn task(workflows: Vec<Workflow>, machine_version: u32) -> Play {
+    let mut workflows = workflows;
+    workflows[0].sub_agents = SubAgents::Run;
+    Play::of(RunSpec { machine_version, ..spec(workflows, false) })
+}
+
+fn keep() -> Act {
+    Act::Steers(Steering::Keep { lane: 0, name: "here".to_owned() })
+}
+
+fn back() -> Act {
+    Act::Steers(Steering::GoBack { lane: 0, name: "here".to_owned() })
+}
+
+fn bounded(kind: &str, soft: u64) -> State {
+    let cap = Cap { soft: Some(soft), hard: None };
+    let budget = match kind {
+        "tokens" => Budget { tokens: cap, ..Budget::default() },
+        _ => Budget { duration_ms: cap, ..Budget::default() },
+    };
+    State { budget, ..state("start", speak(), 1) }
+}
+
+fn info() -> SnapshotInfo {
+    SnapshotInfo {
+        id: SnapshotId("s1".to_owned()),
+        label: String::new(),
+        note: String::new(),
+        run: None,
+        created: Timestamp(0),
+        files: 0,
+        skipped: Vec::new(),
+    }
+}
+
+fn delays(play: &Play) -> Vec<i64> {
+    let mut delays: Vec<i64> = play.timers.iter().map(|(at, _)| at - play.now).collect();
+    delays.sort_unstable();
+    delays
+}
+
+#[test]
+fn what_a_state_has_spent_stays_spent() {
+    let rows = [
+        // what was spent between the point and the way back
+        ("tokens", 100, vec![keep(), Act::Costs(60), back(), Act::Costs(60)], RESTS_SINCE, Some(120)),
+        ("tokens", 100, vec![keep(), Act::Costs(60), back(), Act::Costs(60)], RESTS_SINCE - 1, None),
+        // each time
+        (
+            "tokens",
+            150,
+            vec![keep(), Act::Costs(60), back(), Act::Costs(60), back(), Act::Costs(60)],
+            RESTS_SINCE,
+            Some(180),
+        ),
+        // time that went by elsewhere is not its own
+        (
+            "duration",
+            1_000,
+            vec![keep(), Act::Passes(500), Act::Costs(1), Act::Passes(9_000), back(), Act::Costs(1)],
+            RESTS_SINCE,
+            None,
+        ),
+        (
+            "duration",
+            1_000,
+            vec![
+                keep(),
+                Act::Passes(500),
+                Act::Costs(1),
+                Act::Passes(9_000),
+                back(),
+                Act::Passes(600),
+                Act::Costs(1),
+            ],
+            RESTS_SINCE,
+            Some(1_103),
+        ),
+    ];
+    for (kind, soft, acts, version, expected) in rows {
+        let mut play = task(vec![workflow(vec![bounded(kind, soft), state("review", speak(), 2)])], version);
+        let about = format!("{acts:?} {version}");
+        acts.into_iter().for_each(|act| play.act(act));
+        let told: Vec<&String> = play.lines.iter().filter(|line| line.starts_with("budget start")).collect();
+        let expected: Vec<String> =
+            expected.iter().map(|spent| format!("budget start {kind} {spent}")).collect();
+        assert_eq!(told, expected.iter().collect::<Vec<_>>(), "{about}");
+        play.act(Act::Says("words"));
+        play.finish();
+    }
+}
+
+#[test]
+fn every_time_limit_around_the_step_is_there_again() {
+    let timed = |state: State, ms| State { timeout_ms: Some(ms), ..state };
+    for (version, expected) in
+        [(RESTS_SINCE, vec![10_000, 20_000, 30_000, 40_000]), (RESTS_SINCE - 1, vec![10_000, 20_000])]
+    {
+        let inner = Workflow {
+            name: "inner".to_owned(),
+            timeout_ms: Some(20_000),
+            ..workflow(vec![timed(state("start", speak(), 1), 10_000)])
+        };
+        let outer = workflow(vec![timed(state("start", child(), 1), 30_000), state("review", speak(), 2)]);
+        let mut play = task(vec![Workflow { timeout_ms: Some(40_000), ..outer }, inner], version);
+        assert_eq!(delays(&play), [10_000, 20_000, 30_000, 40_000]);
+        play.act(keep());
+        play.act(Act::Says("words"));
+        play.act(Act::Passes(5_000));
+        play.act(back());
+        assert_eq!(delays(&play), expected, "{version}");
+        [Act::Says("words"), Act::Says("words")].into_iter().for_each(|act| play.act(act));
+        assert_eq!(play.machine.status(), RunStatus::Completed);
+        play.finish();
+    }
+}
+
+#[test]
+fn a_question_has_all_its_time_again() {
+    let pause = Pause {
+        kind: PauseKind::Text,
+        message: Given::Text("well?".to_owned()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: Some(json!("nothing")),
+        ttl_ms: Some(60_000),
+        on_timeout: None,
+        request: None,
+    };
+    for (version, expected) in [(RESTS_SINCE, vec![60_000]), (RESTS_SINCE - 1, vec![])] {
+        let mut play = task(vec![workflow(vec![state("start", Work::Pause(pause.clone()), 1)])], version);
+        play.act(keep());
+        play.act(Act::Passes(50_000));
+        play.act(back());
+        assert_eq!(delays(&play), expected, "{version}");
+        if version == RESTS_SINCE {
+            play.act(Act::Time);
+            assert_eq!(play.machine.status(), RunStatus::Completed, "its default counts");
+            play.finish();
+        }
+    }
+}
+
+#[test]
+fn what_has_changed_files_is_not_forgotten() {
+    let step =
+        Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments: vec![], expect: Expect::Ok };
+    for (version, snapshots) in [(RESTS_SINCE, 1), (RESTS_SINCE - 1, 0)] {
+        let mut one = workflow(vec![state("start", speak(), 1), state("work", Work::Step(step.clone()), 2)]);
+        one.snapshot = SnapshotPolicy::Auto;
+        let mut play = task(vec![one], version);
+        let snapshot = |effect: &Effect| matches!(effect, Effect::TakeSnapshot { .. });
+        let call = play.call(snapshot);
+        play.feed(Input::SnapshotTaken { call, info: info() });
+        play.act(keep());
+        play.act(Act::Says("words"));
+        assert!(play.lines.last().unwrap().starts_with("run shell"), "{:?}", play.lines);
+        play.act(back());
+        play.act(Act::Says("other words"));
+        assert_eq!(play.pending.iter().filter(|effect| snapshot(effect)).count(), snapshots, "{version}");
+    }
+}

@@ -1,0 +1,219 @@
+//! Steps of sub-agents at the edges: in the moment in which their run ends, beside others that go back, and how little of
+//! a long run is read for them.
+
+use super::*;
+use synthdev::adapters::sqlite::SqliteStore;
+use synthdev::domain::ids::Timestamp;
+use synthdev::domain::model::{DeltaKind, ModelRequest, ToolChoice};
+use synthdev::domain::tool::ToolOutcome;
+use synthdev::domain::workflow::SubAgents;
+use synthdev::engine;
+use synthdev::engine::steering::Steering;
+use synthdev::ports::model::{DeltaSink, ModelPort};
+use synthdev::runtime::errands::{Ended, Handed, Look, Next, step_id};
+use synthdev::runtime::interactions::{Delegating, Interactions, PROVIDER, counts};
+use synthdev::runtime::leases::LIMIT;
+
+use crate::support::watched_store::Watched;
+
+const SOON: Duration = Duration::from_millis(5);
+
+/// Each item is a task with one command.
+fn tasks(items: &[&str]) -> Arc<Workflow> {
+    loop_over(&json!(items), None, SubAgents::Items)
+}
+
+fn loop_over(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents) -> Arc<Workflow> {
+    let fork = Work::ForEach(ForEach {
+        items: Input::Value(items.clone()),
+        each: "item".into(),
+        at: "index".into(),
+        start: StateIx(2),
+        needs: Vec::new(),
+        max_concurrency,
+        tolerated_failures: 0,
+        tolerated_percent: 0.0,
+        handed_out: (sub_agents == SubAgents::Items).then(Vec::new),
+        sub_agent: None,
+    });
+    let command = Work::Step(Step {
+        tool: "shell".into(),
+        risk: ToolRisk::Execute,
+        arguments: vec![(vec!["command".into()], Input::Text("check".into()))],
+        expect: Expect::Ok,
+    });
+    let mut flow = workflow(ParameterType::Array, fork, vec![("fork".into(), command)], Vec::new());
+    let own = Arc::get_mut(&mut flow).unwrap();
+    own.sub_agents = sub_agents;
+    own.limits.max_concurrency = max_concurrency.unwrap_or(own.limits.max_concurrency);
+    flow
+}
+
+fn watched() -> (World, Arc<Watched>) {
+    let mut seen = None;
+    let world = World::with(|store: SqliteStore| {
+        let store = Arc::new(Watched::new(store));
+        seen = Some(Arc::clone(&store));
+        store
+    });
+    (world, seen.unwrap())
+}
+
+async fn handed(handle: &Handle, id: &str) -> Handed {
+    for _ in 0..1_000 {
+        if let Next::Step(handed) = handle.desk().next(id, "w", Timestamp(0)) {
+            return *handed;
+        }
+        tokio::time::sleep(SOON).await;
+    }
+    panic!("no step of {id}");
+}
+
+async fn looked(handle: &Handle, id: &str, wanted: impl Fn(&Look) -> bool) -> Look {
+    for _ in 0..1_000 {
+        if let Some(look) = handle.desk().look(id).filter(&wanted) {
+            return look;
+        }
+        tokio::time::sleep(SOON).await;
+    }
+    panic!("{:?}", handle.desk().look(id));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_reads_of_the_end_gets_no_step_any_more() {
+    for (cancelled, status, code) in
+        [(false, RunStatus::Failed, "workflow_failed"), (true, RunStatus::Cancelled, "workflow_cancelled")]
+    {
+        let (mut world, store) = watched();
+        let handle = world.handle.clone();
+        handle.serve_sub_agents(None);
+        let run = handle.start(spec(&tasks(&["a"]), false)).unwrap();
+        let id = handle.desk().tasks(&run)[0].id.clone();
+        let handed = handed(&handle, &id).await;
+        // the end stands in the store, and who drives the run has not come to anything else yet
+        let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let (asks, noted, of) = (handle.clone(), Arc::clone(&seen), id.clone());
+        store.at_end(move || {
+            let desk = asks.desk();
+            let look = desk.look(&of).unwrap();
+            noted.lock().unwrap().push((desk.next(&of, "w", Timestamp(0)), look.current, look.remaining));
+        });
+        if cancelled {
+            handle.send(&run, Command::Cancel);
+        } else {
+            let left: Vec<_> = (0..5).map(|_| handle.misfit(&id, &handed.step, "no")).collect();
+            assert_eq!(left, [4, 3, 2, 1, 0].map(Some));
+        }
+        assert_eq!(world.end().await.1, status);
+        assert_eq!(*seen.lock().unwrap(), [(Next::Waiting, None, None)], "{code}");
+        let after = handle.desk().next(&id, "w", Timestamp(0));
+        assert!(matches!(&after, Next::Ended(Ended::Failed { code: told, .. }) if told == code), "{after:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_that_goes_back_is_not_taken_for_another_one() {
+    let world = World::new();
+    let handle = &world.handle;
+    handle.serve_sub_agents(None);
+    let run = handle.start(spec(&tasks(&["a", "b"]), false)).unwrap();
+    let ids: Vec<String> = handle.desk().tasks(&run).into_iter().map(|task| task.id).collect();
+    for id in &ids {
+        handed(handle, id).await;
+    }
+    let (lane, name) = (handle.desk().look(&ids[0]).unwrap().lane, "here".to_owned());
+    handle.send(&run, Command::Steer(Steering::Keep { lane, name: name.clone() }));
+    handle.send(&run, Command::Steer(Steering::GoBack { lane, name }));
+    let back = looked(handle, &ids[0], |look| look.went_back > 0).await;
+    let other = handle.desk().look(&ids[1]).unwrap();
+    assert_eq!((back.went_back, other.went_back), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_no_room_in_the_queue_comes_later() {
+    const ITEMS: usize = LIMIT + 3;
+    let world = World::new();
+    let handle = &world.handle;
+    handle.serve_sub_agents(None);
+    let items: Vec<usize> = (0..ITEMS).collect();
+    let at_once = u32::try_from(ITEMS).ok();
+    let run = handle.start(spec(&loop_over(&json!(items), at_once, SubAgents::Run), false)).unwrap();
+    let id = handle.desk().tasks(&run)[0].id.clone();
+    let open = looked(handle, &id, |look| look.remaining == Some(ITEMS)).await;
+    assert_eq!(open.completed.len(), 0);
+    let next = |at: usize| handle.desk().next(&id, &format!("w{at}"), Timestamp(0));
+    let mut seen = std::collections::BTreeSet::new();
+    for at in 0..ITEMS {
+        match next(at) {
+            Next::Step(handed) => assert!(seen.insert(handed.step.call), "{handed:?}"),
+            Next::Waiting => assert!(at >= LIMIT, "{at}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(seen.len(), LIMIT);
+    let calls: Vec<CallId> = seen.iter().copied().take(ITEMS - LIMIT).collect();
+    for (at, call) in calls.into_iter().enumerate() {
+        let outcome = ToolOutcome { ok: true, ..ToolOutcome::default() };
+        let input = engine::input::Input::ToolDone { call, outcome };
+        let (step, worker) = (step_id(call), format!("w{at}"));
+        handle.submit(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
+        let Next::Step(handed) = next(LIMIT + at) else { panic!("none came") };
+        assert!(seen.insert(handed.step.call), "{handed:?}");
+    }
+    assert_eq!(seen.len(), ITEMS, "none was lost");
+}
+
+struct Nowhere;
+
+impl DeltaSink for Nowhere {
+    fn delta(&self, _: DeltaKind, _: &str) {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
+    const ITEMS: usize = 200;
+    let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));
+    let fork = Work::ForEach(ForEach {
+        items: Input::Script(ScriptIx(0)),
+        each: "item".into(),
+        at: "index".into(),
+        start: StateIx(2),
+        needs: Vec::new(),
+        max_concurrency: Some(10),
+        tolerated_failures: 0,
+        tolerated_percent: 0.0,
+        handed_out: None,
+        sub_agent: None,
+    });
+    let mut long = workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new());
+    let source = format!("Array.from({{length: {ITEMS}}}, (_, at) => at)");
+    Arc::get_mut(&mut long).unwrap().scripts = Arc::new(vec![script(&source)]);
+    let (mut world, store) = watched();
+    let run = world.start(&long);
+    world.end().await;
+    let before = store.rows();
+    assert!(store.load(&run).unwrap().1.len() > ITEMS);
+    let read = store.rows();
+    assert!(read - before > ITEMS, "what is read is counted");
+    let ports = world.handle.ports();
+    let interactions = Arc::new(Interactions::default());
+    let models = Delegating::new(run.clone(), Arc::clone(&interactions), ports);
+    let request = ModelRequest {
+        agent: "a".into(),
+        state: "s".into(),
+        choice: ModelChoice { provider: PROVIDER.into(), ..ModelChoice::default() },
+        messages: Vec::new(),
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+    };
+    let asking = tokio::spawn(async move { models.call(&request, &Nowhere).await });
+    while !interactions.asks(&run) {
+        tokio::time::sleep(SOON).await;
+    }
+    assert_eq!(store.rows() - read, 1);
+    let id = interactions.open(&run)[0].id.clone();
+    assert!(counts(&*store, &run, &id, ports.clock.now()), "it is known again by what was read");
+    assert_eq!(store.rows() - read, 2);
+    asking.abort();
+}

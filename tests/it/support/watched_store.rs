@@ -1,0 +1,198 @@
+//! The real store, with somebody who looks on: what is done right after a run's end was written, and how much is read.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use synthdev::adapters::sqlite::SqliteStore;
+use synthdev::domain::ids::{CallId, RunId, Timestamp};
+use synthdev::domain::journal::{
+    Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary, SearchQuery, Space,
+    TokenRecord,
+};
+use synthdev::ports::run_store::{RowRef, RunReader, RunStore, StoreError, WordsOf};
+
+type Look = Box<dyn Fn() + Send>;
+
+pub struct Watched {
+    inner: SqliteStore,
+    at_end: Mutex<Option<Look>>,
+    rows: AtomicUsize,
+}
+
+impl Watched {
+    pub fn new(inner: SqliteStore) -> Self {
+        Self { inner, at_end: Mutex::new(None), rows: AtomicUsize::new(0) }
+    }
+
+    /// Called when the end of a run has just been written, before whoever wrote it goes on.
+    pub fn at_end(&self, look: impl Fn() + Send + 'static) {
+        *self.at_end.lock().unwrap() = Some(Box::new(look));
+    }
+
+    /// Rows of journals that were read so far.
+    pub fn rows(&self) -> usize {
+        self.rows.load(Ordering::SeqCst)
+    }
+
+    fn wrote(&self, progress: Option<&RunProgress>) {
+        if progress.is_some_and(|progress| progress.status.is_over())
+            && let Some(look) = &*self.at_end.lock().unwrap()
+        {
+            look();
+        }
+    }
+}
+
+struct Counting<'c> {
+    reader: &'c mut dyn RunReader,
+    rows: &'c AtomicUsize,
+}
+
+impl RunReader for Counting<'_> {
+    fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
+        self.reader.header(header)
+    }
+
+    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()> {
+        self.rows.fetch_add(1, Ordering::SeqCst);
+        self.reader.row(row)
+    }
+}
+
+impl RunStore for Watched {
+    fn create(&self, header: &RunHeader) -> Result<(), StoreError> {
+        self.inner.create(header)
+    }
+
+    fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.inner.claim(run)
+    }
+
+    fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
+        self.inner.append(run, rows, progress)?;
+        self.wrote(progress);
+        Ok(())
+    }
+
+    fn append_and_end_tokens(
+        &self,
+        run: &RunId,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+        void: &[CallId],
+        glance: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.inner.append_and_end_tokens(run, rows, progress, void, glance)?;
+        self.wrote(progress);
+        Ok(())
+    }
+
+    fn append_with_glance(
+        &self,
+        run: &RunId,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+        glance: &str,
+    ) -> Result<(), StoreError> {
+        self.inner.append_with_glance(run, rows, progress, glance)?;
+        self.wrote(progress);
+        Ok(())
+    }
+
+    fn glance(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
+        self.inner.glance(run)
+    }
+
+    fn drives(&self, run: &RunId) -> bool {
+        self.inner.drives(run)
+    }
+
+    fn release(&self, run: &RunId) {
+        self.inner.release(run)
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.inner.sync()
+    }
+
+    fn changes(&self) -> Result<u64, StoreError> {
+        self.inner.changes()
+    }
+
+    fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
+        self.inner.list(query)
+    }
+
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError> {
+        self.inner.outlines()
+    }
+
+    fn find(&self, id: &str) -> Result<RunSummary, StoreError> {
+        self.inner.find(id)
+    }
+
+    fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError> {
+        let (header, rows) = self.inner.load(run)?;
+        self.rows.fetch_add(rows.len(), Ordering::SeqCst);
+        Ok((header, rows))
+    }
+
+    fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError> {
+        self.inner.read(run, &mut Counting { reader, rows: &self.rows })
+    }
+
+    fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {
+        self.inner.search(query, words)
+    }
+
+    fn issue_token(&self, token: &TokenRecord) -> Result<(), StoreError> {
+        self.inner.issue_token(token)
+    }
+
+    fn token(&self, hash: &str) -> Result<Option<TokenRecord>, StoreError> {
+        self.inner.token(hash)
+    }
+
+    fn open_tokens(&self, run: &RunId) -> Result<Vec<TokenRecord>, StoreError> {
+        self.inner.open_tokens(run)
+    }
+
+    fn count_try(&self, hash: &str) -> Result<u32, StoreError> {
+        self.inner.count_try(hash)
+    }
+
+    fn redeem(
+        &self,
+        hash: &str,
+        results_hash: &str,
+        answer: &str,
+        now: Timestamp,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+    ) -> Result<Redeemed, StoreError> {
+        self.inner.redeem(hash, results_hash, answer, now, rows, progress)
+    }
+
+    fn import(
+        &self,
+        header: &RunHeader,
+        rows: &[Row],
+        progress: &RunProgress,
+        glance: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.inner.import(header, rows, progress, glance)
+    }
+
+    fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
+        self.inner.delete(runs)
+    }
+
+    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
+        self.inner.weigh(runs)
+    }
+
+    fn space(&self) -> Result<Space, StoreError> {
+        self.inner.space()
+    }
+}
