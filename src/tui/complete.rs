@@ -187,7 +187,7 @@ mod tests {
         check("/task rem", &["/task remove "]);
         check("/t us", &["/t use "]);
         check("/cmd ls", &["/cmd ls -la"]);
-        check("/cmd a", &["/cmd add"]);
+        check("/cmd a", &["/cmd add", "/cmd ls -la"]);
         check("/wf plan x", &[]);
         check("/cost ", &[]);
         check("text", &[]);
