@@ -135,6 +135,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         keymap: look.keymap,
         mouse: look.mouse,
         calm: look.calm,
+        details: look.details,
         vim: look.vim,
         light: look.light,
     };
@@ -379,6 +380,11 @@ impl Backend for Desk {
 
     fn theme(&self, name: &str) -> Result<Theme, String> {
         screen::named(&self.world, name)
+    }
+
+    fn verbosity(&self, wanted: Option<u8>) -> (u8, String) {
+        let level = wanted.map_or_else(logs::level, logs::set);
+        (level, logs::file(&self.world.dirs.data).display().to_string())
     }
 
     fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {

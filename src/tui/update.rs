@@ -12,7 +12,7 @@ mod approvals;
 mod archive;
 mod asides;
 mod busy;
-mod commands;
+pub mod commands;
 mod editor;
 mod front;
 pub mod history;
@@ -24,15 +24,17 @@ mod palette;
 mod panes;
 pub mod past;
 mod replies;
-mod runs;
+pub mod runs;
 mod setup;
 mod steering;
 mod submit;
+mod trusting;
 mod typing;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
-    let mut cmds = apply(model, msg);
+    let cmds = apply(model, msg);
+    let mut cmds = trusting::hold(model, cmds);
     palette::explain(model);
     cmds.extend(panes::wanted(model));
     if model.composer.wants_earlier() {

@@ -23,6 +23,8 @@ pub enum Argument {
     Theme,
     /// On or off.
     Switch,
+    /// 0 to 5.
+    Level,
     Pane,
 }
 
@@ -90,6 +92,8 @@ pub enum Action {
     /// The last command and its answer go into the input box.
     ShellAdd,
     Vim(Option<bool>),
+    /// Another one; without one: which is in force.
+    Verbosity(Option<u8>),
 }
 
 impl Action {

@@ -125,6 +125,15 @@ pub fn unquote(text: &str) -> &str {
     text
 }
 
+/// `/verbosity [0-5]`
+pub(super) fn verbosity(rest: &str) -> Result<Option<u8>, String> {
+    if rest.is_empty() {
+        return Ok(None);
+    }
+    let level = rest.parse().ok().filter(|level| *level <= 5);
+    level.map(Some).ok_or_else(|| format!("/verbosity is a number from 0 to 5, not `{rest}`"))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
