@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 pub use self::distance::closest;
-use self::places::{unquote, word};
+use self::places::{switch, unquote, word};
 pub use self::snapshots::SNAPSHOT_WORDS;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
@@ -16,6 +16,7 @@ pub mod needs;
 mod places;
 mod snapshots;
 pub mod steering;
+mod verbosity;
 
 pub use command::{Action, Argument, SlashCommand};
 pub use places::changes;
@@ -389,14 +390,7 @@ pub const COMMANDS: &[SlashCommand] = &[
             command => Ok(Action::Shell(command.to_owned())),
         },
     ),
-    SlashCommand::new(
-        ("verbosity", "[0-5]"),
-        "how much is shown and logged; without a number: how much is",
-        "For this session; the setting \"verbosity\" keeps it. 0 logs nothing, 1 errors, 2 warnings, 3 runs, 4 states, models \
-         and tools, 5 everything; what was said is never logged. From 3 on results and data are shown, too, as with Ctrl+O.",
-        Argument::Level,
-        |rest| places::verbosity(rest).map(Action::Verbosity),
-    ),
+    verbosity::VERBOSITY,
     SlashCommand::new(
         ("vim", "[on|off]"),
         "keys as in vi in the input box",
@@ -485,15 +479,6 @@ fn parse_runs(rest: &str) -> Action {
         left = after.trim();
     }
     Action::Runs { statuses, words: named(unquote(left)) }
-}
-
-fn switch(name: &str, rest: &str) -> Result<Option<bool>, String> {
-    match rest {
-        "" => Ok(None),
-        "on" => Ok(Some(true)),
-        "off" => Ok(Some(false)),
-        other => Err(format!("/{name} is on or off, not `{other}`")),
-    }
 }
 
 fn named(rest: &str) -> Option<String> {

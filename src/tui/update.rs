@@ -12,7 +12,7 @@ mod approvals;
 mod archive;
 mod asides;
 mod busy;
-pub mod commands;
+mod commands;
 mod editor;
 mod front;
 pub mod history;
@@ -30,6 +30,7 @@ mod steering;
 mod submit;
 mod trusting;
 mod typing;
+pub mod verbosity;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {

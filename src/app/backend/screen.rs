@@ -16,7 +16,7 @@ use crate::runtime::handle::Handle;
 use crate::tui::keymap::{self, Keymap};
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::theme::{NAMES, Terminal, Theme};
-use crate::tui::update::commands::details_at;
+use crate::tui::update::verbosity::details_at;
 
 /// What the screen begins with.
 pub(super) struct Look {

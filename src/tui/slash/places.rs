@@ -125,13 +125,14 @@ pub fn unquote(text: &str) -> &str {
     text
 }
 
-/// `/verbosity [0-5]`
-pub(super) fn verbosity(rest: &str) -> Result<Option<u8>, String> {
-    if rest.is_empty() {
-        return Ok(None);
+/// `[on|off]`
+pub(super) fn switch(name: &str, rest: &str) -> Result<Option<bool>, String> {
+    match rest {
+        "" => Ok(None),
+        "on" => Ok(Some(true)),
+        "off" => Ok(Some(false)),
+        other => Err(format!("/{name} is on or off, not `{other}`")),
     }
-    let level = rest.parse().ok().filter(|level| *level <= 5);
-    level.map(Some).ok_or_else(|| format!("/verbosity is a number from 0 to 5, not `{rest}`"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Commands that look something up beside what goes on: agents, graphs, pages, trust, a command for the shell.
 
-use super::typing;
+use super::{typing, verbosity};
 use crate::tui::backend::{Page, ShellTold};
 use crate::tui::dialog::Dialog;
 use crate::tui::keymap::{self, ACTIONS};
@@ -35,6 +35,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             None => say(model, "no command was run yet: /cmd COMMAND"),
         },
         Action::Vim(wanted) => typing::vim(model, wanted),
+        Action::Verbosity(wanted) => return verbosity::set(model, wanted),
         // the rest is done where it is read
         _ => {}
     }

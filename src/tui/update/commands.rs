@@ -67,12 +67,6 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             Vec::new()
         }
         Action::Mouse(wanted) => mouse(model, wanted),
-        Action::Verbosity(wanted) => {
-            if let Some(level) = wanted {
-                model.details = details_at(level);
-            }
-            vec![Cmd::Verbosity(wanted)]
-        }
         Action::Steer(steer) => steering::act(model, steer),
         Action::Watch(wanted) => {
             panes::watch_named(model, wanted.as_deref());
@@ -85,26 +79,6 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Quit => super::leave(model),
         aside => asides::act(model, aside),
     }
-}
-
-/// Whether results and data are shown, too, at this verbosity (REPL-17).
-pub fn details_at(level: u8) -> bool {
-    level >= 3
-}
-
-/// How much is logged, and what that means here.
-pub fn verbosity(model: &mut Model, level: u8, log: &str) {
-    let logged = match level {
-        0 => "nothing is logged",
-        1 => "errors are logged",
-        2 => "warnings and errors are logged",
-        3 => "runs are logged, too",
-        4 => "states, models and tools are logged, too",
-        _ => "everything is logged",
-    };
-    let place = if level == 0 { String::new() } else { format!(", in {log}") };
-    let shown = if model.details { "shown" } else { "folded" };
-    model.say(Item::note(&format!("verbosity {level}: {logged}{place} · results and data are {shown}")));
 }
 
 fn mouse(model: &mut Model, wanted: Option<bool>) -> Vec<Cmd> {

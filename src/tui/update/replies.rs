@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{archive, asides, busy, commands, editor, history, keys, mention, setup, submit, typing};
+use super::{archive, asides, busy, editor, history, keys, mention, setup, submit, typing, verbosity};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -49,7 +49,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             }
         }
         Reply::Themed(found) => themed(model, found),
-        Reply::Verbosity(level, log) => commands::verbosity(model, level, &log),
+        Reply::Verbosity(level, log) => verbosity::told(model, level, &log),
         Reply::AllowedAlways(saved) => allowed_always(model, saved),
         Reply::Status(facts) => status(model, facts),
         Reply::Recalled(found) => recalled(model, found),
