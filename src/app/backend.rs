@@ -311,6 +311,11 @@ impl Backend for Desk {
         screen::named(&self.world, name)
     }
 
+    fn verbosity(&self, wanted: Option<u8>) -> (u8, String) {
+        let level = wanted.map_or_else(logs::level, logs::set);
+        (level, logs::file(&self.world.dirs.data).display().to_string())
+    }
+
     fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {
         let project = self.world.project.clone();
         away(move || Ok(briefing::files(&project, FILES).0))

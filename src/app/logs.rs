@@ -3,27 +3,60 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+/// The process has one log: what it takes in is changed while the process runs (REPL-17).
+static SWITCH: OnceLock<Box<dyn Fn(u8) + Send + Sync>> = OnceLock::new();
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
 /// Starts logging at `verbosity` 0 (nothing) to 5 (everything) into the data directory.
 pub(super) fn start(data: &Path, verbosity: u8) {
+    let writer = LogFile { path: file(data), file: Arc::default() };
+    let log = tracing_subscriber::fmt().with_ansi(false).with_writer(writer);
+    let log = log.with_env_filter(filter(verbosity)).with_filter_reloading();
+    let handle = log.reload_handle();
+    // A second start in one process (tests) keeps the first subscriber.
+    if log.try_init().is_ok() {
+        let switch = move |level| drop(handle.reload(filter(level)));
+        drop(SWITCH.set(Box::new(switch)));
+    }
+    set(verbosity);
+}
+
+/// Another verbosity from now on; gives it.
+pub(super) fn set(verbosity: u8) -> u8 {
+    LEVEL.store(verbosity, Ordering::Relaxed);
+    if let Some(switch) = SWITCH.get() {
+        switch(verbosity);
+    }
+    verbosity
+}
+
+/// The verbosity in force.
+pub(super) fn level() -> u8 {
+    LEVEL.load(Ordering::Relaxed)
+}
+
+pub(super) fn file(data: &Path) -> PathBuf {
+    data.join("synthdev.log")
+}
+
+fn filter(verbosity: u8) -> EnvFilter {
     let level = match verbosity {
-        0 => return,
+        0 => LevelFilter::OFF,
         1 => LevelFilter::ERROR,
         2 => LevelFilter::WARN,
         3 => LevelFilter::INFO,
         4 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let writer = LogFile { path: data.join("synthdev.log"), file: Arc::default() };
-    // A second start in one process (tests) keeps the first subscriber.
-    let log = tracing_subscriber::fmt().with_ansi(false).with_writer(writer);
     // the protocol's library would log whole messages, with tokens and all
-    let _ = log.with_env_filter(EnvFilter::new(format!("{level},rmcp=off"))).try_init();
+    EnvFilter::new(format!("{level},rmcp=off"))
 }
 
 #[derive(Clone)]

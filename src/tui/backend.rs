@@ -313,6 +313,11 @@ pub trait Backend: Send + Sync {
         Theme::named(name, &theme::Terminal::default()).ok_or_else(unknown)
     }
 
+    /// How much is logged from now on, 0 to 5, if another is wanted; gives what is in force, and the file of the log.
+    fn verbosity(&self, wanted: Option<u8>) -> (u8, String) {
+        (wanted.unwrap_or_default(), String::new())
+    }
+
     /// Files of the project as tools take them, without what is hidden or ignored; a large project's first ones only.
     fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))

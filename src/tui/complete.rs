@@ -105,6 +105,7 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
         Argument::Snapshot => SNAPSHOT_WORDS.iter().copied().map(plain).collect(),
         Argument::Agent => names.agents.clone(),
         Argument::Theme => theme::NAMES.iter().copied().map(plain).collect(),
+        Argument::Level => ["0", "1", "2", "3", "4", "5"].into_iter().map(plain).collect(),
         Argument::Switch => ["on", "off"].into_iter().map(plain).collect(),
         Argument::Pane => panes(),
         Argument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),

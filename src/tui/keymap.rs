@@ -245,11 +245,21 @@ impl Keymap {
         lines.chain([pane, history]).collect::<Vec<_>>().join("\n")
     }
 
-    /// The keys of the editor of workflows and roles, as one paragraph.
+    /// The keys of the editor of workflows and roles, two actions a line.
     pub fn editor_help(&self) -> String {
         let rows = self.rows().filter(|(row, keys, _)| row.place == Place::Editor && !keys.is_empty());
-        let rows = rows.map(|(row, keys, _)| format!("{} {}", listed(&keys[..keys.len().min(2)]), row.about));
-        rows.chain([WIDGET.to_owned()]).collect::<Vec<String>>().join(" · ")
+        let cells = rows.map(|(row, keys, _)| {
+            let key = keys.first().map_or_else(String::new, ToString::to_string);
+            format!("{key:<12} {:<24}", row.about)
+        });
+        let cells: Vec<String> = cells.collect();
+        // read down the first column, then down the second
+        let half = cells.len().div_ceil(2);
+        let lines = (0..half).map(|at| {
+            let second = cells.get(at + half).map_or("", String::as_str);
+            format!("{} {second}", cells[at]).trim_end().to_owned()
+        });
+        lines.chain([String::new(), WIDGET.to_owned()]).collect::<Vec<String>>().join("\n")
     }
 
     /// `/keys`: what it does, its keys, its name in the file, where the keys are from.

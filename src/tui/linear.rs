@@ -43,6 +43,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     let plain = Theme { plain: true, ..session.theme };
     let (mut model, first) = initial(facts, session.start, session.trust, &session.banner, plain);
     (model.linear, model.calm, model.keymap) = (true, true, session.keymap);
+    model.details = session.details;
     if session.setup.is_some() {
         model.say(Item::note("no model is set up: synthdev configure sets one up"));
     }
@@ -166,8 +167,9 @@ impl Linear {
     }
 
     fn apply(&mut self, msg: Msg) {
+        let run = if let Msg::Run(published) = &msg { Some(published.run.clone()) } else { None };
         let cmds = terminal::guarded(|| update(&mut self.model, msg));
-        self.printer.collect(&mut self.model);
+        self.printer.collect(&mut self.model, run.as_ref());
         self.perform(cmds);
         // forms and editors need the screen; nothing here opens them knowingly
         let fronts = [

@@ -75,8 +75,8 @@ pub struct Model {
     pub left: Vec<(String, RunId)>,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
     pub tail: bool,
-    /// Waits for the answer to the trust question.
-    pub start: Option<Cmd>,
+    /// What waits for the answer to the trust question, in its order.
+    pub start: Vec<Cmd>,
     pub panel: bool,
     pub panes: Panes,
     pub keymap: Keymap,
@@ -94,6 +94,8 @@ pub struct Model {
     pub linear: bool,
     /// The run that the panes show, if the person chose one.
     pub watched: Option<RunId>,
+    /// Who spoke last while several workflows go on, and how much was said by then.
+    pub voice: Option<(RunId, usize)>,
     /// The mouse scrolls and chooses panes.
     pub mouse: bool,
     /// Reduced motion: nothing on screen moves by itself.
@@ -230,6 +232,16 @@ impl Model {
         self.size.0 < WIDE
     }
 
+    /// Workflows that go on.
+    pub fn live(&self) -> impl Iterator<Item = &RunView> {
+        self.runs.iter().filter(|run| !run.over && !run.chat)
+    }
+
+    /// More than one does: what is said is said with the run.
+    pub fn several(&self) -> bool {
+        self.live().nth(1).is_some()
+    }
+
     /// Runs whose questions wait.
     pub fn questions(&self) -> usize {
         self.dialogs.iter().filter(|dialog| dialog.run().is_some()).count()
@@ -243,11 +255,14 @@ impl Model {
 
     /// `role:coder`, `workflow:coder_reviewer` (WFM-1).
     pub fn mode(&self) -> String {
-        let running = self.workflow.as_ref().and_then(|id| self.run(id)).map(|run| run.workflow.as_str());
+        let front = self.workflow.as_ref().and_then(|id| self.run(id));
         // the next text is the input of the one that waits for it
-        match self.wanted_input.as_deref().or(running) {
-            Some(name) => format!("workflow:{name}"),
-            None => format!("role:{}", self.facts.role),
+        match (&self.wanted_input, front) {
+            (Some(name), _) => format!("workflow:{name}"),
+            // which of them what is typed is for
+            (None, Some(run)) if self.several() => format!("workflow:{} {}", run.workflow, run.id),
+            (None, Some(run)) => format!("workflow:{}", run.workflow),
+            (None, None) => format!("role:{}", self.facts.role),
         }
     }
 

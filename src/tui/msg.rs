@@ -149,6 +149,8 @@ pub enum Reply {
     },
     /// What to ask about the project's own definitions, or what to say.
     Trusts(Result<Changed, String>),
+    /// How much is logged now, and where.
+    Verbosity(u8, String),
     /// A theme by this name, or why there is none.
     Themed(Result<Theme, String>),
     /// What was typed in earlier sessions.
@@ -263,6 +265,8 @@ pub enum Cmd {
     /// Whether the project's own definitions count.
     Trusts,
     Theme(String),
+    /// How much is logged from now on; `None`: as it is.
+    Verbosity(Option<u8>),
     /// What was typed in earlier sessions.
     Recall,
     /// A text is kept for later ones.
@@ -284,6 +288,18 @@ pub enum Cmd {
 }
 
 impl Cmd {
+    /// It begins something with the project's own definitions, or without them.
+    pub fn begins(&self) -> bool {
+        matches!(
+            self,
+            Self::StartWorkflow { .. }
+                | Self::StartBeside { .. }
+                | Self::StartChat { .. }
+                | Self::ChooseWorkflow(_)
+                | Self::Role(_)
+        )
+    }
+
     /// It reads workflows or roles as they are now.
     pub fn reads_definitions(&self) -> bool {
         matches!(

@@ -45,6 +45,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
     let (mut model, first) = initial(facts, session.start, session.trust, &session.banner, session.theme);
     (model.keymap, model.mouse, model.calm) = (session.keymap, session.mouse, session.calm);
+    model.details = session.details;
     model.composer.use_vim(session.vim);
     let light = session.light;
     model.background = Background { wanted: light.is_some(), light: None, theme: light.unwrap_or_default() };
@@ -54,7 +55,7 @@ pub async fn run(session: Session) -> io::Result<()> {
         first.extend(setup);
     } else {
         // the project's own definitions may bring a model
-        model.start = model.start.take().or(setup);
+        model.start.extend(setup.filter(|_| model.start.is_empty()));
     }
     let end = terminal::asked_to_end();
     let mut screen = Screen::open()?;
@@ -106,7 +107,7 @@ pub fn initial(
         // Nothing starts before the answer: it decides which definitions are used.
         Some(question) => {
             model.dialogs.push_back(Dialog::trust(&question.files, &question.changes));
-            model.start = start;
+            model.start.extend(start);
             (model, Vec::new())
         }
         None => (model, start.into_iter().collect()),
@@ -408,6 +409,10 @@ impl Wishes {
             Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
             Cmd::Trusts => Reply::Trusts(backend.trusts()),
             Cmd::Theme(name) => Reply::Themed(backend.theme(&name)),
+            Cmd::Verbosity(wanted) => {
+                let (level, log) = backend.verbosity(wanted);
+                Reply::Verbosity(level, log)
+            }
             Cmd::Status => Reply::Status(backend.status_line()),
             Cmd::Quit
             | Cmd::Copy(_)

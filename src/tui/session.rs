@@ -27,6 +27,8 @@ pub struct Session {
     pub mouse: bool,
     /// Reduced motion.
     pub calm: bool,
+    /// Results and data are shown from the start.
+    pub details: bool,
     /// Keys as in vi in the input box.
     pub vim: bool,
     /// Which theme goes with a light background, if the terminal shall be asked for its.

@@ -18,6 +18,7 @@ mod snapshots;
 mod starting;
 pub mod steering;
 mod task;
+mod verbosity;
 mod words;
 
 pub use cmd::{SHELL_WORDS, ShellLine};
@@ -86,6 +87,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     manners::TRUST,
     session::CMD,
     task::TASK,
+    verbosity::VERBOSITY,
     manners::VIM,
     session::EXIT,
 ];

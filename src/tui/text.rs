@@ -202,13 +202,14 @@ pub fn dollars(cost: Option<f64>) -> String {
     }
 }
 
-/// Milliseconds for people: `0.4 s`, `12 s`, `3 min 05 s`.
+/// Milliseconds for people: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn duration(ms: u64) -> String {
     match ms {
         0..10_000 => format!("{:.1} s", ms as f64 / 1e3),
         10_000..60_000 => format!("{} s", ms / 1_000),
-        _ => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
+        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
+        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
     }
 }
 

@@ -68,6 +68,10 @@ pub struct Transcript {
     window: Vec<(usize, Range<usize>)>,
     /// What was looked for last was found here.
     found: Option<usize>,
+    /// Comes before the next item, if there is one.
+    ahead: Option<Item>,
+    /// How many items there ever were that are shown, details only while they are.
+    told: usize,
 }
 
 impl Default for Transcript {
@@ -83,6 +87,8 @@ impl Default for Transcript {
             selected: None,
             window: Vec::new(),
             found: None,
+            ahead: None,
+            told: 0,
         }
     }
 }
@@ -90,6 +96,26 @@ impl Default for Transcript {
 impl Transcript {
     /// Appends an item and returns its position, which stays valid until `clear`.
     pub fn push(&mut self, item: Item) -> usize {
+        // a line about nothing that is shown would be in the way
+        let seen = self.look.details || !matches!(item, Item::Detail(_));
+        self.told += usize::from(seen);
+        if let Some(ahead) = self.ahead.take_if(|_| seen) {
+            self.add(ahead);
+        }
+        self.add(item)
+    }
+
+    /// How many items were shown so far.
+    pub fn told(&self) -> usize {
+        self.told
+    }
+
+    /// A line that comes before the next item that is shown; `None`: none does.
+    pub fn announce(&mut self, line: Option<Item>) {
+        self.ahead = line;
+    }
+
+    fn add(&mut self, item: Item) -> usize {
         self.weight += weight_of(&item);
         let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, Item::Detail(_)));
         let gap = before.is_some_and(|entry| entry.item.is_block() || item.is_block())

@@ -25,17 +25,20 @@ mod palette;
 mod panes;
 pub mod past;
 mod replies;
-mod runs;
+pub mod runs;
 mod setup;
 mod shell;
 mod steering;
 mod submit;
 mod tasks;
+mod trusting;
 mod typing;
+pub mod verbosity;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
-    let mut cmds = apply(model, msg);
+    let cmds = apply(model, msg);
+    let mut cmds = trusting::hold(model, cmds);
     palette::explain(model);
     cmds.extend(panes::wanted(model));
     if model.composer.wants_earlier() {

@@ -116,16 +116,23 @@ pub fn at(model: &Model, column: u16, row: u16) -> Option<(Slot, Rect)> {
     areas(model).placed.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
 }
 
-/// The input box takes keys: nothing is asked, or the answer is typed there.
+/// The input box takes keys: nothing is asked, the answer is typed there, or a command is.
 fn writing(model: &Model) -> bool {
     let pane = model.keyed_pane().is_some() && model.dialogs.is_empty();
-    model.setup.is_none() && !pane && model.dialogs.front().is_none_or(Dialog::is_written)
+    let typed = |dialog: &Dialog| dialog.is_written() || commands(model);
+    model.setup.is_none() && !pane && model.dialogs.front().is_none_or(typed)
 }
 
-/// Everything between the header and the status line, or the input box if the answer is typed there.
+/// A command is typed beside a question that wants a key (REPL-2).
+fn commands(model: &Model) -> bool {
+    let reason = model.dialogs.front().is_some_and(|dialog| dialog.reason.is_some());
+    !reason && model.composer.first_line().starts_with('/')
+}
+
+/// Everything between the header and the status line, or the input box if something is typed there.
 fn dialog_room(model: &Model, areas: &Areas) -> Rect {
     let top = areas.header.bottom();
-    let written = model.dialogs.front().is_some_and(Dialog::is_written);
+    let written = model.dialogs.front().is_some_and(Dialog::is_written) || commands(model);
     let bottom = if written { areas.note.y } else { areas.status.y };
     Rect { x: 0, y: top, width: model.size.0, height: bottom.saturating_sub(top) }
 }
@@ -264,7 +271,7 @@ fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::S
     let mut parts = vec![
         Some((model.mode(), theme.accent().patch(theme.bold()))),
         Some((name.clone(), theme.text())),
-        used.then(|| (format!("{} tok", short_number(usage.total())), theme.text())),
+        used.then(|| (format!("session {} tok", short_number(usage.total())), theme.text())),
         used.then(|| (dollars(model.cost_usd()), theme.text())),
         activity(model).map(|activity| (activity, theme.warning())),
         (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.human())),

@@ -131,6 +131,36 @@ fn the_terminal_says_what_its_background_is() {
 }
 
 #[test]
+fn leaving_does_not_wait_for_a_terminal_that_says_nothing() {
+    let mut terminal = Terminal::start(&["demo"], &[]);
+    terminal.wait_for_bytes("\x1b]11;?");
+    terminal.press("\x04");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_restored();
+}
+
+#[test]
+fn a_workflow_that_is_named_before_the_answer_about_trust_runs_after_it() {
+    let home = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let own = home.path().join("project/.synthdev/workflows");
+    std::fs::create_dir_all(&own).unwrap();
+    let workflow = json!({"workflow_name": "own", "states": [
+        {"name": "start", "transition": [{"target": "stop"}]}, {"name": "stop", "input": "it was mine"}]});
+    std::fs::write(own.join("own.json"), workflow.to_string()).unwrap();
+    let model = [("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1"), ("SYNTHDEV_BASE_MODEL", "mock-1")];
+    let mut terminal = Terminal::at_home(home, &[], &model);
+    terminal.wait_for("Trust this project's definitions?");
+    terminal.press("/workflow own\r");
+    terminal.wait_for("workflow own waits until");
+    terminal.press("y");
+    terminal.wait_for("✓ own completed");
+    terminal.wait_for("it was mine");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+}
+
+#[test]
 fn the_demo_asks_runs_and_gives_the_terminal_back() {
     let mut terminal = Terminal::start(&["demo"], &[]);
     terminal.wait_for("coder to change files: write_file?");

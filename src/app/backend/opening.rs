@@ -81,6 +81,7 @@ pub(in crate::app) fn interactive(world: World, opening: Opening) -> Result<u8> 
         keymap: look.keymap,
         mouse: look.mouse,
         calm: look.calm,
+        details: look.details,
         vim: look.vim,
         light: look.light,
     };

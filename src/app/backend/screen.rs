@@ -16,6 +16,7 @@ use crate::runtime::handle::Handle;
 use crate::tui::keymap::{self, Keymap};
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::theme::{NAMES, Terminal, Theme};
+use crate::tui::update::verbosity::details_at;
 
 /// What the screen begins with.
 pub(super) struct Look {
@@ -23,6 +24,7 @@ pub(super) struct Look {
     pub(super) keymap: Keymap,
     pub(super) mouse: bool,
     pub(super) calm: bool,
+    pub(super) details: bool,
     pub(super) vim: bool,
     /// The theme for a light background, where only the terminal knows what it has.
     pub(super) light: Option<Theme>,
@@ -44,6 +46,7 @@ pub(super) fn look(world: &World, catalog: &Catalog) -> Look {
         keymap,
         mouse: settings.mouse(),
         calm: settings.reduced_motion(),
+        details: details_at(settings.verbosity()),
         vim: settings.vim(),
         light,
         findings,

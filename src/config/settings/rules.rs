@@ -233,7 +233,7 @@ pub const RULES: &[Rule] = &[
         &["SYNTHDEV_VERBOSITY_LEVEL", "SYNTHDEV_VERBOSITY"],
         &["--verbosity"],
         "2",
-        "how much is logged, 0 to 5",
+        "how much is logged and shown, 0 to 5",
     ),
     rule(
         "approvals.read",

@@ -3,15 +3,19 @@
 use std::io::{self, Write};
 
 use super::{questions, said};
+use crate::domain::ids::RunId;
 use crate::domain::printable;
 use crate::tui::model::Model;
+use crate::tui::update::runs::voices;
 
 #[derive(Default)]
 pub(super) struct Printer {
     /// Entries that were looked at, counted from the first there ever was.
     seen: usize,
-    /// Of those, the ones that were not finished.
-    waiting: Vec<usize>,
+    /// Of those, the ones that were not finished, with the run that they are of.
+    waiting: Vec<(usize, Option<RunId>)>,
+    /// The run whose lines are printed, while there are several.
+    voice: Option<RunId>,
     /// The question that was asked last.
     asked: Option<(String, Vec<String>, bool)>,
     problem: Option<String>,
@@ -35,9 +39,10 @@ impl Printer {
     }
 
     /// Takes what is new and finished; after every event, so that it is told where the run was then.
-    pub(super) fn collect(&mut self, model: &mut Model) {
+    /// `of`: the run that the event was about.
+    pub(super) fn collect(&mut self, model: &mut Model, of: Option<&RunId>) {
         let mut out = std::mem::take(&mut self.out);
-        self.entries(model, &mut out);
+        self.entries(model, of, &mut out);
         // the next event may take it away
         out.extend(model.hint.take().map(|hint| format!("note: {hint}")));
         self.out = out;
@@ -46,7 +51,7 @@ impl Printer {
     /// # Errors
     /// It cannot be written.
     pub(super) fn print(&mut self, model: &mut Model) -> io::Result<()> {
-        self.collect(model);
+        self.collect(model, None);
         let mut out = std::mem::take(&mut self.out);
         if model.queued.len() > self.queued {
             out.push("note: this waits until it is wanted".to_owned());
@@ -86,27 +91,44 @@ impl Printer {
         out.flush()
     }
 
-    fn entries(&mut self, model: &Model, out: &mut Vec<String>) {
+    fn entries(&mut self, model: &Model, of: Option<&RunId>, out: &mut Vec<String>) {
         let (gone, all) = (model.transcript.gone(), model.transcript.len());
         if self.seen > gone + all {
             // the conversation began anew
             self.seen = gone;
             self.waiting.clear();
         }
-        let run = model.workflow.as_ref().and_then(|id| model.run(id));
-        let state = run.map(|run| run.state.clone()).unwrap_or_default();
-        let told = |at: &usize| {
-            let item = at.checked_sub(gone).and_then(|at| model.transcript.get(at));
-            item.map_or(Some(Vec::new()), |item| said::lines(item, &state, model.details))
-        };
+        let new = (self.seen.max(gone)..gone + all).map(|at| (at, of.cloned()));
         let waiting = std::mem::take(&mut self.waiting);
-        for at in waiting.into_iter().chain(self.seen.max(gone)..gone + all) {
-            match told(&at) {
-                Some(lines) => out.extend(lines),
-                None => self.waiting.push(at),
+        for (at, run) in waiting.into_iter().chain(new) {
+            let view = run.as_ref().or(model.workflow.as_ref()).and_then(|id| model.run(id));
+            let state = view.filter(|view| !view.chat).map_or("", |view| view.state.as_str());
+            let item = at.checked_sub(gone).and_then(|at| model.transcript.get(at));
+            match item.map_or(Some(Vec::new()), |item| said::lines(item, state, model.details)) {
+                Some(lines) if lines.is_empty() => {}
+                Some(lines) => {
+                    out.extend(self.named(model, run));
+                    out.extend(lines);
+                }
+                None => self.waiting.push((at, run)),
             }
         }
         self.seen = gone + all;
+    }
+
+    /// The line that says of which run the next ones are, where that has to be said.
+    fn named(&mut self, model: &Model, run: Option<RunId>) -> Option<String> {
+        let several = model.several();
+        let Some(view) = run.as_ref().and_then(|id| model.run(id)).filter(|view| !view.chat) else {
+            self.voice = self.voice.take().filter(|_| !several);
+            return None;
+        };
+        let other = self.voice.as_ref().is_some_and(|last| *last != view.id);
+        let named = several && self.voice.is_none() || other;
+        if several || other {
+            self.voice = run;
+        }
+        named.then(|| voices::line(&view.workflow, &view.id))
     }
 
     fn question(&mut self, model: &Model, out: &mut Vec<String>) {
@@ -127,5 +149,47 @@ impl Printer {
             out.extend(dialog.problem.iter().map(|problem| format!("note: {problem}")));
             self.problem.clone_from(&dialog.problem);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::context::Author;
+    use crate::domain::ids::Timestamp;
+    use crate::domain::message::ChatRole;
+    use crate::engine::event::{Published, RunEvent};
+    use crate::tui::msg::Msg;
+    use crate::tui::run_view::RunView;
+    use crate::tui::transcript::item::Item;
+    use crate::tui::update::update;
+
+    fn said(text: &str) -> RunEvent {
+        let (context, text) = ("main".to_owned(), text.to_owned());
+        RunEvent::MessageAdded { context, author: Author::Script, role: ChatRole::User, text, private: false }
+    }
+
+    #[test]
+    fn lines_of_several_runs_are_told_apart() {
+        let mut model = Model { linear: true, ..Model::default() };
+        let mut printer = Printer::default();
+        let mut hear = |model: &mut Model, run: &str, text: &str| {
+            let run = RunId::from(run);
+            let event = Published { run: run.clone(), at: Timestamp(1), event: said(text) };
+            update(model, Msg::Run(event));
+            printer.collect(model, Some(&run));
+            std::mem::take(&mut printer.out)
+        };
+        model.runs.push(RunView::new(RunId::from("r1"), "one", false));
+        assert_eq!(hear(&mut model, "r1", "a"), ["script: a"], "alone, it needs no name");
+        model.runs.push(RunView::new(RunId::from("r2"), "two", false));
+        assert_eq!(hear(&mut model, "r1", "b"), ["run one r1", "script: b"]);
+        assert_eq!(hear(&mut model, "r1", "c"), ["script: c"]);
+        assert_eq!(hear(&mut model, "r2", "d"), ["run two r2", "script: d"]);
+        model.runs[1].over = true;
+        assert_eq!(hear(&mut model, "r1", "e"), ["run one r1", "script: e"]);
+        assert_eq!(hear(&mut model, "r1", "f"), ["script: f"]);
+        model.say(Item::note("an answer to the person"));
+        assert_eq!(hear(&mut model, "r1", "g"), ["an answer to the person", "script: g"]);
     }
 }

@@ -25,6 +25,8 @@ pub enum Argument {
     Theme,
     /// On or off.
     Switch,
+    /// 0 to 5.
+    Level,
     Pane,
     /// Of the person, for the shell.
     Shell,
@@ -94,6 +96,8 @@ pub enum Action {
     Shell(ShellLine),
     Task(TaskDeed),
     Vim(Option<bool>),
+    /// Another one; without one: which is in force.
+    Verbosity(Option<u8>),
 }
 
 impl Action {

@@ -62,7 +62,7 @@ pub fn next(model: &mut Model) {
 }
 
 fn shown(model: &mut Model) {
-    let several = super::busy::several(model);
+    let several = model.several();
     let run = model.dialogs.front().and_then(Dialog::run).and_then(|id| model.run(id));
     let hint = run.filter(|_| several).map(|run| format!("asked by {} {}", run.workflow, run.id));
     if let Some(dialog) = model.dialogs.front_mut() {

@@ -3,7 +3,6 @@
 use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
-use crate::tui::run_view::RunView;
 use crate::tui::transcript::item::Item;
 
 /// Says what is in the way, if something is.
@@ -37,16 +36,6 @@ pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
 /// Something is in the way of taking up a run.
 pub fn is_busy(model: &Model) -> bool {
     model.isolating.is_some() || model.opening.is_some() || model.busy_run().is_some()
-}
-
-/// Workflows that go on.
-pub fn live(model: &Model) -> impl Iterator<Item = &RunView> {
-    model.runs.iter().filter(|run| !run.over && !run.chat)
-}
-
-/// More than one does: what is said is said with the run.
-pub fn several(model: &Model) -> bool {
-    live(model).nth(1).is_some()
 }
 
 /// Leaves the conversation; the next text starts one.

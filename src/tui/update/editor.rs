@@ -286,6 +286,10 @@ fn in_list(listing: &mut Listing, key: KeyEvent) -> Chosen {
             listing.typed.pop();
             listing.selected = 0;
         }
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            listing.typed.clear();
+            listing.selected = 0;
+        }
         KeyCode::Char(c) if !control => {
             listing.typed.push(c);
             listing.selected = 0;

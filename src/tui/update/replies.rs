@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{archive, asides, busy, editor, history, keys, mention, setup, shell, submit, typing};
+use super::{archive, asides, busy, editor, history, keys, mention, setup, shell, submit, typing, verbosity};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -48,6 +48,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             }
         }
         Reply::Themed(found) => themed(model, found),
+        Reply::Verbosity(level, log) => verbosity::told(model, level, &log),
         Reply::AllowedAlways(saved) => allowed_always(model, saved),
         Reply::Status(facts) => status(model, facts),
         Reply::Recalled(found) => recalled(model, found),
@@ -247,7 +248,7 @@ fn trusted(model: &mut Model, yes: bool, result: Result<Vec<String>, String>) ->
         Err(reason) => say_error(model, "This project's definitions cannot be used", &reason),
     }
     let mut cmds = vec![Cmd::Status];
-    cmds.extend(model.start.take());
+    cmds.append(&mut model.start);
     cmds
 }
 
@@ -258,7 +259,7 @@ fn reloaded(model: &mut Model, found: Reload, then: Option<Box<Cmd>>) {
     }
     if let Some(question) = found.question {
         model.dialogs.push_back(Dialog::trust(&question.files, &question.changes));
-        model.start = then.map(|cmd| *cmd);
+        model.start.extend(then.map(|cmd| *cmd));
     }
 }
 

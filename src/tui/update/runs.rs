@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{approvals, busy, history, steering, submit};
+use super::{approvals, history, steering, submit};
 use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;
@@ -22,8 +22,16 @@ use crate::tui::transcript::open_reply;
 
 mod branches;
 mod ending;
+pub mod voices;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
+    let end = voices::before(model, run);
+    let cmds = happened(model, run, at, event);
+    voices::after(model, run, end);
+    cmds
+}
+
+fn happened(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
     if let RunEvent::RunStarted { workflow, inputs, chat, .. } = &event {
         let commands = started(model, run, at, workflow, inputs, *chat);
         if let Some(view) = model.run_mut(run) {
@@ -195,8 +203,7 @@ fn moved(model: &mut Model, run: &RunId, from: &str, to: &str) {
     // whatever it had started is over, joined or not
     branches::over(model, run, from, None);
     let Some(view) = model.run(run).filter(|view| !view.chat) else { return };
-    let who = if busy::several(model) { format!("{} {}: ", view.workflow, view.id) } else { String::new() };
-    let text = format!("{who}{from} → {to}");
+    let text = format!("{from} → {to}");
     let item = match view.branch_of(&one_line(from)) {
         None => Item::rule(&text),
         Some(branch) if branch.is_item() => Item::detail(&text),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::front::{front, nothing_runs, send};
-use super::{approvals, busy, history};
+use super::{approvals, history};
 use crate::domain::ids::RunId;
 use crate::engine::steering::{Breakpoint, Steering, Stops};
 use crate::runtime::command::Command;
@@ -190,7 +190,7 @@ pub fn stops_changed(model: &mut Model, run: &RunId, stops: Stops) {
 
 /// The run stands still. Says where and why, and what can be done.
 pub fn stands(model: &mut Model, run: &RunId, stand: Stand) {
-    let several = busy::several(model);
+    let several = model.several();
     let Some(view) = model.run_mut(run) else { return };
     let why = match &stand.point {
         Some(point @ Breakpoint::State { .. }) => format!(" (breakpoint: {point})"),
@@ -358,7 +358,7 @@ fn status(model: &Model) -> String {
     if !run.outbox.is_empty() {
         let _ = write!(text, "\npending   {} (/pending)", counted(run.outbox.len() as u64, "text"));
     }
-    let others = busy::live(model).filter(|other| other.id != run.id).count();
+    let others = model.live().filter(|other| other.id != run.id).count();
     if others > 0 {
         let _ = write!(text, "\nbeside    {} (/runs)", counted(others as u64, "other run"));
     }

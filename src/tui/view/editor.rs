@@ -115,7 +115,8 @@ fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>
         put(frame, areas.note.x, areas.note.y, &Line::styled(note.as_str(), style), area.width);
     }
     if areas.keys.height > 0 {
-        let keys = fit(&keys(&model.keymap, editor), usize::from(area.width)).into_owned();
+        let keys = keys(&model.keymap, editor, usize::from(area.width));
+        let keys = fit(&keys, usize::from(area.width)).into_owned();
         put(frame, areas.keys.x, areas.keys.y, &Line::styled(keys, theme.dim()), area.width);
     }
     let (row, column) = editor.buffer.cursor();
@@ -281,13 +282,17 @@ fn note(theme: Theme, editor: &Editor) -> (String, Style) {
     }
 }
 
-fn keys(keymap: &Keymap, editor: &Editor) -> String {
+fn keys(keymap: &Keymap, editor: &Editor, room: usize) -> String {
     if editor.offer.is_some() {
         return "↑↓ Enter takes it · typing narrows · Esc closes".to_owned();
     }
     match editor.prompt {
         Some(Prompt::Find(_)) => "type · ↓ the next · ↑ the one before · Enter stays here · Esc".to_owned(),
         Some(_) => String::new(),
+        None if editor.simulation.is_some() => {
+            let shown = [(Act::Simulate, "plays it again"), (Act::GraphUp, "up"), (Act::GraphDown, "down")];
+            named(keymap, "Esc closes the simulation", &shown, room)
+        }
         None => {
             let shown = [
                 (Act::Help, "keys"),
@@ -298,10 +303,23 @@ fn keys(keymap: &Keymap, editor: &Editor) -> String {
                 (Act::Describe, "meaning"),
                 (Act::Simulate, "simulate"),
             ];
-            let named = |(act, about)| Some(format!("{} {about}", keymap.key(Action::Editor(act))?));
-            shown.into_iter().filter_map(named).collect::<Vec<String>>().join(" · ")
+            named(keymap, "", &shown, room)
         }
     }
+}
+
+/// Keys with what they do, as many as there is room for: half a word helps nobody.
+fn named(keymap: &Keymap, first: &str, shown: &[(Act, &str)], room: usize) -> String {
+    let mut line = first.to_owned();
+    for (act, about) in shown {
+        let Some(key) = keymap.key(Action::Editor(*act)) else { continue };
+        let gap = if line.is_empty() { "" } else { " · " };
+        let part = format!("{gap}{key} {about}");
+        if width(&line) + width(&part) <= room {
+            line.push_str(&part);
+        }
+    }
+    line
 }
 
 fn draw_offer(theme: Theme, editor: &Editor, cursor: Position, room: Rect, frame: &mut Frame<'_>) {

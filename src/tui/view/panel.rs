@@ -8,7 +8,7 @@ use super::marks::put;
 use crate::tui::model::Model;
 use crate::tui::pane::costs;
 use crate::tui::run_view::RunView;
-use crate::tui::text::{dollars, fit, short_number};
+use crate::tui::text::{counted, dollars, fit, short_number, width};
 
 pub fn side(model: &Model, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
@@ -25,32 +25,45 @@ pub fn side(model: &Model, area: Rect, frame: &mut Frame<'_>) {
     }
 }
 
-/// `coder_reviewer ▸ review · 2 agents · 1.2k tok · $0.01`
+/// `coder_reviewer ▸ review · 2 agents · run 1.2k tok · $0.01`
 pub fn header(model: &Model, area: Rect, frame: &mut Frame<'_>) {
     let Some(run) = model.watched_run() else { return };
-    let mut text = format!(" {}", run.workflow);
+    let columns = usize::from(area.width);
+    let mut parts = header_parts(model, run).into_iter();
+    let mut text = parts.next().unwrap_or_default();
+    // half a number says the wrong thing
+    for part in parts {
+        if width(&text) + width(&part) + 3 <= columns {
+            text.push_str(&format!(" · {part}"));
+        }
+    }
+    let text = format!("{:columns$}", fit(&text, columns));
+    put(frame, area.x, area.y, &Line::styled(text, model.theme.selected()), area.width);
+}
+
+/// What is known of a run in a line, the most important first.
+fn header_parts(model: &Model, run: &RunView) -> Vec<String> {
+    let mut name = format!(" {}", run.workflow);
+    if model.several() && !run.chat {
+        // two may have the same name
+        name.push_str(&format!(" {}", run.id));
+    }
     if !run.state.is_empty() && !run.chat {
-        text.push_str(" ▸ ");
-        text.push_str(&run.state);
+        name.push_str(&format!(" ▸ {}", run.state));
     }
-    if !run.agents.is_empty() {
-        let plural = if run.agents.len() == 1 { "" } else { "s" };
-        text.push_str(&format!(" · {} agent{plural}", run.agents.len()));
-    }
+    let mut parts = vec![name];
+    parts.extend(run.over.then(|| "over".to_owned()));
+    let agents = (!run.agents.is_empty()).then(|| counted(run.agents.len() as u64, "agent"));
+    parts.extend(agents);
     let total = run.ledger.usage().total();
     if total > 0 {
         let of = |end: Option<String>| end.map(|end| format!(" of {end}")).unwrap_or_default();
         let most = of(run.budget.tokens.hard.map(short_number));
-        text.push_str(&format!(" · {}{most} tok", short_number(total)));
+        parts.push(format!("run {}{most} tok", short_number(total)));
         let most = of(run.budget.cost_usd.hard.map(|end| dollars(Some(end))));
-        text.push_str(&format!(" · {}{most}", dollars(run.ledger.cost_usd())));
+        parts.push(format!("{}{most}", dollars(run.ledger.cost_usd())));
     }
-    if run.over {
-        text.push_str(" · over");
-    }
-    let columns = usize::from(area.width);
-    let text = format!("{:columns$}", fit(&text, columns));
-    put(frame, area.x, area.y, &Line::styled(text, model.theme.selected()), area.width);
+    parts
 }
 
 fn run_lines(model: &Model, run: &RunView, columns: usize) -> Vec<Line<'static>> {
@@ -61,8 +74,11 @@ fn run_lines(model: &Model, run: &RunView, columns: usize) -> Vec<Line<'static>>
     let mut lines = vec![
         Line::styled(format!("{title}{over}"), theme.dim()),
         Line::styled(cut(&run.workflow, 0), theme.bold()),
-        Line::default(),
     ];
+    if model.several() && !run.chat {
+        lines.push(Line::styled(cut(run.id.as_str(), 0), theme.dim()));
+    }
+    lines.push(Line::default());
     if !run.chat && !run.path.is_empty() {
         lines.push(Line::styled("path", theme.dim()));
         let skip = run.path.len().saturating_sub(8);
@@ -84,12 +100,13 @@ fn run_lines(model: &Model, run: &RunView, columns: usize) -> Vec<Line<'static>>
                 Span::styled(format!(" {}", agent.side.as_str()), theme.dim()),
             ]));
             let tokens = short_number(agent.usage.total());
-            lines.push(Line::raw(format!("  {} · {tokens}", cut(&agent.model, 5 + tokens.len()))));
+            lines.push(Line::raw(format!("  {} · {tokens} tok", cut(&agent.model, 9 + tokens.len()))));
         }
         lines.push(Line::default());
     }
     let usage = run.ledger.usage();
-    lines.push(Line::styled("cost", theme.dim()));
+    let what = if run.chat { "tokens so far" } else { "tokens of this run" };
+    lines.push(Line::styled(cut(what, 0), theme.dim()));
     lines.push(Line::raw(cut(
         &format!("{} in · {} out", short_number(usage.prompt), short_number(usage.completion)),
         0,

@@ -1,6 +1,7 @@
 //! `--linear`: lines in a terminal and through pipes, without one escape sequence.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::ENTER;
@@ -9,14 +10,23 @@ use crate::support::model_server::{Behaviour, ModelServer};
 
 /// The product between two pipes, in an empty project with an empty home directory: what it printed, and how it ended.
 fn piped(arguments: &[&str], environment: &[(&str, &str)], lines: &str) -> (String, Option<i32>) {
-    let home = tempfile::tempdir().unwrap();
-    let project = home.path().join("project");
+    piped_at(tempfile::tempdir().unwrap().path(), arguments, environment, lines)
+}
+
+/// The same with a home directory that stays.
+fn piped_at(
+    home: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    lines: &str,
+) -> (String, Option<i32>) {
+    let project = home.join("project");
     std::fs::create_dir_all(&project).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_synthdev"))
         .args(arguments)
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", home.path())
+        .env("HOME", home)
         .envs(environment.iter().copied())
         .current_dir(&project)
         .stdin(Stdio::piped())
@@ -222,4 +232,19 @@ async fn a_command_that_a_model_writes_is_run_only_when_the_person_says_so() {
     assert!(asked.contains("the answer") && asked.contains("one command line"), "{asked}");
     let told = requests[3].body["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     assert!(told.contains("42") && told.contains("what is it?"), "{told}");
+#[test]
+fn verbosity_changes_what_is_told_and_what_is_logged() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |lines: &str| piped_at(home.path(), &["--linear", "demo"], &[], lines);
+    let log = home.path().join(".local/share/synthdev/synthdev.log");
+    let (text, code) = run("1\n2\n2\n2\n2\n2\n/verbosity\n");
+    assert_eq!(code, Some(0), "{text}");
+    assert_in_order(&text, &["coder_reviewer completed", "verbosity 2: warnings and errors are logged"]);
+    assert!(!text.contains("data: ") && !log.exists(), "{text}");
+    let (text, code) = run("/verbosity 4\n/verbosity 6\n2\n2\n2\n2\n2\n");
+    assert_eq!(code, Some(0), "{text}");
+    assert_in_order(&text, &["verbosity 4: states", "results and data are shown", "data: ", "completed"]);
+    assert!(text.contains("/verbosity is a number from 0 to 5, not `6`"), "{text}");
+    let told = std::fs::read_to_string(log).unwrap();
+    assert!(told.contains(" DEBUG ") && told.contains("model called"), "{told}");
 }

@@ -157,6 +157,11 @@ impl Terminal {
         self.wait_until(text, |screen| screen.contains(text));
     }
 
+    /// The program has written this to the terminal, whatever it shows of it.
+    pub fn wait_for_bytes(&self, text: &str) {
+        self.wait(text, |seen| contains(&seen.bytes, text.as_bytes()));
+    }
+
     pub fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
         self.wait(what, |seen| wanted(&seen.parser.screen().contents()));
     }

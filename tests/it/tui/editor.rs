@@ -489,8 +489,17 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     assert_eq!(asked(&mut desk), [wish("mine", Layer::Project)], "asked once");
     told(&mut desk, Told::Begun(Err(".synthdev/workflows/mine.json is already there".into())));
     assert!(desk.screen(80, 24).contains("✗ .synthdev/workflows/mine.json is already there"));
-    desk.typed("2").key(KeyCode::Tab);
+    // a long reason is read to its end, and so are the keys
+    let long =
+        "`a b` cannot be the name of a workflow\nhint: up to 64 letters, digits, _ and - and nothing else";
+    desk.key(KeyCode::Enter);
+    asked(&mut desk);
+    told(&mut desk, Told::Begun(Err(long.into())));
     let screen = desk.screen(80, 24);
+    assert!(screen.contains("and nothing else") && screen.contains("Ctrl+U clears · Esc back"), "{screen}");
+    desk.control('u').typed("mine2").key(KeyCode::Tab);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("Ctrl+U clears · Esc back"), "{screen}");
     assert!(screen.contains("user:workflows/mine2.json") && !screen.contains("already there"), "{screen}");
     desk.key(KeyCode::Enter);
     assert_eq!(asked(&mut desk), [wish("mine2", Layer::User)]);
@@ -563,6 +572,17 @@ fn the_text_is_simulated_as_it_stands() {
     assert!(desk.screen(120, 40).contains("simulating …"));
     told(&mut desk, Told::Simulated { version: 1, result: Err("it cannot be read".into()) });
     assert!(desk.screen(120, 40).contains("it cannot be read"));
+    // Esc closes it, and asks about leaving only then
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("Esc closes the simulation"), "{screen}");
+    desk.key(KeyCode::Esc);
+    assert!(editor(&desk).simulation.is_none() && editor(&desk).prompt.is_none());
+    desk.key(KeyCode::F(4)).key(KeyCode::Esc);
+    assert!(!editor(&desk).list && editor(&desk).prompt.is_none());
+    desk.key(KeyCode::Esc);
+    assert!(desk.screen(80, 24).contains("not saved: s saves and leaves"));
+    desk.key(KeyCode::Esc).key(KeyCode::F(5));
+    asked(&mut desk);
     // the graph comes back
     desk.key(KeyCode::F(6));
     assert!(desk.screen(120, 40).contains("■ stop") && editor(&desk).simulation.is_none());

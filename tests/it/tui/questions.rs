@@ -91,6 +91,20 @@ fn one_key_or_a_choice() {
 }
 
 #[test]
+fn a_command_beside_a_question_is_seen_while_it_is_typed() {
+    for (width, height) in [(40, 12), (80, 24)] {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("make\nall\nof\nit")));
+        desk.screen(width, height);
+        desk.pause(2_000).typed("/sta");
+        let screen = desk.screen(width, height);
+        assert!(screen.contains("❯ /sta") && screen.contains("/status"), "{screen}");
+        assert!(screen.contains("Allow coder"), "the question is still there: {screen}");
+        assert_eq!(desk.model.dialogs.len(), 1);
+    }
+}
+
+#[test]
 fn what_is_written_is_read_as_what_is_wanted() {
     let number = || pause(PauseKind::Number);
     let rows: Vec<(Question, &str, Result<Value, &str>)> = vec![

@@ -248,14 +248,14 @@ fn a_question_keeps_nobody_from_leaving() {
 fn several_runs_at_once() {
     let mut desk = Desk::new();
     desk.workflow().second();
-    assert_eq!(desk.model.mode(), "workflow:tick", "the newest is in front");
+    assert_eq!(desk.model.mode(), "workflow:tick r2", "the newest is in front");
     desk.take();
     desk.model.wanted_input = Some("later".to_owned());
     assert_eq!(desk.model.mode(), "workflow:later");
     desk.key(KeyCode::Esc);
     assert_eq!(
         (desk.take(), desk.model.mode()),
-        (vec![], "workflow:tick".to_owned()),
+        (vec![], "workflow:tick r2".to_owned()),
         "nothing else is stopped"
     );
     // what another one asks is told with its name
@@ -270,7 +270,7 @@ fn several_runs_at_once() {
     assert_eq!(desk.take(), [Cmd::Send(RunId::from("r2"), Command::Say { text: "for tick".into() })]);
     // a key brings the other one in front: what is typed is for it
     desk.press(KeyCode::Char('n'), KeyModifiers::ALT);
-    assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
+    assert_eq!(desk.model.mode(), "workflow:coder_reviewer r1");
     desk.line("/continue");
     assert_eq!(sent(&mut desk), [steer("r1", Steering::Continue)]);
     // when one ends, the other comes in front, and what nobody read comes back
@@ -323,4 +323,78 @@ fn escape_where_it_stands_asks_whether_it_ends() {
     assert_eq!(desk.take(), []);
     desk.key(KeyCode::Esc).pause(2_000).key(KeyCode::Char('y'));
     assert_eq!(desk.take(), [cancel("r1")]);
+}
+
+#[test]
+fn every_message_is_told_apart_while_several_runs_speak() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    desk.run("r1", delta(5, DeltaKind::Text, "first of r1"));
+    let alone = desk.model.transcript.text();
+    assert!(!alone.contains("run coder_reviewer r1"), "one run needs no name: {alone}");
+    desk.second().run("r2", called(6, "clock", Side::Assistant));
+    desk.run("r2", delta(6, DeltaKind::Text, "first of r2"));
+    // what goes on grows where it began
+    desk.run("r1", delta(5, DeltaKind::Text, ", second of r1"))
+        .run("r2", delta(6, DeltaKind::Text, ", second"));
+    desk.run("r1", replied(5, "coder", Side::Assistant, "first of r1, second of r1", ""));
+    desk.run("r1", transition("code", "review")).run("r1", entered("review"));
+    // nothing that is shown: no line about it
+    desk.run("r2", data(json!({"x": 1})));
+    desk.run("r1", called(7, "reviewer", Side::User)).run("r1", delta(7, DeltaKind::Text, "third of r1"));
+    // an answer to the person is of no run
+    desk.line("/status").run("r1", transition("review", "code"));
+    desk.run("r1", finished(RunStatus::Completed, None, None));
+    desk.run("r2", said(Author::Script, "fourth of r2")).run("r2", said(Author::Script, "fifth of r2"));
+    let text = desk.model.transcript.text();
+    let mut voice = "";
+    let mut found = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("run ") {
+            Some(name) => voice = name,
+            None if line.contains(" of r") => found.push((voice, line.to_owned())),
+            None => {}
+        }
+    }
+    let row = |voice: &'static str, line: &str| (voice, line.to_owned());
+    assert_eq!(
+        found,
+        [
+            row("", "first of r1, second of r1"),
+            row("tick r2", "first of r2, second"),
+            row("coder_reviewer r1", "third of r1"),
+            row("tick r2", "fourth of r2"),
+            row("tick r2", "fifth of r2"),
+        ],
+        "{text}"
+    );
+    let names = text.lines().filter(|line| line.starts_with("run ")).collect::<Vec<_>>();
+    assert_eq!(
+        names,
+        ["run tick r2", "run coder_reviewer r1", "run coder_reviewer r1", "run tick r2"],
+        "{text}"
+    );
+    // one that is left alone needs no name any more
+    desk.run("r2", transition("begin", "end"));
+    assert_eq!(desk.model.transcript.text().matches("run tick r2").count(), 2);
+}
+
+#[test]
+fn the_time_of_a_long_run_goes_on_with_the_clock() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    let begun = desk.at;
+    for (seconds, shown) in
+        [(3, "coder thinks 3 s"), (64, "coder thinks 1 min 04 s"), (7_385, "coder thinks 2 h 03 min")]
+    {
+        assert!(desk.model.ticking(), "somebody has to look at the clock");
+        desk.msg(Msg::Tick(Timestamp(begun + seconds * 1_000)));
+        let screen = desk.screen(120, 40);
+        assert!(screen.contains(shown), "{shown}: {screen}");
+    }
+    desk.line("/status");
+    assert!(desk.said_last().contains("elapsed   2 h"), "{}", desk.said_last());
+    // reduced motion: nothing moves by itself
+    desk.model.calm = true;
+    assert!(!desk.model.ticking());
 }

@@ -359,6 +359,62 @@ fn trust_is_asked_when_there_is_something_to_ask() {
 }
 
 #[test]
+fn what_begins_something_waits_for_the_answer_about_trust() {
+    let facts = Desk::new().model.facts;
+    let question =
+        || TrustQuestion { files: vec![".synthdev/workflows/own.json".into()], changes: String::new() };
+    let start = |name: &str| Cmd::StartWorkflow { name: name.into(), input: "x".into() };
+    let check = |first: Option<FirstAction>, lines: &[&str], answer: &str, expected: &[Cmd]| {
+        let (model, _) = initial(facts.clone(), first, Some(question()), &[], Theme::default());
+        let mut desk = Desk { model, ..Desk::new() };
+        desk.take();
+        for line in lines {
+            desk.pause(1_000).line(line);
+        }
+        let early: Vec<Cmd> = desk.take().into_iter().filter(|cmd| !matches!(cmd, Cmd::Names)).collect();
+        assert_eq!(early, [], "{lines:?}");
+        desk.pause(1_000).keys(answer);
+        assert_eq!(desk.take(), [Cmd::Trust(answer == "y")], "{lines:?}");
+        desk.msg(Msg::Reply(Reply::Trusted { yes: answer == "y", result: Ok(Vec::new()) }));
+        assert_eq!(desk.take(), expected, "{lines:?}");
+        desk.model.transcript.text()
+    };
+    let text = check(None, &["/workflow own \"x\""], "y", &[Cmd::Status, start("own")]);
+    assert!(
+        text.contains("workflow own waits until you have said whether this project is trusted"),
+        "{text}"
+    );
+    check(None, &["/workflow own \"x\""], "<esc>", &[Cmd::Status, start("own")]);
+    check(None, &["/workflow own"], "y", &[Cmd::Status, Cmd::ChooseWorkflow("own".into())]);
+    check(None, &["/role own"], "y", &[Cmd::Status, Cmd::Role("own".into())]);
+    let chat = Cmd::StartChat { role: "coder".into() };
+    check(None, &["hello", "and more"], "y", &[Cmd::Status, chat]);
+    let first = FirstAction::Workflow { name: "a".into(), input: "x".into() };
+    check(Some(first), &["/workflow own x"], "y", &[Cmd::Status, start("a"), start("own")]);
+}
+
+#[test]
+fn verbosity_is_changed_while_it_runs() {
+    let mut desk = Desk::new();
+    let check = |desk: &mut Desk, line: &str, asked: Option<u8>, level: u8, said: &str, details: bool| {
+        desk.take();
+        desk.line(line);
+        assert_eq!(desk.take().pop(), Some(Cmd::Verbosity(asked)), "{line}");
+        desk.msg(Msg::Reply(Reply::Verbosity(level, "/data/synthdev.log".into())));
+        assert!(desk.said_last().contains(said), "{line}: {}", desk.said_last());
+        assert_eq!(desk.model.details, details, "{line}");
+    };
+    check(&mut desk, "/verbosity", None, 2, "verbosity 2: warnings and errors are logged, in /data/", false);
+    check(&mut desk, "/verbosity 4", Some(4), 4, "models and tools are logged", true);
+    check(&mut desk, "/verbosity 0", Some(0), 0, "nothing is logged · results and data are folded", false);
+    for bad in ["6", "-1", "loud"] {
+        desk.take();
+        desk.line(&format!("/verbosity {bad}"));
+        assert!(desk.said_last().contains("a number from 0 to 5"), "{bad}: {}", desk.said_last());
+    }
+}
+
+#[test]
 fn the_text_goes_to_another_editor_and_back() {
     let mut desk = Desk::new();
     desk.keys("half^g");

@@ -87,6 +87,10 @@ fn in_list(fresh: &mut Fresh, key: KeyEvent, control: bool) -> Next {
             fresh.typed.pop();
             fresh.selected = 0;
         }
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            fresh.typed.clear();
+            fresh.selected = 0;
+        }
         KeyCode::Char(c) if !control => {
             fresh.typed.push(c);
             fresh.selected = 0;
@@ -116,6 +120,10 @@ fn in_name(fresh: &mut Fresh, key: KeyEvent, control: bool) -> Next {
         }
         KeyCode::Backspace => {
             naming.name.pop();
+            naming.problem = None;
+        }
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            naming.name.clear();
             naming.problem = None;
         }
         KeyCode::Char(c) if !control && naming.name.len() < LONGEST => {

@@ -22,6 +22,9 @@ pub(super) fn press(editor: &mut Editor, key: KeyEvent, meant: Option<Act>, help
     if editor.offer.is_some() && in_offer(editor, key) {
         return Vec::new();
     }
+    if key.code == KeyCode::Esc && closes(editor) {
+        return Vec::new();
+    }
     if let Some(act) = meant {
         return perform(editor, act, help);
     }
@@ -39,6 +42,11 @@ pub(super) fn press(editor: &mut Editor, key: KeyEvent, meant: Option<Act>, help
         _ => editor.buffer.key(key),
     }
     Vec::new()
+}
+
+/// Esc leaves what was opened last before it leaves the editor. Whether there was such a thing.
+fn closes(editor: &mut Editor) -> bool {
+    editor.simulation.take().is_some() || std::mem::take(&mut editor.list)
 }
 
 fn perform(editor: &mut Editor, act: Act, help: &str) -> Vec<Cmd> {

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::super::busy;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::domain::journal::RunStatus;
@@ -100,7 +99,7 @@ pub fn finished(
     }
     if !chat && model.workflow.is_none() {
         // another one that goes on comes in front
-        model.workflow = busy::live(model).last().map(|other| other.id.clone());
+        model.workflow = model.live().last().map(|other| other.id.clone());
     }
     if stands {
         model.standing = Some(run.clone());

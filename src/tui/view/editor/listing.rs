@@ -11,7 +11,7 @@ use crate::domain::printable;
 use crate::tui::editor::fresh::{Fresh, Naming, Pattern};
 use crate::tui::editor::{Listing, What};
 use crate::tui::model::Model;
-use crate::tui::text::{fit, one_line, width};
+use crate::tui::text::{fit, one_line, width, wrap};
 use crate::tui::theme::Theme;
 
 /// A name, what is said about it, and how that looks.
@@ -59,19 +59,19 @@ fn draw_naming(theme: Theme, fresh: &Fresh, naming: &Naming, area: Rect, frame: 
     let title = format!(" A new file from {}: what is its name?", printable::name(&naming.pattern.name));
     put(frame, area.x, area.y, &Line::styled(pad(&title, area.width), theme.selected()), area.width);
     let typed = format!("❯ {}", printable::name(&naming.name));
-    let other =
-        if fresh.layer() == Layer::Project { "for you, in every project" } else { "for this project" };
+    let other = if fresh.layer() == Layer::Project { "for all your projects" } else { "for this project" };
     let place = fresh.file().filter(|_| !naming.name.is_empty()).unwrap_or_default();
+    let columns = usize::from(area.width);
     let problem =
         naming.problem.as_ref().map(|problem| format!("✗ {}", one_line(&problem.replace('\n', " — "))));
-    let rows = [
-        (typed.clone(), theme.text()),
-        (format!("  {}", printable::name(&place)), theme.dim()),
-        (problem.unwrap_or_default(), theme.bad()),
-        (format!("Enter opens it unsaved · Tab {other} · Esc back"), theme.dim()),
-    ];
+    let problem = problem.unwrap_or_default();
+    let mut rows =
+        vec![(typed.clone(), theme.text()), (format!("  {}", printable::name(&place)), theme.dim())];
+    rows.extend(wrap(&problem, columns).into_iter().map(|row| (problem[row].to_owned(), theme.bad())));
+    let keys = format!("Enter opens it unsaved · Tab {other} · Ctrl+U clears · Esc back");
+    rows.push((keys, theme.dim()));
     for (y, (text, style)) in (area.y + 1..area.bottom()).zip(rows) {
-        let text = fit(&text, usize::from(area.width)).into_owned();
+        let text = fit(&text, columns).into_owned();
         put(frame, area.x, y, &Line::styled(text, style), area.width);
     }
     cursor_behind(&typed, area, frame);

@@ -1,0 +1,33 @@
+//! `/verbosity`: how much is shown and logged, changed while the program runs (REPL-17).
+
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::transcript::item::Item;
+
+/// Whether results and data are shown, too.
+pub fn details_at(level: u8) -> bool {
+    level >= 3
+}
+
+/// Another one; without one it is only told.
+pub(super) fn set(model: &mut Model, wanted: Option<u8>) -> Vec<Cmd> {
+    if let Some(level) = wanted {
+        model.details = details_at(level);
+    }
+    vec![Cmd::Verbosity(wanted)]
+}
+
+/// How much is logged, and what that means here.
+pub(super) fn told(model: &mut Model, level: u8, log: &str) {
+    let logged = match level {
+        0 => "nothing is logged",
+        1 => "errors are logged",
+        2 => "warnings and errors are logged",
+        3 => "runs are logged, too",
+        4 => "states, models and tools are logged, too",
+        _ => "everything is logged",
+    };
+    let place = if level == 0 { String::new() } else { format!(", in {log}") };
+    let shown = if model.details { "shown" } else { "folded" };
+    model.say(Item::note(&format!("verbosity {level}: {logged}{place} · results and data are {shown}")));
+}
