@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use messages::Messages;
+pub use messages::ScriptMessage;
 
 use super::context::Side;
 use super::ids::ScriptIx;
@@ -71,16 +72,6 @@ pub struct AgentView {
     /// Normal and parsing calls of the agent's own last response (A30).
     pub tool_calls: Vec<ToolCall>,
     pub parsing_tool_calls: Vec<ToolCall>,
-}
-
-/// A message of a context as scripts see it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ScriptMessage {
-    pub role: String,
-    pub content: String,
-    /// Index of the entry that this came from; `None` for one that the script added (A55).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

@@ -5,9 +5,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::ScriptMessage;
 use crate::domain::context::Entry;
 use crate::domain::context::packed::Packed;
+
+/// A message of a context as scripts see it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ScriptMessage {
+    pub role: String,
+    pub content: String,
+    /// Index of the entry that this came from; `None` for one that the script added (A55).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<usize>,
+}
 
 /// Shared: a copy costs nothing that grows with the conversation.
 #[derive(Clone, Debug, Default)]
