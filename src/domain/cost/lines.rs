@@ -3,7 +3,7 @@
 //!
 //! A number takes a byte for each seven bits of it, a time is told by its distance to the one before.
 
-use crate::domain::cost::Usage;
+use super::usage::Usage;
 use crate::domain::ids::Timestamp;
 
 /// An entry with the places of its names: agent, role, state, model.

@@ -232,6 +232,8 @@ async fn a_command_that_a_model_writes_is_run_only_when_the_person_says_so() {
     assert!(asked.contains("the answer") && asked.contains("one command line"), "{asked}");
     let told = requests[3].body["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     assert!(told.contains("42") && told.contains("what is it?"), "{told}");
+}
+
 #[test]
 fn verbosity_changes_what_is_told_and_what_is_logged() {
     let home = tempfile::tempdir().unwrap();
