@@ -40,6 +40,7 @@ use self::stopper::Stopper;
 use self::told::{HOW_TO_SET, no_model};
 use super::briefing;
 use super::findings::rendered;
+use super::logs;
 use super::runs::spec;
 use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
