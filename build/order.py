@@ -4,6 +4,7 @@
 The kernel maps 64 kilobytes around each page of code that is touched. A run touches a sixth of the code; scattered over the
 whole file it made nearly all of it resident. Names are those of sections, cut before the hash of the compiler, so that
 another compiler, another target folder and most changes of the sources leave them valid; what no longer matches is linked as usual.
+Where many functions are called alike and few are used, these come first, with their hashes.
 
     cargo rustc --release --bin synthdev -- -C strip=none -C link-arg=-Wl,-Map=/tmp/map
     valgrind --tool=callgrind --demangle=no --compress-strings=no --compress-pos=no --callgrind-out-file=/tmp/first/%p target/release/synthdev run ...
@@ -53,9 +54,17 @@ def pattern(name):
     return re.sub(r"Cs[0-9A-Za-z]{6,13}_(?=\d)", "Cs*_", name)[:LONGEST]
 
 
+def instance(name):
+    """One function among those of its pattern: with the hash of what it was made for, which a change of the compiler changes."""
+    name = re.sub(r"\.llvm\.\d+$", "", name)
+    short = pattern(name)
+    hashed = re.search(r"17h[0-9a-f]{16}E", name)
+    return f"{short}*{hashed[0]}" if hashed and not short.endswith("17h") else name
+
+
 def group(names, every, taken):
-    """Patterns that cover `names`, those that bring in least of what is not used first."""
-    used, unused, count = collections.Counter(), collections.Counter(), collections.Counter()
+    """Names that cover `names`: what is used only, then single ones among others, then all that are called alike."""
+    used, unused, count, single = collections.Counter(), collections.Counter(), collections.Counter(), set()
     for name, (origin, size) in every.items():
         key = (origin, pattern(name))
         if name in names:
@@ -65,8 +74,13 @@ def group(names, every, taken):
             unused[key] += size
     worth = [key for key in count if key not in taken and unused[key] <= count[key] * WASTE]
     taken.update(worth)
-    exact = [key for key in worth if unused[key] * 4 <= used[key]]
-    return [exact, [key for key in worth if unused[key] * 4 > used[key]]]
+    exact = {key for key in worth if unused[key] * 4 <= used[key]}
+    alike = {key for key in worth if unused[key] * 4 > used[key]}
+    for name in names:
+        origin = every.get(name, ("", 0))[0]
+        if (origin, pattern(name)) in alike:
+            single.add((origin, instance(name)))
+    return [exact | single, alike]
 
 
 def main(layout, *directories):
