@@ -32,6 +32,7 @@ mod steering;
 mod submit;
 mod tasks;
 mod typing;
+mod unread;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
