@@ -25,6 +25,7 @@ mod palette;
 mod panes;
 pub mod past;
 mod replies;
+mod rising;
 mod runs;
 mod setup;
 mod shell;
@@ -36,7 +37,8 @@ mod unread;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
-    let mut cmds = apply(model, msg);
+    let cmds = apply(model, msg);
+    let mut cmds = rising::hold(model, cmds);
     palette::explain(model);
     cmds.extend(panes::wanted(model));
     if model.composer.wants_earlier() {
