@@ -67,6 +67,8 @@ pub struct Dialog {
     pub reason: Option<String>,
     /// A key pressed for the input box must not answer a question that just appeared.
     pub armed: bool,
+    /// It was on screen: a key before that means what was there.
+    pub seen: bool,
     /// Path name of the state that asks; empty: none does.
     pub state: String,
     /// When the question answers itself.
@@ -88,6 +90,7 @@ impl Dialog {
             scroll: 0,
             reason: None,
             armed: false,
+            seen: false,
             state: String::new(),
             until: None,
             problem: None,

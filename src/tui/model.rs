@@ -1,6 +1,6 @@
 //! All state of the screen. Changed by `update` only, read by `view`.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ratatui::layout::Rect;
 
@@ -8,6 +8,7 @@ use crate::domain::cost::{CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunStatus;
 use crate::engine::steering::Stops;
+use crate::runtime::command::Command;
 use crate::tui::archive::Archive;
 use crate::tui::backend::StatusFacts;
 use crate::tui::complete::{Names, Popup};
@@ -71,6 +72,8 @@ pub struct Model {
     pub standing: Option<RunId>,
     /// A run that is being read, to be taken up then.
     pub opening: Option<Opening>,
+    /// Runs that are being taken up, each with what it was told meanwhile and hears when somebody drives it.
+    pub rising: BTreeMap<RunId, Vec<Command>>,
     /// Workflows that ran when the person left: name and id.
     pub left: Vec<(String, RunId)>,
     /// A letter answered a question; what follows without a pause may be the rest of the word.

@@ -25,6 +25,7 @@ mod palette;
 mod panes;
 pub mod past;
 mod replies;
+mod rising;
 pub mod runs;
 mod setup;
 mod shell;
@@ -33,12 +34,14 @@ mod submit;
 mod tasks;
 mod trusting;
 mod typing;
+mod unread;
 pub mod verbosity;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let cmds = apply(model, msg);
-    let mut cmds = trusting::hold(model, cmds);
+    let cmds = trusting::hold(model, cmds);
+    let mut cmds = rising::hold(model, cmds);
     palette::explain(model);
     cmds.extend(panes::wanted(model));
     if model.composer.wants_earlier() {

@@ -53,6 +53,7 @@ pub fn arrange(model: &mut Model) {
     let limit = model.dialogs.front().map(|dialog| dialog::scroll_limit(model, dialog, room));
     if let (Some(dialog), Some(limit)) = (model.dialogs.front_mut(), limit) {
         dialog.scroll = dialog.scroll.min(limit);
+        dialog.seen = true;
     }
 }
 

@@ -85,6 +85,15 @@ impl Desk {
     }
 
     fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
+        if let Some(dialog) = self.model.dialogs.front_mut() {
+            // there was a frame since
+            dialog.seen = true;
+        }
+        self.unseen(code, modifiers)
+    }
+
+    /// A key of somebody who has not seen what came last.
+    fn unseen(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
         self.at += 100;
         self.msg(Msg::Key(KeyEvent::new(code, modifiers), Timestamp(self.at)))
     }

@@ -47,7 +47,8 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             vec![history::runs(statuses, words)]
         }
         Action::Search(words) => vec![Cmd::Search(words)],
-        Action::Resume(None) if model.goes_on_here() => steering::go_on(model),
+        // typed twice while a run is being taken up, it does not let it go on from where it stands
+        Action::Resume(None) if model.goes_on_here() && model.rising.is_empty() => steering::go_on(model),
         Action::Resume(run) => history::resume(model, run),
         Action::Steps(run) => history::steps(model, run),
         Action::Travel(travel) => history::travel(model, travel),

@@ -9,8 +9,12 @@ use crate::tui::run_view::RunView;
 use crate::tui::transcript::item::Item;
 
 pub fn front(model: &Model) -> Option<&RunView> {
-    let id = model.workflow.as_ref()?;
-    model.run(id).filter(|run| !run.over)
+    if let Some(id) = &model.workflow {
+        return model.run(id).filter(|run| !run.over);
+    }
+    // one that is being read is on screen already: what is typed there is for it
+    let opening = model.opening.as_ref()?;
+    model.run(&opening.run).filter(|run| !run.chat)
 }
 
 pub fn send(run: RunId, steering: Steering) -> Vec<Cmd> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{archive, busy, mention, opening};
+use super::{archive, busy, mention, opening, rising, unread};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::tui::backend::{Plan, RunFilter, Travel, Travelled};
@@ -100,7 +100,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             bad(model, &format!("run {run} is not taken up"), &reason);
         }
         Reply::Earlier { run, before, items } => opening::earlier(model, &run, before, items),
-        Reply::Resumed { result: Ok(()), .. } => {}
+        Reply::Resumed { run, result: Ok(()) } => return rising::driven(model, &run),
         Reply::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
         Reply::Steps(Ok(steps)) => {
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
@@ -218,18 +218,23 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     } else {
         model.workflow = Some(run.clone());
     }
-    view.over = false;
+    // what it asked then it asks again; nobody hears an answer before
+    (view.over, view.waiting) = (false, None);
     model.runs.retain(|known| known.id != run);
     model.runs.push(view);
     model.standing = None;
+    rising::begins(model, &run);
     cmds.push(if retry { Cmd::Retry(run) } else { Cmd::Resume(run) });
     cmds
 }
 
 fn not_resumed(model: &mut Model, run: &RunId, reason: &str) {
+    rising::given_up(model, run);
     if let Some(view) = model.run_mut(run) {
         view.over = true;
         view.activity.clear();
+        let texts = std::mem::take(&mut view.outbox);
+        model.queued.extend(texts);
     }
     for slot in [&mut model.chat, &mut model.workflow] {
         if slot.as_ref() == Some(run) {
@@ -237,6 +242,7 @@ fn not_resumed(model: &mut Model, run: &RunId, reason: &str) {
         }
     }
     bad(model, &format!("run {run} does not go on"), reason);
+    unread::give_back(model);
 }
 
 fn travelled(model: &mut Model, done: Travelled) {

@@ -78,6 +78,11 @@ fn leaves(model: &Model, key: KeyEvent) -> bool {
 
 /// A key while a question is open. `None`: it is not for the question.
 fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> Option<Vec<Cmd>> {
+    let unseen = !model.linear && model.dialogs.front().is_some_and(|dialog| !dialog.seen);
+    if unseen && key.code == KeyCode::Esc {
+        // it stops what the screen shows, and leaves no question that came in the same moment
+        return None;
+    }
     if model.dialogs.front().is_some_and(Dialog::is_written) {
         return in_written(model, key);
     }

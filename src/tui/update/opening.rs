@@ -1,6 +1,6 @@
 //! A past run comes on the screen: its end at once, if that was stored, and all of it when it is read.
 
-use super::busy;
+use super::{busy, rising};
 use crate::domain::ids::RunId;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
@@ -31,6 +31,7 @@ pub fn glance(model: &mut Model, past: Past) -> Vec<Cmd> {
         // nothing of it grows before it is taken up
         view.moved(|_| None);
         model.runs.push(view);
+        rising::begins(model, &run);
         model.opening = Some(Opening { run: run.clone(), shown });
     }
     vec![Cmd::Whole(run)]
@@ -51,6 +52,7 @@ pub fn given_up(model: &mut Model, opening: Opening) {
             }
         });
     }
+    rising::given_up(model, &opening.run);
     model.runs.retain(|known| known.id != opening.run);
 }
 

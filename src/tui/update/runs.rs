@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{approvals, history, steering, submit};
+use super::{approvals, busy, history, rising, steering, submit};
 use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;
@@ -62,6 +62,7 @@ fn happened(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> V
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
             return ending::finished(model, run, status, (output, error.map(|error| *error)), path, snapshot);
         }
+        RunEvent::Resumed { .. } => return rising::driven(model, run),
         RunEvent::PersonAsked { call, question } => return asked(model, run, call, &question),
         RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until } => {
             let asked = (agent.as_str(), tool.as_str(), risk);

@@ -204,12 +204,11 @@ pub fn stands(model: &mut Model, run: &RunId, stand: Stand) {
         ),
         _ => format!("{who}stands {}{why} · /step /continue /set /stop", stand.place()),
     };
-    view.interrupting = false;
-    let now = stand.point == Some(Breakpoint::Now);
+    let interrupted = std::mem::take(&mut view.interrupting);
     view.stands.retain(|known| known.call != stand.call);
     view.stands.push(stand);
-    if now {
-        // "interrupting …" is over
+    if interrupted {
+        // "interrupting …" is over; what is said of another run is not
         model.hint = None;
     }
     model.say(Item::warning(&one_line(&text)));

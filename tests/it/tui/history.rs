@@ -3,6 +3,7 @@
 use synthdev::domain::cost::{CostEntry, CostLedger};
 use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary};
 use synthdev::domain::workflow::PauseKind;
+use synthdev::engine::steering::{Breakpoint, Steering};
 use synthdev::runtime::glance::Glance;
 use synthdev::tui::backend::{FoundLine, Plan, Steps, Travel, Travelled};
 use synthdev::tui::past::{Past, SHOWN};
@@ -746,4 +747,111 @@ fn lists_of_the_past() {
     listed(&mut desk, RunsFor::Names, vec![paused("7ab0000000aa", PauseReason::Approval)]);
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/resume 7ab0000000aa");
+}
+
+/// Left before its second state.
+fn standing() -> Past {
+    let mut events = story();
+    events.truncate(5);
+    events.push((
+        Timestamp(9_000),
+        person(20, Question::Break { state: "review".into(), point: Some(Breakpoint::state("review")) }),
+    ));
+    fold(&RunId::from("r1"), events, CostLedger::default())
+}
+
+fn steered(steering: Steering) -> Cmd {
+    Cmd::Send(RunId::from("r1"), Command::Steer(steering))
+}
+
+fn told(result: Result<(), String>) -> Msg {
+    Msg::Reply(Reply::Resumed { run: RunId::from("r1"), result })
+}
+
+/// What is sent, without what the letters on the way asked for.
+fn sent(desk: &mut Desk) -> Vec<Cmd> {
+    desk.take().into_iter().filter(|cmd| matches!(cmd, Cmd::Send(..) | Cmd::Stops(_) | Cmd::Quit)).collect()
+}
+
+#[test]
+fn what_is_typed_before_a_run_is_driven_reaches_it() {
+    type Typed = (&'static str, Vec<Cmd>);
+    let rows: Vec<Typed> = vec![
+        ("/step", vec![steered(Steering::Step)]),
+        ("/continue", vec![steered(Steering::Continue)]),
+        ("/stop", vec![cancel("r1")]),
+        ("/break stop", vec![steered(Steering::Break { point: Breakpoint::state("stop") })]),
+    ];
+    for (line, expected) in rows {
+        for (glance, event_first) in [(true, true), (true, false), (false, true), (false, false)] {
+            let mut desk = Desk::new();
+            if glance {
+                // its end is on screen, and all of it is still being read
+                desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line(line);
+                desk.msg(whole(standing()));
+            } else {
+                // all of it is there, and it is being taken up
+                desk.msg(whole(standing())).line(line);
+            }
+            assert!(desk.screen(120, 40).contains("stands before review"));
+            assert_eq!(sent(&mut desk), [], "{line}: nobody drives it yet");
+            if event_first {
+                desk.run("r1", resumed(vec![]));
+                assert_eq!(sent(&mut desk), expected, "{line}");
+                desk.msg(told(Ok(())));
+            } else {
+                desk.msg(told(Ok(())));
+                assert_eq!(sent(&mut desk), expected, "{line}");
+                desk.run("r1", resumed(vec![]));
+            }
+            assert_eq!(sent(&mut desk), [], "{line}: once");
+            desk.line("/pause");
+            assert_eq!(sent(&mut desk), [steered(Steering::Pause)], "{line}: from now on at once");
+        }
+    }
+}
+
+#[test]
+fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
+    let refused = || told(Err("another process drives it".into()));
+    let mut desk = Desk::new();
+    desk.msg(whole(standing())).line("/step").line("and test it").msg(refused());
+    assert_eq!(sent(&mut desk), []);
+    assert_eq!(desk.model.composer.text(), "and test it");
+    // taken up once more, it hears nothing of before
+    desk.model.composer.take();
+    desk.msg(whole(standing())).msg(told(Ok(())));
+    assert_eq!(sent(&mut desk), []);
+    // nor one that cannot be read
+    let mut desk = Desk::new();
+    desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line("/step");
+    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Err("it is broken".into()) }));
+    assert!(desk.model.rising.is_empty());
+    assert_eq!(sent(&mut desk), []);
+    // typed twice it takes a run up, and does not let it go on from where it stands
+    let mut desk = Desk::new();
+    desk.msg(whole(standing())).line("/resume").msg(told(Ok(())));
+    assert_eq!(sent(&mut desk), []);
+    // whoever leaves waits for nothing
+    let mut desk = Desk::new();
+    desk.msg(whole(standing())).line("/step").control('d');
+    assert_eq!(sent(&mut desk), [Cmd::Send(RunId::from("r1"), Command::Leave), Cmd::Quit]);
+}
+
+#[test]
+fn a_text_for_a_conversation_waits_until_it_asks_again() {
+    let story = vec![
+        (Timestamp(1), chat_started()),
+        (Timestamp(2), person(1, Question::Message)),
+        (Timestamp(3), said(Author::Human, "what is this?")),
+        (Timestamp(4), called(2, "coder", Side::Assistant)),
+    ];
+    let past = fold(&RunId::from("r1"), story, CostLedger::default());
+    let mut desk = Desk::new();
+    desk.msg(whole(past)).line("and now?");
+    assert_eq!(sent(&mut desk), []);
+    desk.run("r1", resumed(vec![CallId(2)])).msg(told(Ok(())));
+    assert_eq!(sent(&mut desk), [], "it answers what was asked before");
+    desk.run("r1", person(3, Question::Message));
+    assert_eq!(sent(&mut desk), [answer("r1", 3, "and now?")]);
 }

@@ -398,3 +398,45 @@ fn the_time_of_a_long_run_goes_on_with_the_clock() {
     desk.model.calm = true;
     assert!(!desk.model.ticking());
 }
+
+#[test]
+fn what_is_said_of_one_run_stays_when_another_ends() {
+    let hint = "interrupting … · Ctrl+C ends it";
+    let failed = || finished(RunStatus::Failed, None, None);
+    let rows: Vec<(&str, RunEvent, bool)> = vec![
+        ("r1", failed(), true),
+        ("r1", stands(20, "code", Some(Breakpoint::Now)), true),
+        ("r2", failed(), false),
+        ("r2", stands(20, "begin", Some(Breakpoint::Now)), false),
+        // a tool was under way: it stands where that is over
+        ("r2", stands(20, "end", None), false),
+    ];
+    for (run, event, stays) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().second();
+        desk.take();
+        desk.key(KeyCode::Esc);
+        assert_eq!(desk.take(), [interrupt("r2")]);
+        desk.run(run, event.clone());
+        assert_eq!(desk.screen(120, 40).contains(hint), stays, "{run} {event:?}");
+    }
+}
+
+#[test]
+fn escape_means_what_was_on_screen() {
+    let ask = || person(30, Question::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() });
+    let approve = || approval(30, "execute_terminal", command_preview("ls"));
+    for question in [ask(), approve()] {
+        let mut desk = Desk::new();
+        desk.workflow().second();
+        desk.take();
+        // another run asks in the moment in which this one is interrupted
+        desk.run("r1", question).unseen(KeyCode::Esc, KeyModifiers::NONE);
+        assert_eq!(desk.take(), [interrupt("r2")]);
+        assert_eq!(desk.model.dialogs.len(), 1, "nobody has answered it");
+        desk.screen(120, 40);
+        desk.unseen(KeyCode::Esc, KeyModifiers::NONE);
+        let sent = desk.take();
+        assert!(matches!(sent.as_slice(), [Cmd::Send(run, _)] if run.as_str() == "r1"), "{sent:?}");
+    }
+}

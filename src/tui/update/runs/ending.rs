@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use super::super::{busy, unread};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::domain::journal::RunStatus;
@@ -46,13 +47,17 @@ pub fn close_open(model: &mut Model, run: &RunId) {
     view.summing.clear();
     view.retry.clear();
     view.branches.clear();
+    let stopped = view.stopping || view.interrupting;
+    (view.stopping, view.interrupting) = (false, false);
     for at in replies {
         mark_interrupted(model, at);
     }
     tools.into_iter().for_each(|at| interrupt_tool(model, at));
     model.dialogs.retain(|dialog| dialog.run() != Some(run));
-    // "stopping …" is over.
-    model.hint = None;
+    if stopped {
+        // "stopping …" is over; what is said of another run is not
+        model.hint = None;
+    }
 }
 
 pub fn finished(
@@ -74,7 +79,7 @@ pub fn finished(
         view.branches = branches;
     }
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
-    (view.over, view.stopping) = (true, false);
+    view.over = true;
     view.stands.clear();
     view.waiting = None;
     view.activity.clear();
@@ -107,23 +112,8 @@ pub fn finished(
         model.standing = None;
     }
     model.queued.extend(outbox);
-    give_back(model);
+    unread::give_back(model);
     Vec::new()
-}
-
-/// Texts that nobody read come back to the input box, or to its history if something is being typed.
-fn give_back(model: &mut Model) {
-    if model.queued.is_empty() {
-        return;
-    }
-    let text = std::mem::take(&mut model.queued).join("\n");
-    if model.composer.is_empty() {
-        model.composer.paste(&text);
-        model.hint = Some("what you typed meanwhile is back: Enter sends it".to_owned());
-    } else {
-        model.composer.remember(&text);
-        model.hint = Some("what you typed meanwhile is in the history: Up".to_owned());
-    }
 }
 
 fn end_item(
