@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{approvals, busy, history, rising, steering, submit};
+use super::{approvals, history, rising, steering, submit};
 use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::super::{busy, unread};
+use super::super::unread;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::domain::journal::RunStatus;
