@@ -176,11 +176,15 @@ impl Sight {
     }
 
     /// Another server is asked from now on, which reads other sealed parts (MODEL-15): those of the agent's own items
-    /// are counted anew. Nothing else of an item depends on who is asked.
+    /// are counted anew, as far as a view can still show them. Nothing else of an item depends on who is asked.
     pub fn count_for(&mut self, protocol: Protocol, sealed: impl Fn(Spot) -> usize) {
         self.protocol = Some(protocol);
         let (mut all, mut aside) = (0, 0);
-        let mut asides = self.asides.iter_mut();
+        let gone = self.gone;
+        for (_, item) in self.early.iter_mut().filter(|(_, item)| item.own) {
+            item.sealed = small(sealed(item.spot()));
+        }
+        let mut asides = self.asides.iter_mut().skip_while(|aside| aside.place < gone);
         for item in &mut self.items {
             if item.own {
                 item.sealed = small(sealed(item.spot()));

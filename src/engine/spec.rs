@@ -36,7 +36,8 @@ pub const OFFERS_SINCE: u32 = 6;
 pub const KEEPS_SINCE: u32 = 7;
 
 /// Since this version time limits of states rest while their lane stands still, a question whose time is up frees nobody
-/// who stands elsewhere, and an errand that goes back has all its time limits again and keeps what its states have spent.
+/// who stands elsewhere, an errand that goes back has all its time limits again and keeps what its states have spent, and
+/// sealed thoughts are counted anew when a server with another protocol takes over.
 pub const RESTS_SINCE: u32 = 8;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

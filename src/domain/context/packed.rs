@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Entry;
 
 /// Entries from the first on, in the order in which they were put here.
@@ -22,7 +24,15 @@ struct Part {
 /// The quickest: conversations become a third of what they are, and a hundred thousand messages take half a second.
 const LEVEL: u8 = 1;
 
+/// JSON is read no deeper than 128 levels, and a part puts a few around what a server sealed.
+const DEEPEST: usize = 100;
+
 impl Packed {
+    /// Whether entries can be read again once they are packed.
+    pub fn takes(entries: &[Entry]) -> bool {
+        entries.iter().flat_map(|entry| &entry.sealed).all(|sealed| is_flat(&sealed.block, DEEPEST))
+    }
+
     pub fn len(&self) -> usize {
         self.length
     }
@@ -44,6 +54,16 @@ impl Packed {
     /// All of them; only a part is unpacked at a time.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.parts.iter().flat_map(|part| part.entries())
+    }
+}
+
+/// No deeper than so many levels.
+fn is_flat(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return false };
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_flat(item, below)),
+        Value::Object(fields) => fields.values().all(|field| is_flat(field, below)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 
@@ -84,5 +104,20 @@ mod tests {
         packed.push(&entries[1..]);
         assert_eq!(packed.entries().collect::<Vec<_>>(), entries);
         assert_eq!((before.entries().count(), before.len(), packed.len()), (1, 1, 4));
+    }
+
+    #[test]
+    fn what_is_too_deep_to_be_read_again_is_not_taken() {
+        for (levels, taken) in [(1, true), (DEEPEST - 1, true), (DEEPEST, false), (5_000, false)] {
+            let block = (0..levels).fold(json!(1), |inner, _| json!([inner]));
+            let said = Entry::text(Author::Script, ChatRole::User, "x");
+            let entries = [Entry { sealed: vec![Sealed { after: 0, block }], ..said }];
+            assert_eq!(Packed::takes(&entries), taken, "{levels}");
+            if taken {
+                let mut packed = Packed::default();
+                packed.push(&entries);
+                assert_eq!(packed.entries().collect::<Vec<_>>(), entries);
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! all of it.
 
 use super::Machine;
+use crate::domain::context::packed::Packed;
 use crate::domain::context::{ContextSpec, Trim};
 use crate::domain::ids::{AgentIx, ContextIx};
 use crate::engine::thread::Thread;
@@ -76,7 +77,8 @@ impl Thread {
             self.sights.values_mut().for_each(|sight| sight.forget(spec.pin_first));
         }
         let count = until.saturating_sub(self.gone);
-        if count < pack.unwrap_or(1) {
+        let old = self.log.entries.get(..count).unwrap_or_default();
+        if count < pack.unwrap_or(1) || (pack.is_some() && !Packed::takes(old)) {
             return;
         }
         let mut first =

@@ -52,6 +52,8 @@ impl Machine {
         let (steps, granted_steps) = (self.lane.steps, self.lane.granted_steps);
         let back =
             Lane { steps, granted_steps, jump: None, ended: None, shown: false, ..Lane::clone(&point) };
+        // nothing else holds the point when its purses are written
+        drop(point);
         self.stop_kept();
         let left = std::mem::replace(&mut self.lane, back);
         for frame in &mut self.lane.frames {
@@ -183,7 +185,9 @@ impl Machine {
 
     /// What is known at a point of what a stay has spent goes on with the stay: going back gives nothing back.
     fn purses_kept(&mut self, nth: u64) -> impl Iterator<Item = &mut Purse> {
-        let frames = self.kept.values_mut().flat_map(|point| &mut Arc::make_mut(point).frames);
+        let known = move |point: &&mut Arc<Lane>| point.frames.iter().any(|frame| frame.stay.nth == nth);
+        let points = self.kept.values_mut().filter(known);
+        let frames = points.flat_map(|point| &mut Arc::make_mut(point).frames);
         frames.map(|frame| &mut frame.stay).filter(move |stay| stay.nth == nth).map(|stay| &mut stay.purse)
     }
 

@@ -15,7 +15,7 @@ pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
         sight.stands_among(around(scene));
     }
     let protocol = scene.agent.choice.protocol;
-    if !sight.counts_for(protocol) {
+    if scene.counts_anew() && !sight.counts_for(protocol) {
         sight.count_for(protocol, |spot| sealed(spot, scene));
     }
     let Thread { asides, .. } = scene.thread;
@@ -37,7 +37,7 @@ pub(super) fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
     let known = thread.sights.get(&scene.turn.agent);
     let present = |sight: &&Sight| {
         let whole = sight.entries() == thread.length() && sight.heard() == thread.asides.len();
-        whole && sight.counts_for(scene.agent.choice.protocol)
+        whole && (!scene.counts_anew() || sight.counts_for(scene.agent.choice.protocol))
     };
     known.filter(present).map_or_else(|| Cow::Owned(anew(scene)), Cow::Borrowed)
 }
@@ -49,7 +49,7 @@ fn anew(scene: &Scene<'_>) -> Sight {
     sight
 }
 
-/// Of one of the agent's own items. What is gone is in no view any more.
+/// Of one of the agent's own items that a view may show.
 fn sealed(spot: Spot, scene: &Scene<'_>) -> usize {
     let entry = match spot {
         Spot::Log(at) => scene.thread.entry(at),

@@ -5,7 +5,7 @@ use crate::domain::brief::Brief;
 use crate::domain::context::{CHARACTERS_A_TOKEN, ContextSpec, Side};
 use crate::domain::model::ModelChoice;
 use crate::engine::sight::Sight;
-use crate::engine::spec::{MEASURES_SINCE, WINDOWED_SINCE};
+use crate::engine::spec::{MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
 use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
 
@@ -54,6 +54,11 @@ impl<'a> Scene<'a> {
     /// Whether all that is sent is measured, and small views are cut in larger steps.
     pub(super) fn measures(&self) -> bool {
         self.version >= MEASURES_SINCE
+    }
+
+    /// Whether sealed thoughts are counted for the server that is asked now, not for the one that said them.
+    pub(super) fn counts_anew(&self) -> bool {
+        self.version >= RESTS_SINCE
     }
 
     /// What the role wants said after each tool round.

@@ -14,7 +14,7 @@ use crate::domain::message::{ChatRole, Sealed, ToolCall};
 use crate::domain::model::{ModelChoice, ToolChoice};
 use crate::domain::protocol::Protocol;
 use crate::domain::tool::ParsingTool;
-use crate::engine::spec::{MACHINE_VERSION, MEASURES_SINCE, WINDOWED_SINCE};
+use crate::engine::spec::{MACHINE_VERSION, MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
 use crate::engine::thread::Summary;
 use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
@@ -529,6 +529,10 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
         thread.sights = known.sights;
         thread.sights.get_mut(&AgentIx(0)).unwrap().begin_at(0);
     }
+    // a run of before goes on as it went
+    let seat = seat(Protocol::Chat);
+    let before = Scene { version: RESTS_SINCE - 1, ..scene(&seat, &context, &thread, &visit) };
+    assert_eq!(sight(&before).range(0, 0).rest(0).sealed, 6_400);
 }
 
 /// How much is left of a long conversation once it passes a limit.

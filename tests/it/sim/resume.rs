@@ -23,6 +23,8 @@ impl Weather {
         assert_eq!(rebuilt, own, "what a reopened run would do again");
         self.look(&self.machine.progress());
         self.machine = machine;
+        // as in a long run: scripts, branches and other definitions must not notice
+        self.machine.pack_old();
     }
 
     /// Who only looks sees the same, without knowing what comes next.
