@@ -92,10 +92,15 @@ fn finish(gathered: Gathered<'_>) -> Result<(Program, Vec<Diagnostic>), Vec<Diag
     Ok((program(workflows), findings))
 }
 
-/// Pins a list of workflows by what they say: places, layers and where a model was chosen do not count.
 fn program(workflows: Vec<Workflow>) -> Program {
+    let hash = hash(&workflows);
+    Program { workflows: workflows.into_iter().map(Into::into).collect(), hash }
+}
+
+/// Pins a list of workflows by what they say: places, layers and where a model was chosen do not count.
+pub fn hash<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
     let mut digest = Sha256::new();
-    for workflow in &workflows {
+    for workflow in workflows {
         let mut bare = workflow.clone();
         bare.place = Place::default();
         bare.layer = crate::domain::place::Layer::default();
@@ -121,8 +126,7 @@ fn program(workflows: Vec<Workflow>) -> Program {
         digest.update(serde_json::to_vec(&bare).unwrap_or_default());
         digest.update([0]);
     }
-    let hash = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Program { workflows: workflows.into_iter().map(Into::into).collect(), hash }
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unknown_root(root: &str, library: &Library<'_>) -> Diagnostic {

@@ -43,12 +43,24 @@ pub fn request(mut choice: ModelChoice, system: &str, wanted: &str) -> ModelRequ
 /// # Errors
 /// There is none, or more than one, in one line.
 pub fn command(reply: &ModelReply) -> Result<String, String> {
-    if reply.finish == FinishReason::Length && in_block(&reply.text).is_none_or(|(_, closed)| !closed) {
-        return Err("the answer was cut off before the command was whole".to_owned());
+    let block = in_block(&reply.text);
+    match reply.finish {
+        FinishReason::ContentFilter => {
+            return Err(
+                "a filter of the server ended the answer: say in other words what it shall do".to_owned()
+            );
+        }
+        // what stands in a whole block was said before that
+        FinishReason::Length | FinishReason::ToolCalls | FinishReason::Other
+            if block.as_ref().is_none_or(|(_, closed)| !closed) =>
+        {
+            return Err("the answer was cut off before the command was whole".to_owned());
+        }
+        _ => {}
     }
-    let lines = match in_block(&reply.text) {
+    let lines = match block {
         Some((block, _)) => joined(&block),
-        None => first_line(&reply.text).into_iter().collect(),
+        None => bare(&reply.text)?,
     };
     let command = match lines.as_slice() {
         [] => return Err("the model gave no command: say in other words what it shall do".to_owned()),
@@ -111,12 +123,29 @@ fn joined(block: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Of an answer without a code block: what announces a command is none.
-fn first_line(text: &str) -> Option<String> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with(':'));
-    let line = lines.next()?;
-    let quoted = line.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-    Some(quoted.filter(|inner| !inner.contains('`')).unwrap_or(line).to_owned())
+/// Of an answer without a code block: lines that are code as a whole, else the only line. Words around it, and a
+/// refusal, are no command.
+fn bare(text: &str) -> Result<Vec<String>, String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let code: Vec<String> = lines.iter().filter_map(|line| quoted(line)).map(str::to_owned).collect();
+    match lines.as_slice() {
+        _ if !code.is_empty() => Ok(code),
+        [] => Ok(Vec::new()),
+        [line] if !is_sentence(line) => Ok(vec![(*line).to_owned()]),
+        _ => Err("the model answered in words instead of one command: say in other words what it shall do"
+            .to_owned()),
+    }
+}
+
+fn quoted(line: &str) -> Option<&str> {
+    let inner = line.strip_prefix('`')?.strip_suffix('`')?;
+    (!inner.is_empty() && !inner.contains('`')).then_some(inner)
+}
+
+/// Several words and a full stop behind the last: `find .` and `cd ..` are none.
+fn is_sentence(line: &str) -> bool {
+    let words = line.strip_suffix(['.', '!', '?', ':']);
+    words.is_some_and(|words| words.contains(' ') && words.ends_with(char::is_alphanumeric))
 }
 
 #[cfg(test)]
@@ -143,8 +172,16 @@ mod tests {
             Ok("find . -name '*.rs'"),
         );
         check("```ls```", Ok("ls"));
-        check("ls -la\n\nThis lists all files.", Ok("ls -la"));
         check("Here is the command:\n`git log -1`", Ok("git log -1"));
+        check("`ls -la`\n\nThis lists all files.", Ok("ls -la"));
+        check("\nls -la\n", Ok("ls -la"));
+        check("find .", Ok("find ."));
+        // words are none
+        check("ls -la\n\nThis lists all files.", Err("in words"));
+        check("I'm sorry, but I can't help with that.", Err("in words"));
+        check("I cannot do that.\nIt would delete your files.", Err("in words"));
+        check("Here is the command:", Err("in words"));
+        check("`ls`\n`pwd`", Err("gave 2 lines"));
         check("echo `date` `id`", Ok("echo `date` `id`"));
         check("a && b; c", Ok("a && b; c"));
         // what is not closed may still be whole
@@ -160,11 +197,18 @@ mod tests {
 
     #[test]
     fn a_cut_answer_is_no_command() {
-        let check = |text: &str, ok: bool| {
-            let reply =
-                ModelReply { text: text.to_owned(), finish: FinishReason::Length, ..ModelReply::default() };
-            assert_eq!(command(&reply).is_ok(), ok, "{text:?}");
+        let ends = |finish: FinishReason, text: &str, ok: bool| {
+            let reply = ModelReply { text: text.to_owned(), finish, ..ModelReply::default() };
+            assert_eq!(command(&reply).is_ok(), ok, "{finish:?} {text:?}");
         };
+        ends(FinishReason::ContentFilter, "```\nls\n```", false);
+        ends(FinishReason::ContentFilter, "ls", false);
+        for finish in [FinishReason::Other, FinishReason::ToolCalls] {
+            ends(finish, "```\nls\n```", true);
+            ends(finish, "ls", false);
+            ends(finish, "```\nls", false);
+        }
+        let check = |text: &str, ok: bool| ends(FinishReason::Length, text, ok);
         check("```\nls\n```\nThis comm", true);
         check("```\nrm -rf ./tar", false);
         check("rm -rf ./tar", false);

@@ -29,9 +29,6 @@ pub enum Over {
     },
 }
 
-/// What was asked, how it ended, and what it had used if it was not answered.
-pub type Exchange = (ModelRequest, Over, Option<Used>);
-
 impl Handle {
     /// Tells every call that is over, in the order of the ends; one that failed several times, as often. What the run
     /// went back behind is not among them. Keys are removed, as they are everywhere.
@@ -49,19 +46,20 @@ impl Handle {
     }
 
     /// The same as if the agents had been told nothing of where they work, as they are in tests and recordings.
-    /// `None`: the run would not have gone the same way then.
+    /// `false`: the run would not have gone the same way then, and what was told is worth nothing.
     ///
     /// # Errors
     /// Unknown id, or unreadable rows.
-    pub fn exchanged_anywhere(&self, run: &RunId) -> Result<Option<Vec<Exchange>>, StoreError> {
+    pub fn exchanged_anywhere(
+        &self,
+        run: &RunId,
+        tell: &mut dyn FnMut(ModelRequest, Over, Option<Used>),
+    ) -> Result<bool, StoreError> {
         let story = reopen::read(&*self.ports().store, run)?;
-        let mut calls = Vec::new();
         let bare = RunSpec { brief: Brief::default(), ..(*story.spec).clone() };
-        let way =
-            self.walk(&story, Arc::new(bare), &mut |request, over, used| calls.push((request, over, used)));
-        let same = story.spec.brief.is_empty()
-            || way == self.walk(&story, Arc::clone(&story.spec), &mut |_, _, _| {});
-        Ok(same.then_some(calls))
+        let way = self.walk(&story, Arc::new(bare), tell);
+        Ok(story.spec.brief.is_empty()
+            || way == self.walk(&story, Arc::clone(&story.spec), &mut |_, _, _| {}))
     }
 
     /// The kinds of what happened, without warnings.

@@ -114,12 +114,14 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
             names.commands.iter().map(|command| plain(command)).chain(words).collect()
         }
     };
-    let space = if matches!(command.argument, Argument::Workflow | Argument::Snapshot | Argument::Task) {
-        " "
-    } else {
-        ""
+    let goes_on = |name: &str| match command.argument {
+        Argument::Workflow | Argument::Snapshot | Argument::Task => true,
+        // nothing is run by being chosen, and words follow `???`
+        Argument::Shell => name != "add",
+        _ => false,
     };
     let all = choices.into_iter().map(|(name, about)| {
+        let space = if goes_on(&name) { " " } else { "" };
         let line = format!("/{word} {name}{space}");
         (name.clone(), Candidate { line, label: name, about, word: false, blocked: None })
     });
@@ -187,8 +189,9 @@ mod tests {
         check("/pane gr", &["/pane graph"]);
         check("/task rem", &["/task remove "]);
         check("/t us", &["/t use "]);
-        check("/cmd ls", &["/cmd ls -la"]);
-        check("/cmd a", &["/cmd add", "/cmd ls -la"]);
+        check("/cmd ls", &["/cmd ls -la "]);
+        check("/cmd a", &["/cmd add", "/cmd ls -la "]);
+        check("/cmd ?", &["/cmd ??? "]);
         check("/wf plan x", &[]);
         check("/cost ", &[]);
         check("text", &[]);

@@ -297,6 +297,13 @@ impl Editor {
         of_row.max_by_key(|finding| finding.severity)
     }
 
+    /// The worst finding of this line, else of the next one that has any, else of the first.
+    pub fn finding_from(&self, row: usize) -> Option<&Diagnostic> {
+        let rows = || self.findings.iter().map(|finding| self.row_of(finding));
+        let near = rows().filter(|found| *found >= row).min().or_else(|| rows().min())?;
+        self.finding_at(near)
+    }
+
     /// The line of a finding; one without a place, or of another file, is shown at the first.
     pub fn row_of(&self, finding: &Diagnostic) -> usize {
         if finding.place.file == self.file.name { finding.place.line.saturating_sub(1) } else { 0 }

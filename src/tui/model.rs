@@ -108,6 +108,8 @@ pub struct Model {
     pub hint: Option<String>,
     pub now: Timestamp,
     pub last_key: Option<Timestamp>,
+    /// When a model's command came into the empty input box: an Enter that was on its way then does not run it.
+    pub offered: Option<Timestamp>,
     pub last_interrupt: Option<Timestamp>,
     /// The whole screen is written again with the next frame: another program wrote across it.
     pub repaint: bool,

@@ -141,7 +141,7 @@ pub enum Reply {
         told: Result<ShellTold, String>,
     },
     /// A command for the shell, or why there is none; with the number of the aside.
-    Suggested(u64, Suggested),
+    Suggested(u64, Suggested, Timestamp),
     /// The person's tasks as they are now, and the one that the deed was about.
     Tasks {
         deed: TaskDeed,

@@ -149,8 +149,7 @@ fn drawn(name: &str, program: &Program, run: Option<&RunRecord>) -> Told {
 
 /// Into the project's directory unless another one is named. A file that is there is left as it is.
 fn export(world: &World, catalog: &Catalog, handle: &Handle, run: &str, file: Option<String>) -> Told {
-    let record = handle.run(run).map_err(|error| of_store(&error))?;
-    let id = record.summary.id.to_string();
+    let id = handle.summary(run).map_err(|error| of_store(&error))?.id.to_string();
     let file = file.unwrap_or_else(|| format!("{id}.md"));
     let path = world.project.join(&file);
     if cassettes::is_meant(&path) {
@@ -167,6 +166,7 @@ fn export(world: &World, catalog: &Catalog, handle: &Handle, run: &str, file: Op
     let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     let told = if is_text {
         let mut text = Vec::new();
+        let record = handle.run(&id).map_err(|error| of_store(&error))?;
         markdown::run(&record, &mut text).map_err(refused)?;
         let text = handle.without_keys(String::from_utf8_lossy(&text).into_owned());
         disk::create_large(&path, |out| out.write_all(text.as_bytes())).map_err(refused)?;

@@ -10,8 +10,11 @@ use crate::app::reading::of_store;
 use crate::app::sources;
 use crate::app::world::World;
 use crate::config::catalog::Catalog;
+use crate::config::lower;
 use crate::config::settings::layers::Overrides;
 use crate::domain::journal::RunStatus;
+use crate::domain::model::{ModelChoice, ModelRequest};
+use crate::domain::workflow::{Program, Workflow};
 use crate::runtime::handle::Handle;
 
 /// How the name of such a file ends where nothing else says what is to be written.
@@ -57,14 +60,9 @@ pub(in crate::app) fn of_past(
              hint: synthdev check; or record a new run: synthdev run --workflow-file … --record {file}"
         );
     };
-    let calls = handle.exchanged_anywhere(run).map_err(of_store)?.ok_or_else(|| {
-        anyhow!(
-            "run {run} would have gone another way without what its agents were told of this place, so a recording \
-             of it could not be played\nhint: record a new run: synthdev run {name} … --record {file}"
-        )
-    })?;
     // of another definition than the present one, as far as that can be seen: then that is told when it is played
-    let present = catalog.check(name).is_ok_and(|(present, _)| present.hash == program.hash);
+    let present = catalog.check(name).is_ok_and(|(present, _)| present.hash == program.hash)
+        || with_models_of(&plain, &program) == plain.hash;
     let mut header = header(&plain, &program);
     if !present {
         header.definition.clone_from(&program.hash);
@@ -74,8 +72,13 @@ pub(in crate::app) fn of_past(
     let models = handle.ports().models.clone();
     let recorder = Recorder::create(path, &header, roles(&program), here(catalog, &project), models);
     let recorder = recorder.map_err(refused)?;
-    for (request, over, used) in calls {
-        recorder.made_before(&request, outcome(over), used);
+    let tell = &mut |request: ModelRequest, over, used| recorder.made_before(&request, outcome(over), used);
+    if !handle.exchanged_anywhere(run, tell).map_err(of_store)? {
+        // what was written until here goes with the recorder
+        bail!(
+            "run {run} would have gone another way without what its agents were told of this place, so a recording \
+             of it could not be played\nhint: record a new run: synthdev run {name} … --record {file}"
+        );
     }
     let calls = recorder.finish().map_err(refused)?;
     let plural = if calls == 1 { "" } else { "s" };
@@ -83,4 +86,27 @@ pub(in crate::app) fn of_past(
         format!("{calls} model call{plural} of run {run} written to {file}"),
         format!("play it: synthdev run {name} … --replay {file}; or name it as `cassette` in a test"),
     ])
+}
+
+/// What pins the program if its agents had the models of another one, at their own levels: which models are chosen is
+/// of this machine and day.
+fn with_models_of(plain: &Program, program: &Program) -> String {
+    let lent = |own: &mut ModelChoice, plain: &ModelChoice| {
+        *own = ModelChoice { level: std::mem::take(&mut own.level), ..plain.clone() };
+    };
+    let mut workflows: Vec<Workflow> =
+        program.workflows.iter().map(|workflow| (**workflow).clone()).collect();
+    for workflow in &mut workflows {
+        let Some(other) = plain.workflows.iter().find(|one| one.name == workflow.name) else { continue };
+        for agent in &mut workflow.agents {
+            let found = other.agents.iter().find(|one| one.id == agent.id);
+            found.into_iter().for_each(|one| lent(&mut agent.choice, &one.choice));
+        }
+        for context in &mut workflow.contexts {
+            let found = other.contexts.iter().find(|one| one.name == context.name);
+            let summaries = context.summary.as_deref_mut().zip(found.and_then(|one| one.summary.as_deref()));
+            summaries.into_iter().for_each(|(own, plain)| lent(own, plain));
+        }
+    }
+    lower::hash(&workflows)
 }

@@ -93,7 +93,7 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
         }
         Cmd::Suggest(number, words) => {
             let told = backend.suggest(words);
-            Box::pin(async move { Reply::Suggested(number, told.await) })
+            Box::pin(async move { Reply::Suggested(number, told.await, terminal::now()) })
         }
         Cmd::Definition(run) => {
             let found = backend.definition(run.clone());

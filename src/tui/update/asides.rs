@@ -47,7 +47,7 @@ pub fn reply(model: &mut Model, reply: Reply) {
         }
         Reply::Shell { command, told } => shell::ran(model, command, told),
         Reply::Tasks { deed, told } => tasks::told(model, deed, told),
-        Reply::Suggested(number, suggested) => shell::suggested(model, number, suggested),
+        Reply::Suggested(number, suggested, at) => shell::suggested(model, number, suggested, at),
         _ => {}
     }
 }

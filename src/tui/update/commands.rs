@@ -153,6 +153,8 @@ fn clear(model: &mut Model) -> Vec<Cmd> {
         opening.shown = None;
     }
     model.transcript.clear();
+    // the line that named who spoke last is gone, too
+    model.voice = None;
     model.shell.forget_along();
     // what still grows goes on below
     model.runs.iter_mut().for_each(|view| view.moved(|_| None));

@@ -224,6 +224,10 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
         Some(Action::Send) => {
             model.popup = None;
             let empty = model.composer.is_empty();
+            if !model.linear && !empty && just_offered(model) {
+                model.hint = Some("this appeared just now: read it, then Enter again".to_owned());
+                return Vec::new();
+            }
             if std::mem::take(&mut model.tail) && !empty && !slash::is_command(&model.composer.text()) {
                 model.composer.put_aside();
                 model.hint = Some("taken as the rest of your answer; Up brings it back".to_owned());
@@ -255,6 +259,12 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
             refresh_popup(model)
         }
     }
+}
+
+/// A model's command came into the input box too short a time ago to have been read.
+fn just_offered(model: &Model) -> bool {
+    let at = model.last_key.unwrap_or_default();
+    model.offered.is_some_and(|offered| at.0 - offered.0 < TYPING_MS)
 }
 
 /// `None`: the key is not the popup's.

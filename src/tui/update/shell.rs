@@ -1,6 +1,7 @@
 //! `/cmd`: commands of the person, run beside what goes on, and those that a model writes, which only the person runs.
 
 use crate::domain::cost::CostEntry;
+use crate::domain::ids::Timestamp;
 use crate::tui::backend::{ShellTold, Suggested, Suggestion};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -97,7 +98,8 @@ fn ask(model: &mut Model, words: String) -> Vec<Cmd> {
     vec![Cmd::Suggest(number, words)]
 }
 
-pub fn suggested(model: &mut Model, number: u64, suggested: Suggested) {
+pub fn suggested(model: &mut Model, number: u64, suggested: Suggested, at: Timestamp) {
+    model.now = model.now.max(at);
     paid(model, &suggested.spent);
     if !model.end_aside(number) {
         return;
@@ -108,6 +110,7 @@ pub fn suggested(model: &mut Model, number: u64, suggested: Suggested) {
             let foot = warning.as_ref().map(|why| format!("! {why}"));
             let block = foot.into_iter().fold(block, |block, line| block.foot(&line));
             model.say(Item::Block(block));
+            model.offered = model.composer.is_empty().then_some(model.now);
             offer(model, &command, warning.as_deref());
         }
         Err(why) => drop(model.say(Item::line(Tone::Bad, &why))),

@@ -246,7 +246,7 @@ fn draw_findings(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_
     }
 }
 
-/// What is asked, else what was said, else what is wrong with the line under the cursor.
+/// What is asked, else what was said, else what is wrong with the line under the cursor or the next one.
 fn note(theme: Theme, editor: &Editor) -> (String, Style) {
     let asked = match &editor.prompt {
         Some(Prompt::Find(words)) => Some(format!("find: {}", printable::name(words))),
@@ -272,7 +272,7 @@ fn note(theme: Theme, editor: &Editor) -> (String, Style) {
         return (one_line(&printable::reveal(note)), theme.accent());
     }
     let (row, _) = editor.buffer.cursor();
-    match editor.finding_at(row) {
+    match editor.finding_from(row) {
         Some(finding) => {
             let (sign, style) = mark(theme, finding.severity);
             let place = format!("{}:{}", finding.place.line, finding.place.column);

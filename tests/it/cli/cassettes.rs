@@ -159,6 +159,33 @@ async fn a_run_that_cannot_be_played_becomes_no_recording() {
     assert_eq!(played["output"], "Hello.");
 }
 
+/// Which models are chosen is no part of what is defined; the rest is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_of_a_past_run_is_of_the_present_definition_whatever_models_are_chosen_now() {
+    let server = ModelServer::start(vec![Behaviour::text("Hello."), Behaviour::text("Hello.")]).await;
+    let mut world = asking(&server);
+    world.configure("workflows/mine.json", &talk().to_string().replace("\"talk\"", "\"mine\""));
+    let past = world.run(&["run", "mine", "hello", "--json"]).code(0).json()["run_id"].clone();
+    let past = past.as_str().unwrap();
+    world.run(&["run", "mine", "hello", "--record", "now.jsonl"]).code(0);
+    let definition = |world: &World, file: &str| {
+        let header: Value = serde_json::from_str(world.read(file).lines().next().unwrap()).unwrap();
+        header["definition"].as_str().unwrap().to_owned()
+    };
+    let present = definition(&world, "now.jsonl");
+    let export = |world: &World, file: &str| {
+        world.run(&["runs", "export", past, "--format", "recording", "--to", file]).code(0);
+        definition(world, file)
+    };
+    assert_eq!(export(&world, "same.jsonl"), present);
+    world.set("SYNTHDEV_BASE_MODEL", "another-model");
+    assert_eq!(export(&world, "models.jsonl"), present);
+    world.configure("roles/more.json", "{\"coder\": {\"systemMessage\": \"You only joke.\"}}");
+    let other = export(&world, "role.jsonl");
+    let played = world.run(&["run", "mine", "hello", "--replay", "role.jsonl"]).code(1);
+    assert!(other != present && played.err.contains("has changed since it was recorded"), "{}", played.err);
+}
+
 /// Answers each branch by what it is asked.
 struct ByQuestion;
 

@@ -165,7 +165,12 @@ fn a_text_is_broken_told_with_its_place_and_repaired() {
     desk.key(KeyCode::F(4));
     desk.frames("editor_broken");
     desk.key(KeyCode::F(4));
-    // from anywhere to the finding
+    // from anywhere to the finding, which is told wherever the cursor is
+    for end in [KeyCode::Home, KeyCode::End] {
+        desk.press(end, KeyModifiers::CONTROL);
+        let screen = desk.screen(80, 24);
+        assert!(screen.contains("✗ 4:"), "{screen}");
+    }
     desk.press(KeyCode::Home, KeyModifiers::CONTROL).key(KeyCode::F(8));
     assert_eq!(editor(&desk).buffer.cursor().0, 3);
     desk.control('s');

@@ -26,7 +26,7 @@ fn suggested(number: u64, told: Result<(&str, Option<&str>), &str>) -> Msg {
         ..CostEntry::default()
     };
     let told = told.map(suggestion).map_err(str::to_owned);
-    Msg::Reply(Reply::Suggested(number, Suggested { told, spent: vec![entry] }))
+    Msg::Reply(Reply::Suggested(number, Suggested { told, spent: vec![entry] }, Timestamp(0)))
 }
 
 impl Desk {
@@ -49,7 +49,12 @@ fn a_command_of_a_model_comes_into_the_input_box_and_only_the_person_runs_it() {
     assert_eq!(desk.take(), [], "nothing runs by itself");
     desk.frames("shell_suggested");
     desk.typed("r");
+    // what was on its way when it came does not run it
     desk.key(KeyCode::Enter);
+    assert_eq!(desk.take(), []);
+    assert_eq!(desk.model.composer.text(), "/cmd du -a . | sort -nr");
+    assert!(desk.screen(80, 24).contains("this appeared just now: read it, then Enter again"));
+    desk.pause(700).key(KeyCode::Enter);
     let run = desk.take().into_iter().find(|cmd| matches!(cmd, Cmd::Shell(..)));
     assert_eq!(run, Some(Cmd::Shell("du -a . | sort -nr".into(), false)));
     // what it cost is in the session's ledger, with nothing else in it
@@ -69,7 +74,7 @@ fn what_looks_dangerous_is_said_with_the_suggestion_and_asked_about_before_it_ru
     desk.msg(suggested(1, Ok(("rm -rf target", Some(why)))));
     assert!(desk.said_last().contains(why), "{}", desk.said_last());
     assert!(desk.screen(80, 24).contains("! This command deletes directories for good. · change it"));
-    desk.key(KeyCode::Enter);
+    desk.pause(700).key(KeyCode::Enter);
     let run = desk.take().into_iter().find(|cmd| matches!(cmd, Cmd::Shell(..)));
     assert_eq!(run, Some(Cmd::Shell("rm -rf target".into(), false)), "not as one that was agreed to");
 }
@@ -129,7 +134,32 @@ fn the_last_commands_are_listed_and_one_is_picked() {
     desk.control('u');
     desk.typed("/cmd car");
     desk.key(KeyCode::Tab);
-    assert_eq!(desk.model.composer.text(), "/cmd cargo test");
+    assert_eq!(desk.model.composer.text().trim_end(), "/cmd cargo test");
+}
+
+#[test]
+fn what_is_chosen_behind_it_is_not_run_by_that() {
+    // both are the second of the list: with an old command before them, and without one
+    for (before, typed, expected) in [
+        (Some("/cmd git status"), "/cmd ", "/cmd ??? "),
+        (Some("/cmd git status"), "/cmd git", "/cmd git status "),
+        (None, "/cmd ?", "/cmd ??? "),
+    ] {
+        let mut desk = Desk::new();
+        if let Some(line) = before {
+            desk.line(line);
+        }
+        desk.typed(typed).take();
+        let said = desk.said_last();
+        desk.key(KeyCode::Down).key(KeyCode::Enter);
+        let run = desk.take().into_iter().find(|cmd| matches!(cmd, Cmd::Shell(..)));
+        assert_eq!((desk.model.composer.text().as_str(), run), (expected, None), "{typed}");
+        assert_eq!(desk.said_last(), said, "{typed}: nothing is wrong yet");
+    }
+    // this one is whole
+    let mut desk = Desk::new();
+    desk.typed("/cmd ad").key(KeyCode::Down).key(KeyCode::Enter);
+    assert!(desk.said_last().contains("no command was run yet"), "{}", desk.said_last());
 }
 
 #[test]

@@ -380,6 +380,17 @@ fn every_message_is_told_apart_while_several_runs_speak() {
 }
 
 #[test]
+fn who_speaks_is_said_again_on_an_emptied_screen() {
+    let mut desk = Desk::new();
+    desk.workflow().second();
+    desk.run("r2", said(Author::Script, "before"));
+    assert!(desk.model.transcript.text().contains("run tick r2"));
+    desk.line("/clear").run("r2", said(Author::Script, "after"));
+    let text = desk.model.transcript.text();
+    assert!(text.contains("run tick r2") && text.contains("after") && !text.contains("before"), "{text}");
+}
+
+#[test]
 fn the_time_of_a_long_run_goes_on_with_the_clock() {
     let mut desk = Desk::new();
     desk.workflow().run("r1", called(5, "coder", Side::Assistant));
