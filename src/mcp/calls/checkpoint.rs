@@ -44,7 +44,7 @@ fn name(arguments: &mut Arguments) -> Result<Option<String>, Refusal> {
 
 async fn kept(call: &Call<'_>, id: &str, name: Option<String>) -> Result<Value, Fault> {
     let look = open(call, id).await?;
-    if look.remaining.is_none() {
+    if matches!(look.remaining, None | Some(0)) {
         let text = "nothing waits for you at this moment; call get_next_step, then this again";
         return Err(Fault::new("no_step", text));
     }

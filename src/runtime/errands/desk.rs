@@ -192,7 +192,9 @@ impl Desk {
         let entry = book.entries.get(&lane)?;
         let ended = book.end_of(entry);
         let open = entry.open.len() + entry.acks.open();
-        let known = !book.ending && (ended.is_some() || open > 0);
+        let known = ended.is_some() || open > 0;
+        // where the end is being written, nothing more is handed out
+        let remaining = if book.ending { Some(0) } else { known.then_some(open) };
         let current =
             entry.acks.first().map(Ack::id).or_else(|| entry.open.keys().next().copied().map(step_id));
         let completed = entry.done.iter().map(|(call, _)| step_id(*call)).collect();
@@ -200,7 +202,7 @@ impl Desk {
             errand: entry.errand.clone(),
             current: current.filter(|_| !book.ending),
             completed,
-            remaining: known.then_some(open),
+            remaining,
             points: entry.points.clone(),
             lane,
             version: entry.done.len() as u64,

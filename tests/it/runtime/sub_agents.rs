@@ -105,7 +105,7 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
             assert_eq!(left, [4, 3, 2, 1, 0].map(Some));
         }
         assert_eq!(world.end().await.1, status);
-        assert_eq!(*seen.lock().unwrap(), [(Next::Waiting, None, None)], "{code}");
+        assert_eq!(*seen.lock().unwrap(), [(Next::Waiting, None, Some(0))], "{code}");
         let after = handle.desk().next(&id, "w", Timestamp(0));
         assert!(matches!(&after, Next::Ended(Ended::Failed { code: told, .. }) if told == code), "{after:?}");
     }
