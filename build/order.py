@@ -55,7 +55,7 @@ def pattern(name):
 
 
 def instance(name):
-    """One function among those of its pattern: with the hash of what it was made for, which a change of the compiler changes."""
+    """One function among those of its pattern: with the hash of what it was made for, which another compiler or Cargo.lock changes."""
     name = re.sub(r"\.llvm\.\d+$", "", name)
     short = pattern(name)
     hashed = re.search(r"17h[0-9a-f]{16}E", name)
