@@ -2,12 +2,13 @@
 //! (performance rows 4 and 6 to 10):
 //!
 //! - until the prompt is on screen, and from a key to its letter: idle, and while eight agents stream;
+//! - from Esc until a model call is over;
 //! - what a stream costs, until its last word is seen, and whether a token costs more after many;
 //! - what it costs to wait: CPU, wake-ups, memory, processes; and what is left behind;
 //! - the memory that a run of 100,000 messages takes on screen.
 //!
 //! `cargo bench --bench terminal` prints the figures; `-- --gate` also fails if one is worse than its gate.
-//! `PROGRAM=/path/to/synthdev` measures another build. `ONLY=memory` measures one group: prompt, keys, stream, burst,
+//! `PROGRAM=/path/to/synthdev` measures another build. `ONLY=memory` measures one group: prompt, keys, interrupt, stream, burst,
 //! idle, memory.
 #![allow(
     clippy::unwrap_used,
@@ -21,6 +22,8 @@
 mod figures;
 #[path = "terminal/home.rs"]
 mod home;
+#[path = "terminal/interrupt.rs"]
+mod interrupt;
 #[path = "terminal/long.rs"]
 mod long;
 #[path = "terminal/process.rs"]
@@ -69,9 +72,10 @@ const LITTLE: Extent =
     Extent { starts: 1, keys: 5, plays: 1, tokens: 1_000, stream: 1, still: 1, messages: 1_000 };
 
 type Group = (&'static str, fn(&Home, Extent, &mut Figures));
-const GROUPS: [Group; 6] = [
+const GROUPS: [Group; 7] = [
     ("prompt", typing::prompt),
     ("keys", typing::keys),
+    ("interrupt", interrupt::interrupt),
     ("stream", streams::steady),
     ("burst", streams::burst),
     ("idle", still::still),

@@ -11,6 +11,7 @@ mod cut_off;
 mod definition;
 mod digest;
 mod driver;
+pub mod ending;
 pub mod errands;
 pub mod exchanged;
 pub mod glance;

@@ -1,6 +1,6 @@
 //! A model on 127.0.0.1 that says what a scene wants, as fast as it wants.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -92,6 +92,10 @@ pub enum Plan {
     Burst(usize),
     /// A screen of tokens at once, then a hundred a second until `finish` is rung.
     Steady,
+    /// Not a word.
+    Silent,
+    /// Come again in an hour.
+    Busy,
 }
 
 /// Rung once.
@@ -125,6 +129,8 @@ pub struct Scene {
     /// The first tokens are about to be sent.
     pub began: Bell,
     pub sent: Bell,
+    /// Nobody listens any more.
+    pub gone: Bell,
     pub finish: AtomicBool,
 }
 
@@ -165,6 +171,7 @@ impl Scene {
             go: Bell::default(),
             began: Bell::default(),
             sent: Bell::default(),
+            gone: Bell::default(),
             finish: AtomicBool::new(false),
         }
     }
@@ -183,9 +190,25 @@ impl Scene {
         self.finish.store(true, Ordering::SeqCst);
     }
 
-    /// Writes all tokens; an error: nobody listens any more.
-    fn tell(&self, to: &mut TcpStream) -> std::io::Result<()> {
+    /// An error: nobody listens any more.
+    fn answer(&self, from: &mut impl BufRead, to: &mut TcpStream) -> std::io::Result<()> {
         self.asked.ring();
+        match self.plan {
+            Plan::Silent => {
+                from.fill_buf()?;
+                Err(ErrorKind::ConnectionAborted.into())
+            }
+            Plan::Busy => refuse(to),
+            Plan::Burst(_) | Plan::Steady => {
+                wire::head(to)?;
+                self.tell(to)?;
+                wire::end(to, "\"stop\"")
+            }
+        }
+    }
+
+    /// Writes all tokens.
+    fn tell(&self, to: &mut TcpStream) -> std::io::Result<()> {
         match self.plan {
             Plan::Burst(tokens) => {
                 self.go.wait();
@@ -199,6 +222,7 @@ impl Scene {
                     thread::sleep(Duration::from_millis(1));
                 }
             }
+            Plan::Silent | Plan::Busy => {}
             Plan::Steady => {
                 const SCREEN: usize = 1_000;
                 chunk(to, &(0..SCREEN).map(|at| token(TEXT[at % TEXT.len()])).collect::<String>())?;
@@ -231,18 +255,20 @@ fn answer_all(socket: TcpStream, scene: &Mutex<Arc<Scene>>) {
     let mut from = BufReader::with_capacity(1 << 20, socket);
     while from.fill_buf().is_ok_and(|bytes| !bytes.is_empty()) && read_request(&mut from) {
         let scene = Arc::clone(&scene.lock().unwrap());
-        if answer(&mut to, &scene).is_err() {
+        if scene.answer(&mut from, &mut to).is_err() {
+            scene.gone.ring();
             return;
         }
     }
 }
 
-fn answer(to: &mut TcpStream, scene: &Scene) -> std::io::Result<()> {
-    wire::head(to)?;
-    scene.tell(to)?;
-    wire::end(to, "\"stop\"")
-}
-
 fn token(text: &str) -> String {
     event(&serde_json::json!({"content": text}).to_string(), "null")
+}
+
+/// Come again in an hour.
+fn refuse(to: &mut TcpStream) -> std::io::Result<()> {
+    let body = r#"{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}"#;
+    let head = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 3600\r\ncontent-type: application/json";
+    to.write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes())
 }

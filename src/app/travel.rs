@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use self::files::{Files, elsewhere};
+use super::driving::runtime;
 use super::findings;
 use super::isolation;
 use super::reading::{of_snapshot, of_store, reader};
@@ -178,7 +179,7 @@ pub(super) fn replay(world: &World, run: &str, json: bool) -> Result<u8> {
 
 pub(super) fn cancel(world: &World, run: &str) -> Result<u8> {
     let (handle, run) = find(world, run)?;
-    handle.cancel(&run.id).map_err(of_store)?;
+    runtime()?.block_on(handle.cancel(&run.id)).map_err(of_store)?;
     say(&format!("run {} is cancelled", run.id))?;
     Ok(exit::COMPLETED)
 }

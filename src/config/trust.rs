@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -77,6 +78,9 @@ pub fn fingerprint(files: &[(String, String)]) -> Decision {
     Decision { hash: hex(all.as_bytes()), files, texts }
 }
 
+/// Long files that have little in common are told apart roughly after that.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+
 /// How the files differ from what was allowed: a unified diff per changed role or workflow, a line for others.
 pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
     let mut parts = Vec::new();
@@ -89,7 +93,7 @@ pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
             (None, _) => parts.push(format!("+ {path} (new)")),
             (Some(_), None) => parts.push(format!("~ {path} (changed)")),
             (Some(_), Some(old)) => {
-                let diff = similar::TextDiff::from_lines(old.as_str(), text.as_str());
+                let diff = similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(old.as_str(), text.as_str());
                 parts.push(diff.unified_diff().context_radius(2).header(path, path).to_string());
             }
         }

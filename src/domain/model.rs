@@ -1,5 +1,6 @@
 //! A model call: what is asked, what comes back, what can go wrong.
 
+mod charged;
 mod parameters;
 mod served;
 mod size;
@@ -11,6 +12,7 @@ use super::message::{ChatMessage, Sealed, ToolCall};
 use super::protocol::{ANSWER_TOKENS, Protocol};
 use super::tool::{ParsingTool, ToolSpec};
 
+pub use charged::charge;
 pub use parameters::ModelParameters;
 pub use served::is_same_model;
 pub use size::LEAST_ANSWER;

@@ -142,10 +142,18 @@ fn quoted(line: &str) -> Option<&str> {
     (!inner.is_empty() && !inner.contains('`')).then_some(inner)
 }
 
-/// Several words and a full stop behind the last: `find .` and `cd ..` are none.
+/// As answers are given in words: `find .`, `ls *.tx?` and `git commit -m wip.` are none.
 fn is_sentence(line: &str) -> bool {
-    let words = line.strip_suffix(['.', '!', '?', ':']);
-    words.is_some_and(|words| words.contains(' ') && words.ends_with(char::is_alphanumeric))
+    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let opens = ["I", "I'm", "I’m", "Sorry", "Sorry,", "Unfortunately,", "There", "No", "You", "This", "That", "The"];
+    let ends = line.ends_with(['.', '!', ':']) && line.split(' ').filter(|word| is_word(word)).count() > 3;
+    !rest.is_empty() && (opens.contains(&first) || ends)
+}
+
+/// Letters only, but for what stands behind them.
+fn is_word(word: &str) -> bool {
+    let letters = word.trim_end_matches(['.', ',', '!', '?', ':']);
+    !letters.is_empty() && letters.chars().all(|letter| letter.is_alphabetic() || letter == '\'')
 }
 
 #[cfg(test)]
@@ -175,12 +183,16 @@ mod tests {
         check("Here is the command:\n`git log -1`", Ok("git log -1"));
         check("`ls -la`\n\nThis lists all files.", Ok("ls -la"));
         check("\nls -la\n", Ok("ls -la"));
-        check("find .", Ok("find ."));
+        for line in ["find .", "cd ..", "ls *.tx?", "echo Hello world!", "git commit -m wip.", "i3-msg reload"] {
+            check(line, Ok(line));
+        }
         // words are none
         check("ls -la\n\nThis lists all files.", Err("in words"));
         check("I'm sorry, but I can't help with that.", Err("in words"));
         check("I cannot do that.\nIt would delete your files.", Err("in words"));
         check("Here is the command:", Err("in words"));
+        check("I cannot do that", Err("in words"));
+        check("Sorry, no command can do this", Err("in words"));
         check("`ls`\n`pwd`", Err("gave 2 lines"));
         check("echo `date` `id`", Ok("echo `date` `id`"));
         check("a && b; c", Ok("a && b; c"));

@@ -11,7 +11,7 @@ use super::mail::Streamed;
 use super::{retry, window};
 use crate::domain::cost::{CostEntry, Used};
 use crate::domain::ids::Timestamp;
-use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest};
+use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest, charge};
 use crate::ports::model::DeltaSink;
 
 /// How it ended.
@@ -129,23 +129,17 @@ impl Meter {
         let mut entries: Vec<CostEntry> = Vec::new();
         for (asked, used) in over {
             let cost_usd = asked.price_of(&used).map(|price| price.cost_usd(&used.usage));
-            let model = used.model.unwrap_or(asked.model);
-            if let Some(entry) = entries.iter_mut().find(|entry| entry.model == model) {
-                entry.usage.add(&used.usage);
-                entry.cost_usd = entry.cost_usd.zip(cost_usd).map(|(sum, one)| sum + one);
-                entry.estimated |= used.estimated;
-                continue;
-            }
-            entries.push(CostEntry {
+            let attempt = CostEntry {
                 agent: request.agent.clone(),
                 role: request.agent.clone(),
                 state: request.state.clone(),
-                model,
+                model: used.model.unwrap_or(asked.model),
                 usage: used.usage,
                 cost_usd,
                 at,
                 estimated: used.estimated,
-            });
+            };
+            charge(&mut entries, attempt);
         }
         entries
     }

@@ -1,10 +1,11 @@
 //! Two runs side by side: definition, inputs, path, decisions, result and cost (HIST-6).
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{DiffOp, TextDiff};
 
 use super::handle::Handle;
 use super::reopen;
@@ -150,13 +151,17 @@ fn inputs(one: &Machine, other: &Machine) -> Vec<Given> {
         .collect()
 }
 
+/// Long runs that have little in common are laid side by side roughly after that.
+const TIME: Duration = Duration::from_secs(2);
+
 /// What both have once, the rest where it belongs.
 fn aligned(first: &[String], second: &[String]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut add = |of, texts: &[String]| {
         steps.extend(texts.iter().map(|text| Step { of, text: text.clone() }));
     };
-    for op in capture_diff_slices(Algorithm::Myers, first, second) {
+    let (one, other) = (texts(first), texts(second));
+    for op in TextDiff::configure().timeout(TIME).diff_slices(&one, &other).ops() {
         let (old, new) = (op.old_range(), op.new_range());
         if matches!(op, DiffOp::Equal { .. }) {
             add(Of::Both, &first[old]);
@@ -166,6 +171,10 @@ fn aligned(first: &[String], second: &[String]) -> Vec<Step> {
         }
     }
     steps
+}
+
+fn texts(all: &[String]) -> Vec<&str> {
+    all.iter().map(String::as_str).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Going back: forks from a step, rewinding a run in place, replaying it, ending it for good (HIST-5, SNAP-4, FSM-27).
+//! Going back: forks from a step, rewinding a run in place, replaying it (HIST-5, SNAP-4, FSM-27).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::restoring;
 pub use super::steps::StepPlace;
 use crate::domain::cost::CostEntry;
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{Origin, Row, RowKind, RunHeader, RunStatus};
+use crate::domain::journal::{Origin, Row, RowKind, RunHeader};
 use crate::domain::snapshot::{Restored, SnapshotInfo};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
@@ -265,51 +265,6 @@ impl Handle {
         let mut rows = Vec::new();
         journal::rows(at, &input, &[], &events, &mut rows)?;
         Ok((tape.machine.clone(), rows))
-    }
-
-    /// Ends a run for good: what waits or was interrupted is cancelled. A run of this process is told to end.
-    ///
-    /// # Errors
-    /// Another living process drives it, it has ended, or the store cannot be written.
-    pub fn cancel(&self, run: &RunId) -> Result<(), StoreError> {
-        if self.running().contains(run) {
-            self.send(run, super::command::Command::End);
-            return Ok(());
-        }
-        let store = Arc::clone(&self.ports().store);
-        let before = store.claim(run)?;
-        let ended = matches!(before.progress.status, RunStatus::Completed | RunStatus::Cancelled);
-        let done = if ended {
-            Err(StoreError {
-                message: format!("run {run} is {} already", before.progress.status.as_str()),
-                hint: None,
-            })
-        } else {
-            self.cancel_claimed(run)
-        };
-        if done.is_err() {
-            self.give_back(run, before.progress);
-        }
-        done
-    }
-
-    fn cancel_claimed(&self, run: &RunId) -> Result<(), StoreError> {
-        let reopen::Standing { mut machine, mut events, .. } = self.story(run)?.play();
-        let (at, store) = (self.ports().clock.now(), &self.ports().store);
-        let input = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
-        let output = machine.handle(at, input.clone());
-        let mut rows = Vec::new();
-        journal::rows(at, &input, &[], &output.events, &mut rows)?;
-        // one that has failed for good takes no more inputs: only its status changes
-        let progress = crate::domain::journal::RunProgress {
-            status: RunStatus::Cancelled,
-            updated: at,
-            ..machine.progress()
-        };
-        let rows: &[Row] = if output.events.is_empty() { &[] } else { &rows };
-        events.extend(output.events.into_iter().map(|event| (at, event)));
-        let glance = Ring::of(events).glance();
-        store.append_and_end_tokens(run, rows, Some(&progress), &[], glance.as_deref())
     }
 
     /// Feeds the journal again: it must lead to the same events (FSM-27).

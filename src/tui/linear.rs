@@ -114,7 +114,7 @@ impl Linear {
                 }
                 Some(()) = interrupts.recv() => {
                     self.printer.answered();
-                    self.key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+                    self.interrupted();
                 }
                 Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
                     self.apply(Msg::Reply(reply));
@@ -198,6 +198,17 @@ impl Linear {
         let cmds = cmds.collect();
         let typed = self.typed;
         self.wishes.perform(&mut self.model, cmds, &mut Lines { typed });
+    }
+
+    /// Ctrl+C. There is no Esc here: where that would have a workflow stand still and ask, the first one does.
+    fn interrupted(&mut self) {
+        let model = &self.model;
+        let works = model.busy_run().is_some_and(|run| !run.chat && !run.interrupting && !run.stopping);
+        // nobody is there to say how it goes on where lines come from a file or a program
+        if works && self.typed && model.dialogs.is_empty() && !model.goes_on_here() {
+            return self.key(KeyCode::Esc, KeyModifiers::NONE);
+        }
+        self.key(KeyCode::Char('c'), KeyModifiers::CONTROL);
     }
 
     fn key(&mut self, code: KeyCode, modifiers: KeyModifiers) {

@@ -21,10 +21,14 @@ pub struct Past {
     pub behind: bool,
 }
 
-/// A run of which a glance is shown while all of it is read.
+/// A run that is being read to be taken up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Opening {
+    /// Or the beginning of its id, as it was typed.
     pub run: RunId,
-    /// Its entries in the transcript, a line about it first; `None`: the screen was cleared.
+    /// What a glance knew of it: its entries in the transcript, a line about it first; `None`: there was none, or the
+    /// screen was cleared.
     pub shown: Option<Range<usize>>,
+    /// Its view came with the glance, and goes with it.
+    pub lent: bool,
 }

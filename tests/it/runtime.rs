@@ -1,6 +1,7 @@
 //! The runtime with many threads of control: real sockets, a real database, real timers.
 
 mod asides;
+mod ending;
 mod sub_agents;
 mod travel;
 

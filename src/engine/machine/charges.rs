@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Lane, Machine, Phase, RunEvent};
 use crate::domain::cost::{CostEntry, Price, Usage, Used};
 use crate::domain::ids::CallId;
-use crate::domain::model::{ModelChoice, ModelReply, is_same_model};
+use crate::domain::model::{ModelChoice, ModelReply, charge};
 use crate::engine::lane::Scope;
 use crate::engine::speaking::{Speaking, StayAt};
 use crate::engine::spec::COUNTS_ALL_SINCE;
@@ -83,27 +83,17 @@ impl Machine {
             // what a stand-in costs may stay unknown, but a budget must end: it counts what was reckoned with
             let counted = price.or(agent.asked().price).map(|price| price.cost_usd(&used.usage));
             self.spend(agent, &used.usage, counted);
-            let model = used.model.as_ref().unwrap_or(&agent.asked().model);
-            let same = |entry: &&mut CostEntry| {
-                entry.model == *model
-                    || is_same_model(&entry.model, model) && is_same_model(model, &entry.model)
-            };
-            if let Some(entry) = entries.iter_mut().find(same) {
-                entry.usage.add(&used.usage);
-                entry.cost_usd = entry.cost_usd.zip(cost_usd).map(|(sum, one)| sum + one);
-                entry.estimated |= used.estimated;
-                continue;
-            }
-            entries.push(CostEntry {
+            let attempt = CostEntry {
                 agent: agent.id.clone(),
                 role: agent.role.clone(),
                 state: agent.state.clone(),
-                model: model.clone(),
+                model: used.model.as_ref().unwrap_or(&agent.asked().model).clone(),
                 usage: used.usage,
                 cost_usd,
                 at: self.now,
                 estimated: used.estimated,
-            });
+            };
+            charge(&mut entries, attempt);
         }
         let mut charge = Charge { entries, usage: Usage::default(), cost_usd: Some(0.0), estimated: false };
         for entry in &charge.entries {

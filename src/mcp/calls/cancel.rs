@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::arguments::Arguments;
 use super::super::refusal::{Problem, Refusal};
 use super::call::{Call, run_of};
+use crate::runtime::ending::Ending;
 
 pub(super) async fn cancel(mut call: Call<'_>) -> Result<Value, Refusal> {
     let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &[])?;
@@ -12,12 +13,11 @@ pub(super) async fn cancel(mut call: Call<'_>) -> Result<Value, Refusal> {
     let run = run_of(call.backend, &id)?.id;
     let handle = call.backend.handle();
     let events = handle.subscribe(false);
-    let here = handle.running().contains(&run);
-    handle.cancel(&run).map_err(|error| {
+    let ending = handle.cancel(&run).await.map_err(|error| {
         Problem::new("not_cancelled", "The run was not cancelled", error.message).hint(error.hint)
     })?;
-    if !here {
-        return call.now(&run);
+    match ending {
+        Ending::Done => call.now(&run),
+        Ending::Told => call.follow(&run, events).await,
     }
-    call.follow(&run, events).await
 }

@@ -37,6 +37,8 @@ impl Drop for Rising<'_> {
         if left > 0 {
             table.rising.insert(self.run.clone(), left);
         }
+        drop(table);
+        self.desk.tell();
     }
 }
 
@@ -45,6 +47,20 @@ impl Desk {
     pub(in crate::runtime) fn rises(&self, run: &RunId) -> Rising<'_> {
         *self.table().rising.entry(run.clone()).or_insert(0) += 1;
         Rising { desk: self, run: run.clone() }
+    }
+
+    /// Whether the run is just being taken up here.
+    pub(in crate::runtime) fn is_rising(&self, run: &RunId) -> bool {
+        self.table().rising.contains_key(run)
+    }
+
+    /// Until nobody here is taking the run up: only then it is known whether it is driven here.
+    pub(in crate::runtime) async fn until_risen(&self, run: &RunId) {
+        let mut news = self.watch();
+        while self.is_rising(run) {
+            // the desk outlives whoever asks it
+            let _ = news.changed().await;
+        }
     }
 
     /// Everything that the journal tells of the errands of a run that is taken up. Leases begin anew.

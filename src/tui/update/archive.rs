@@ -4,7 +4,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::domain::ids::Timestamp;
+use super::opening;
+use crate::domain::ids::{RunId, Timestamp};
 use crate::tui::archive::{Archive, Asked, Look, Page, Question, Runs, Text, Told, Waiting};
 use crate::tui::backend::{Plan, Travelled};
 use crate::tui::model::Model;
@@ -128,6 +129,9 @@ pub fn journey(model: &mut Model, reply: Reply) -> Option<Reply> {
             archive.wait = None;
             archive.refuse(&why);
             model.retrying = None;
+            if let Some(opening) = opening::of(model, &RunId::from(run.as_str())) {
+                opening::given_up(model, opening);
+            }
         }
         (reply @ (Reply::Past { past: Ok(_), .. } | Reply::Glance(_)), Some(Waiting::TakeUp(_))) => {
             model.archive = None;

@@ -48,7 +48,10 @@ pub fn resume(model: &mut Model, run: Option<String>) -> Vec<Cmd> {
         return Vec::new();
     }
     let named = run.or_else(|| model.standing.as_ref().map(ToString::to_string));
-    vec![named.map_or_else(|| Cmd::Runs(waiting(), RunsFor::Resume), Cmd::Past)]
+    match named {
+        Some(name) => opening::wanted(model, name),
+        None => vec![Cmd::Runs(waiting(), RunsFor::Resume)],
+    }
 }
 
 /// Without an id, the workflow of this session that was on last is meant.
@@ -98,6 +101,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
                 opening::given_up(model, opening);
             }
             bad(model, &format!("run {run} is not taken up"), &reason);
+            unread::give_back(model);
         }
         Reply::Earlier { run, before, items } => opening::earlier(model, &run, before, items),
         Reply::Resumed { run, result: Ok(()) } => return rising::driven(model, &run),
@@ -174,7 +178,7 @@ fn on_offer(model: &mut Model, wanted: RunsFor, mut list: Vec<RunSummary>) -> Ve
                 "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
             model.say(Item::note(note));
         }
-        (RunsFor::Resume, [only]) => return vec![Cmd::Past(only.id.to_string())],
+        (RunsFor::Resume, [only]) => return opening::wanted(model, only.id.to_string()),
         (_, []) => {}
         (_, list) => {
             let shown = if wanted == RunsFor::Offer { OFFERED } else { LISTED }.min(list.len());
@@ -202,6 +206,7 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     let retry = model.retrying.take().is_some_and(|wanted| wanted == run);
     if busy::refuse_while_busy(model, "take up a run") {
         opening.into_iter().for_each(|opening| opening::given_up(model, opening));
+        unread::give_back(model);
         return Vec::new();
     }
     let mut view = opening::shown(model, past, opening);

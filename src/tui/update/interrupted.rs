@@ -45,11 +45,13 @@ pub(super) fn asks(model: &mut Model) -> Vec<Cmd> {
     Vec::new()
 }
 
-/// A text while models were interrupted: they are told it when they are asked again. `None`: none was.
-pub(super) fn guide(model: &Model, run: &RunId, text: &str) -> Option<Vec<Cmd>> {
-    let view = model.run(run)?;
-    let now = |stand: &&Stand| stand.point == Some(Breakpoint::Now);
-    let calls: Vec<CallId> = view.stands.iter().filter(now).map(|stand| stand.call).collect();
+/// A text while models were interrupted: they are told it when they are asked again. `None`: none was, or they were told
+/// already.
+pub(super) fn guide(model: &mut Model, run: &RunId, text: &str) -> Option<Vec<Cmd>> {
+    let view = model.run_mut(run)?;
+    let now = |stand: &mut Stand| stand.point == Some(Breakpoint::Now);
+    // one answer each: what is typed next is another text
+    let calls: Vec<CallId> = view.stands.extract_if(.., now).map(|stand| stand.call).collect();
     let told = |call: CallId| {
         Cmd::Send(run.clone(), Command::Answer { call, answer: Answer::Text { text: text.to_owned() } })
     };
@@ -57,7 +59,7 @@ pub(super) fn guide(model: &Model, run: &RunId, text: &str) -> Option<Vec<Cmd>> 
     if cmds.is_empty() {
         return None;
     }
-    if view.stands.iter().any(|stand| stand.point != Some(Breakpoint::Now)) {
+    if !view.stands.is_empty() {
         cmds.push(Cmd::Send(run.clone(), Command::Steer(Steering::Continue)));
     }
     Some(cmds)

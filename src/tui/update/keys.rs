@@ -264,7 +264,8 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
 /// A model's command came into the input box too short a time ago to have been read.
 fn just_offered(model: &Model) -> bool {
     let at = model.last_key.unwrap_or_default();
-    model.offered.is_some_and(|offered| at.0 - offered.0 < TYPING_MS)
+    // a clock may be set back
+    model.offered.is_some_and(|offered| (0..TYPING_MS).contains(&(at.0 - offered.0)))
 }
 
 /// `None`: the key is not the popup's.
@@ -280,9 +281,11 @@ fn in_popup(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
         }
         KeyCode::Tab => return Some(accept(model)),
         KeyCode::Enter if popup.chosen && key.modifiers.is_empty() => {
+            // one that promises more to type
+            let goes_on =
+                popup.candidates.get(popup.selected).is_some_and(|candidate| candidate.line.ends_with(' '));
             let cmds = accept(model);
-            // Nothing more to type: go.
-            if model.composer.first_line().ends_with(' ') {
+            if goes_on || model.composer.first_line().ends_with(' ') {
                 return Some(cmds);
             }
             model.popup = None;

@@ -15,10 +15,19 @@ const KEPT_BYTES: usize = 8 << 20;
 /// Below a glance that does not know the end.
 const LATER: &str = "… what came later is being read …";
 
+/// A run shall be taken up: from now on it is being read. `name` may be the beginning of its id.
+pub fn wanted(model: &mut Model, name: String) -> Vec<Cmd> {
+    if !busy::is_busy(model) {
+        model.opening = Some(Opening { run: RunId::from(name.as_str()), shown: None, lent: false });
+    }
+    vec![Cmd::Past(name)]
+}
+
 /// Shows what was stored of a run, unless it stands here already, and asks for all of it.
 pub fn glance(model: &mut Model, past: Past) -> Vec<Cmd> {
     let Past { mut view, items, behind, .. } = past;
     let run = view.id.clone();
+    let asked = of(model, &run).is_some();
     // who is busy by now is told so when it is read
     if model.run(&run).is_none() && !busy::is_busy(model) {
         begin(model, &view);
@@ -32,14 +41,16 @@ pub fn glance(model: &mut Model, past: Past) -> Vec<Cmd> {
         view.moved(|_| None);
         model.runs.push(view);
         rising::begins(model, &run);
-        model.opening = Some(Opening { run: run.clone(), shown });
+        model.opening = Some(Opening { run: run.clone(), shown, lent: true });
+    } else if asked {
+        model.opening = Some(Opening { run: run.clone(), shown: None, lent: false });
     }
     vec![Cmd::Whole(run)]
 }
 
 /// The run is read, or cannot be: it is being opened no longer.
 pub fn of(model: &mut Model, run: &RunId) -> Option<Opening> {
-    model.opening.take_if(|opening| opening.run == *run)
+    model.opening.take_if(|opening| run.as_str().starts_with(opening.run.as_str()))
 }
 
 /// It is not taken up: what is shown stays, as all that is known here.
@@ -53,7 +64,9 @@ pub fn given_up(model: &mut Model, opening: Opening) {
         });
     }
     rising::given_up(model, &opening.run);
-    model.runs.retain(|known| known.id != opening.run);
+    if opening.lent {
+        model.runs.retain(|known| known.id != opening.run);
+    }
 }
 
 /// Puts a run's past on the screen, unless it stands there already; gives its facts, with their places there.
@@ -62,6 +75,7 @@ pub fn shown(model: &mut Model, past: Past, opening: Option<Opening>) -> RunView
     let run = view.id.clone();
     if let Some(known) = model.run(&run) {
         view.paid_here.clone_from(&known.paid_here);
+        (view.stopping, view.interrupting) = (known.stopping, known.interrupting);
     }
     let all = |items| left_out_line(&run, left_out).into_iter().chain(items).collect::<Vec<Item>>();
     let before = usize::from(left_out > 0);
@@ -80,14 +94,19 @@ pub fn shown(model: &mut Model, past: Past, opening: Option<Opening>) -> RunView
             view.moved(|at| Some(base + at));
             Some(first)
         }
-        None if model.run(&run).is_none() => {
+        // the screen was cleared
+        Some(Opening { lent: true, .. }) => {
+            view.moved(|_| None);
+            None
+        }
+        _ if model.run(&run).is_none() => {
             begin(model, &view);
             let first = model.transcript.len();
             model.say_all(all(items));
             view.moved(|at| Some(first + before + at));
             Some(first)
         }
-        Some(Opening { shown: None, .. }) | None => {
+        _ => {
             view.moved(|_| None);
             None
         }

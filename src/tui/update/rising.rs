@@ -4,6 +4,8 @@
 //! too early.
 
 use crate::domain::ids::RunId;
+use crate::engine::input::Answer;
+use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 
@@ -18,9 +20,14 @@ pub fn driven(model: &mut Model, run: &RunId) -> Vec<Cmd> {
     waited.into_iter().map(|command| Cmd::Send(run.clone(), command)).collect()
 }
 
-/// It is not taken up, and hears nothing.
+/// It is not taken up, and hears nothing: what was typed for where it stood comes back.
 pub fn given_up(model: &mut Model, run: &RunId) {
-    model.rising.remove(run);
+    let waited = model.rising.remove(run).unwrap_or_default();
+    let texts = waited.into_iter().filter_map(|command| match command {
+        Command::Answer { answer: Answer::Text { text }, .. } => Some(text),
+        _ => None,
+    });
+    model.queued.extend(texts);
 }
 
 /// Keeps what is meant for such a run. Whoever leaves waits for nothing.

@@ -180,6 +180,12 @@ async fn a_recording_of_a_past_run_is_of_the_present_definition_whatever_models_
     assert_eq!(export(&world, "same.jsonl"), present);
     world.set("SYNTHDEV_BASE_MODEL", "another-model");
     assert_eq!(export(&world, "models.jsonl"), present);
+    // how they are asked is, and so is what they are told
+    let warmer = talk().to_string().replace("\"talk\"", "\"mine\"").replace("\"agent_role\"", "\"temperature\":0.9,\"agent_role\"");
+    world.configure("workflows/mine.json", &warmer);
+    assert!(export(&world, "warmer.jsonl") != present);
+    world.configure("workflows/mine.json", &talk().to_string().replace("\"talk\"", "\"mine\""));
+    assert_eq!(export(&world, "back.jsonl"), present);
     world.configure("roles/more.json", "{\"coder\": {\"systemMessage\": \"You only joke.\"}}");
     let other = export(&world, "role.jsonl");
     let played = world.run(&["run", "mine", "hello", "--replay", "role.jsonl"]).code(1);

@@ -148,7 +148,7 @@ async fn a_run_that_is_left_has_one_and_one_that_goes_on_has_an_earlier_one() {
     check(&stage, &run);
     let (fork, _) = stage.handle.fork(&run, 85, Changes::default(), &*snapshots).unwrap();
     check(&stage, &fork);
-    stage.handle.cancel(&fork).unwrap();
+    stage.handle.cancel(&fork).await.unwrap();
     check(&stage, &fork);
     let mut file = Vec::new();
     stage.handle.export(fork.as_str(), "test", &mut file).unwrap();

@@ -3,9 +3,13 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use serde_json::json;
 
 use super::ENTER;
 use super::terminal::Terminal;
+use crate::cli::world::eventually;
 use crate::support::model_server::{Behaviour, ModelServer};
 
 /// The product between two pipes, in an empty project with an empty home directory: what it printed, and how it ended.
@@ -125,6 +129,49 @@ async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
     terminal.press("/exit\r");
     let end = terminal.end();
     assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_never_shown("\u{1b}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
+    let (server, variables) =
+        model(vec![super::unfinished("half of it"), Behaviour::text("All of it."), super::unfinished("again")])
+            .await;
+    let home = Arc::new(tempfile::tempdir().unwrap());
+    let own = home.path().join(".config/synthdev/workflows");
+    std::fs::create_dir_all(&own).unwrap();
+    let workflow = json!({
+        "workflow_name": "tell",
+        "input": {"name": "task", "type": "string"},
+        "contexts": [{"name": "talk"}],
+        "agents": [{"name": "coder", "agent_role": "coder", "context": "talk", "role": "assistant"}],
+        "states": [
+            {"name": "start", "agent": "coder", "input": "common_data.task", "transition": [{"target": "stop"}]},
+            {"name": "stop"},
+        ],
+    });
+    std::fs::write(own.join("tell.json"), workflow.to_string()).unwrap();
+    let mut terminal = Terminal::at_home(home, &["--linear"], &borrowed(&variables));
+    terminal.wait_for("role:coder>");
+    terminal.press("/workflow tell go\r");
+    eventually("the model is asked", || (server.requests().len() == 1).then_some(()));
+    terminal.signal("INT");
+    terminal.wait_for("interrupted in start");
+    terminal.press("shorter please\r");
+    terminal.wait_for("tell completed");
+    let told = server.requests().last().unwrap().body.to_string();
+    assert!(told.contains("half of it") && told.contains("shorter please"), "{told}");
+    // one that stands still is asked about
+    terminal.press("/workflow tell more\r");
+    eventually("the model is asked", || (server.requests().len() == 3).then_some(()));
+    terminal.signal("INT");
+    terminal.wait_until("it stands still again", |screen| screen.matches("interrupted in start").count() == 2);
+    terminal.signal("INT");
+    terminal.wait_for("question: End tell?");
+    terminal.press("1\r");
+    terminal.wait_for("tell cancelled in");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
     terminal.assert_never_shown("\u{1b}");
 }
 

@@ -15,10 +15,14 @@ async fn a_command_is_suggested_changed_run_and_found_again() {
     assert!(!terminal.screen().contains("exit 0"), "{}", terminal.screen());
     terminal.press("n");
     // as long as it has just appeared, Enter does nothing
-    while !terminal.screen().contains("$ echo six times seven · exit 0") {
+    for _ in 0..200 {
+        if terminal.screen().contains("$ echo six times seven · exit 0") {
+            break;
+        }
         terminal.press(ENTER);
         std::thread::sleep(Duration::from_millis(50));
     }
+    terminal.wait_for("$ echo six times seven · exit 0");
     terminal.wait_for("/cmd add puts it into the input box");
     // Esc ends the call and its connection
     terminal.press("/cmd ?another\r");

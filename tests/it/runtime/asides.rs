@@ -105,6 +105,10 @@ async fn every_attempt_is_paid_for_however_it_ends() {
     assert!(ended.starts_with("`ls` ") && !ended.contains(KEY), "{ended}");
     let sent = serde_json::to_string(&stage.heard.requests()).unwrap();
     assert!(sent.contains("list files with") && !sent.contains(KEY), "{sent}");
+    // its name is written in another way by whoever answers
+    let dated = ModelReply { model: Some("a-2024-08-06".into()), usage: usage(million), ..ModelReply::default() };
+    let (_, spent, _) = ask(vec![(million, down()), (0, Some(Ok(dated)))], Vec::new()).await;
+    assert_eq!(spent, [line("a", 2 * million, Some(2.0))]);
     // the next of the row, whose price nobody knows
     let calls = vec![(million, down()), (million, down()), (0, reply(5))];
     let (_, spent, stage) = ask(calls, vec![choice("b", None)]).await;

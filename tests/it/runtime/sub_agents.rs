@@ -49,7 +49,7 @@ fn loop_over(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents)
     flow
 }
 
-fn watched() -> (World, Arc<Watched>) {
+pub fn watched() -> (World, Arc<Watched>) {
     let mut seen = None;
     let world = World::with(|store: SqliteStore| {
         let store = Arc::new(Watched::new(store));

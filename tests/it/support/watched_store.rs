@@ -1,4 +1,5 @@
-//! The real store, with somebody who looks on: what is done right after a run's end was written, and how much is read.
+//! The real store, with somebody who looks on: what is done right after a run was claimed or its end
+//! was written, and how much is read.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -17,17 +18,23 @@ type Look = Box<dyn Fn() + Send>;
 pub struct Watched {
     inner: SqliteStore,
     at_end: Mutex<Option<Look>>,
+    at_claim: Mutex<Option<Look>>,
     rows: AtomicUsize,
 }
 
 impl Watched {
     pub fn new(inner: SqliteStore) -> Self {
-        Self { inner, at_end: Mutex::new(None), rows: AtomicUsize::new(0) }
+        Self { inner, at_end: Mutex::new(None), at_claim: Mutex::new(None), rows: AtomicUsize::new(0) }
     }
 
     /// Called when the end of a run has just been written, before whoever wrote it goes on.
     pub fn at_end(&self, look: impl Fn() + Send + 'static) {
         *self.at_end.lock().unwrap() = Some(Box::new(look));
+    }
+
+    /// Called once, when a run has just been claimed for this process, before whoever claimed it goes on.
+    pub fn at_claim(&self, look: impl Fn() + Send + 'static) {
+        *self.at_claim.lock().unwrap() = Some(Box::new(look));
     }
 
     /// Rows of journals that were read so far.
@@ -66,7 +73,12 @@ impl RunStore for Watched {
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
-        self.inner.claim(run)
+        let claimed = self.inner.claim(run)?;
+        let look = self.at_claim.lock().unwrap().take();
+        if let Some(look) = look {
+            look();
+        }
+        Ok(claimed)
     }
 
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {

@@ -751,11 +751,15 @@ fn lists_of_the_past() {
 
 /// Left before its second state.
 fn standing() -> Past {
+    standing_at(Breakpoint::state("review"))
+}
+
+fn standing_at(point: Breakpoint) -> Past {
     let mut events = story();
     events.truncate(5);
     events.push((
         Timestamp(9_000),
-        person(20, Question::Break { state: "review".into(), point: Some(Breakpoint::state("review")) }),
+        person(20, Question::Break { state: "review".into(), point: Some(point) }),
     ));
     fold(&RunId::from("r1"), events, CostLedger::default())
 }
@@ -811,6 +815,37 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
     }
 }
 
+/// Of a run without a glance, or one of this session, nothing is on screen that commands could be for.
+#[test]
+fn what_is_typed_while_a_run_is_read_is_for_no_other() {
+    let too_early = "run r1 is still being read: again in a moment";
+    for line in ["/step", "/continue", "/stop", "/break stop", "/pause", "/set common_data.a = 1"] {
+        let mut desk = Desk::new();
+        desk.line("/resume r1").line(line);
+        assert!(desk.screen(120, 40).contains(too_early), "{line}");
+        assert_eq!(sent(&mut desk), [], "{line}");
+        assert!(!desk.model.stops.step && desk.model.stops.points.is_empty());
+        desk.line("go on");
+        assert_eq!(desk.model.composer.text(), "go on", "it starts no conversation");
+        desk.model.composer.take();
+        desk.msg(whole(standing())).msg(told(Ok(()))).line("/step");
+        assert_eq!(sent(&mut desk), [steered(Steering::Step)]);
+    }
+    // a glance shows where it stood, not where it stands
+    for line in ["/pause", "/set common_data.a = 1"] {
+        let mut desk = Desk::new();
+        desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line(line);
+        assert!(desk.screen(120, 40).contains(too_early), "{line}");
+    }
+    // what cannot be read is in nobody's way, and a view of before stays
+    let mut desk = Desk::new();
+    desk.line("/resume r1").msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Err("no".into()) }));
+    assert!(desk.model.opening.is_none());
+    desk.line("/resume r1").msg(whole(standing())).msg(told(Err("no".into()))).line("/resume r1");
+    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Err("no".into()) }));
+    assert!(desk.model.opening.is_none() && desk.model.run(&RunId::from("r1")).is_some());
+}
+
 #[test]
 fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     let refused = || told(Err("another process drives it".into()));
@@ -818,8 +853,18 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     desk.msg(whole(standing())).line("/step").line("and test it").msg(refused());
     assert_eq!(sent(&mut desk), []);
     assert_eq!(desk.model.composer.text(), "and test it");
+    // also what is meant for models that were interrupted; each is told one text, and the next one waits
+    let mut desk = Desk::new();
+    desk.msg(whole(standing_at(Breakpoint::Now))).line("shorter").line("and test it").msg(refused());
+    assert_eq!(sent(&mut desk), []);
+    assert_eq!(desk.model.composer.text(), "shorter\nand test it");
+    let mut desk = Desk::new();
+    desk.msg(whole(standing_at(Breakpoint::Now))).line("shorter").line("and test it").msg(told(Ok(())));
+    let say = Cmd::Send(RunId::from("r1"), Command::Say { text: "and test it".into() });
+    assert_eq!(sent(&mut desk), [answer("r1", 20, "shorter"), say]);
     // taken up once more, it hears nothing of before
-    desk.model.composer.take();
+    let mut desk = Desk::new();
+    desk.msg(whole(standing())).line("/step").msg(refused());
     desk.msg(whole(standing())).msg(told(Ok(())));
     assert_eq!(sent(&mut desk), []);
     // nor one that cannot be read

@@ -7,6 +7,7 @@ use crate::tui::backend::Travel;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::update::busy::in_the_way;
+use crate::tui::update::opening;
 
 pub(super) fn act(model: &mut Model, deed: Deed) -> Vec<Cmd> {
     let Some(archive) = &mut model.archive else { return Vec::new() };
@@ -32,7 +33,7 @@ pub(super) fn act(model: &mut Model, deed: Deed) -> Vec<Cmd> {
         Deed::Resume | Deed::Retry => {
             model.retrying = (deed == Deed::Retry).then(|| run.clone());
             wait(model, Waiting::TakeUp(run.clone()), "reading the run");
-            vec![Cmd::Past(run.to_string())]
+            opening::wanted(model, run.to_string())
         }
         Deed::Fork => question(model, Question::Fork { run, step, typed: String::new() }),
         Deed::Export => {

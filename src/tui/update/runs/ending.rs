@@ -53,9 +53,10 @@ pub fn close_open(model: &mut Model, run: &RunId) {
         mark_interrupted(model, at);
     }
     tools.into_iter().for_each(|at| interrupt_tool(model, at));
+    let asked = model.dialogs.len();
     model.dialogs.retain(|dialog| dialog.run() != Some(run));
-    if stopped {
-        // "stopping …" is over; what is said of another run is not
+    if stopped || model.dialogs.len() < asked {
+        // "stopping …" and "it waits" are over; what is said of another run is not
         model.hint = None;
     }
 }

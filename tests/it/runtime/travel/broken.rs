@@ -4,12 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use serde_json::json;
 use synthdev::domain::ids::{RunId, SnapshotId};
 use synthdev::domain::journal::{RunStatus, RunSummary};
 use synthdev::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
 use synthdev::engine::event::RunEvent;
 use synthdev::ports::snapshot::{Begin, SnapshotError, SnapshotPort};
+use synthdev::runtime::ending::Ending;
 use synthdev::runtime::handle::{Handle, Options, Ports};
 use synthdev::runtime::resume::Going;
 use synthdev::runtime::travel::{Changes, Verdict};
@@ -236,7 +238,10 @@ async fn a_run_that_went_on_meanwhile_is_left_alone() {
     // somebody gives the run up while the present is stored
     let (other, given_up) = (handle.clone(), run.clone());
     let mut slow = scene.faulty(Fault::None);
-    slow.meanwhile = Box::new(move || other.cancel(&given_up).unwrap());
+    slow.meanwhile = Box::new(move || {
+        let done = other.cancel(&given_up).now_or_never();
+        assert_eq!(done, Some(Ok(Ending::Done)));
+    });
     let refused = handle.rewind(&run, 2, scene.changes(2), &slow).unwrap_err();
     assert!(refused.message.contains("has gone on meanwhile"), "{refused}");
     assert_eq!((scene.status(&run), scene.stage.tree()), (RunStatus::Cancelled, tree));

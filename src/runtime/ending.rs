@@ -1,0 +1,78 @@
+//! Ending a run for good (HIST-2): one that is driven here is told so, one that nobody drives is closed in the store.
+
+use std::sync::Arc;
+
+use super::command::Command;
+use super::glance::Ring;
+use super::handle::Handle;
+use super::journal;
+use super::mail::Mail;
+use super::reopen;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunProgress, RunStatus, RunSummary};
+use crate::engine::input::Input;
+use crate::engine::machine::Output;
+use crate::ports::run_store::StoreError;
+
+/// What was done to end a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It is driven here and was told to end: its end is still to come.
+    Told,
+    /// It has ended.
+    Done,
+}
+
+impl Handle {
+    /// Ends a run for good: what waits or was interrupted is cancelled. One that is just being taken up here is waited
+    /// for, and told.
+    ///
+    /// # Errors
+    /// Another living process drives it, it has ended, or the store cannot be written.
+    pub async fn cancel(&self, run: &RunId) -> Result<Ending, StoreError> {
+        loop {
+            self.desk().until_risen(run).await;
+            if self.shared.send(run, Mail::Command(Command::End)) {
+                return Ok(Ending::Told);
+            }
+            match self.ports().store.claim(run) {
+                Ok(before) => return self.cancel_idle(run, before).map(|()| Ending::Done),
+                // somebody here began to take it up in between
+                Err(_) if self.desk().is_rising(run) || self.shared.drives(run) => {}
+                Err(refused) => return Err(refused),
+            }
+        }
+    }
+
+    /// Of a run that was claimed for this: it is given back if it cannot be cancelled.
+    fn cancel_idle(&self, run: &RunId, before: RunSummary) -> Result<(), StoreError> {
+        let status = before.progress.status;
+        let done = if matches!(status, RunStatus::Completed | RunStatus::Cancelled) {
+            let message = format!("run {run} is {} already", status.as_str());
+            Err(StoreError { message, hint: None })
+        } else {
+            self.cancel_claimed(run)
+        };
+        if done.is_err() {
+            self.give_back(run, before.progress);
+        }
+        done
+    }
+
+    fn cancel_claimed(&self, run: &RunId) -> Result<(), StoreError> {
+        let (at, store) = (self.ports().clock.now(), Arc::clone(&self.ports().store));
+        let reopen::Standing { mut machine, mut events, .. } = reopen::read(&*store, run)?.play();
+        let input = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
+        let Output { effects: _, events: now } = machine.handle(at, input.clone());
+        let mut rows = Vec::new();
+        journal::rows(at, &input, &[], &now, &mut rows)?;
+        // one that has failed for good takes no more inputs: only its status changes
+        if now.is_empty() {
+            rows.clear();
+        }
+        let progress = RunProgress { status: RunStatus::Cancelled, updated: at, ..machine.progress() };
+        events.extend(now.into_iter().map(|event| (at, event)));
+        let glance = Ring::of(events).glance();
+        store.append_and_end_tokens(run, &rows, Some(&progress), &[], glance.as_deref())
+    }
+}

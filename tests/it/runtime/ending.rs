@@ -1,0 +1,44 @@
+//! Runs that are ended for good while something else happens to them.
+
+use std::future::Future;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+
+use super::sub_agents::watched;
+use super::*;
+use synthdev::runtime::ending::Ending;
+use synthdev::runtime::resume::Going;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_being_taken_up_is_told_to_end_once_it_is_driven() {
+    let (world, store) = watched();
+    let mut asks = two_branches([Work::None, Work::None]);
+    Arc::get_mut(&mut asks).unwrap().states[0].work = pause("Ship it?");
+    let (handle, mut events) = (world.handle.clone(), world.handle.subscribe(false));
+    let run = handle.start(spec(&asks, false)).unwrap();
+    let status = |handle: &Handle, run: &RunId| handle.summary(run.as_str()).unwrap().progress.status;
+    let ended = |published: &Published| matches!(&published.event, RunEvent::Finished { .. });
+    while !events.recv().await.is_some_and(|published| ended(&published)) {}
+    assert_eq!(status(&handle, &run), RunStatus::Paused);
+    // somebody ends it in the moment in which it belongs to this process, and nobody drives it yet
+    let cancelling = Arc::new(Mutex::new(None));
+    let (ends, of, kept) = (handle.clone(), run.clone(), Arc::clone(&cancelling));
+    store.at_claim(move || {
+        let (ends, of) = (ends.clone(), of.clone());
+        let mut cancel = Box::pin(async move { ends.cancel(&of).await });
+        let early = cancel.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(early, Poll::Pending), "{early:?}");
+        *kept.lock().unwrap() = Some(tokio::spawn(cancel));
+    });
+    handle.resume(&run, Going { present: true, ..Going::default() }).await.unwrap();
+    let cancelling = cancelling.lock().unwrap().take().unwrap();
+    assert_eq!(cancelling.await.unwrap(), Ok(Ending::Told));
+    while !events.recv().await.is_some_and(|published| ended(&published)) {}
+    assert_eq!(status(&handle, &run), RunStatus::Cancelled);
+    while handle.running().contains(&run) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // what has ended, has
+    let again = handle.cancel(&run).await.unwrap_err();
+    assert_eq!(again.message, format!("run {run} is cancelled already"));
+}
