@@ -138,7 +138,7 @@ async fn stands(
 }
 
 /// The end of a run is told before it lets go of the project's files: whoever hears of it may start the next one.
-async fn let_go(handle: &Handle, run: &RunId) {
+pub(super) async fn let_go(handle: &Handle, run: &RunId) {
     let gone = async {
         while handle.running().contains(run) {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -13,3 +13,6 @@ pub(super) use self::details::{of_step, of_told};
 pub(super) use self::fault::Fault;
 pub(super) use self::results::{MOST_BYTES, as_input};
 pub(super) use self::tasks::fields;
+
+/// Steps, and results, in one message.
+pub(super) const MOST_STEPS: usize = 50;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::backend::Offered;
 use super::schema::{object, of_inputs, tool_name};
+use super::steps::MOST_STEPS;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum System {
@@ -168,9 +169,12 @@ impl System {
         }
         properties["worker_id"] = json!({"type": "string",
             "description": "If several of you share a task: who you are, the same in every call"});
+        properties["max_steps"] = json!({"type": "integer", "minimum": 1, "maximum": MOST_STEPS, "default": 1,
+            "description": MAX_STEPS});
         if self == Self::GetNextStep {
             return (properties, &["workflow_id"]);
         }
+        properties["further_results"] = further_results();
         properties["step_id"] = json!({"type": "string", "description": "The step_id of that step"});
         properties["result"] = json!({"description": "What its type asks for: shell {stdout, stderr, exit_code}; mcp_call {data} or {error}; prompt {confirmed}, {input} or {choice}; llm_call {text}, {object} or {toolCalls}; delegate the required outputs"});
         properties["expected_version"] = json!({"type": "integer", "minimum": 0,
@@ -207,6 +211,22 @@ impl System {
         tool.annotations = Some(self.annotations());
         tool
     }
+}
+
+const MAX_STEPS: &str = "So many steps at most, if several of one type are ready: the others come as `further_steps`, in the \
+    order in which to do them. Needs a worker_id, except for set_state and return. Of submit_step_result: with `next`";
+
+fn further_results() -> Value {
+    let item = json!({
+        "step_id": {"type": "string", "description": "The step_id of one of `further_steps`"},
+        "result": {"description": "Its result"},
+    });
+    json!({
+        "type": "array",
+        "maxItems": MOST_STEPS - 1,
+        "items": object(item, &["step_id", "result"]),
+        "description": "Results of further steps, each taken or refused on its own; the answer has `further_results`, too",
+    })
 }
 
 fn starting() -> (Value, &'static [&'static str]) {

@@ -1,4 +1,4 @@
-//! Steps of runs that sub-agents do, one at a time and under a lease (seed 004, D1 to D20).
+//! Steps of runs that sub-agents do, one at a time or in batches of one kind, under leases (seed 004, D1 to D20).
 //!
 //! Owns which errands there are, whose step is whose, and what becomes of a sub-agent that falls silent. What was done
 //! stands in the run's journal and nowhere else: a process that takes the run up again knows every id and every result;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use self::acks::{Ack, Done};
-pub use self::book::{Step, Work};
+pub use self::book::{Kind, Step, Work};
 pub(super) use self::desk::Answered;
 pub use self::desk::{Desk, Handed, Look, Next, Task, Told};
 pub use self::submit::{Submission, SubmitError, Taken};

@@ -2,7 +2,8 @@
 //! D15).
 //!
 //! Owns order, dependencies and leases. Every operation takes the same time however many steps there are, but for the
-//! few priorities and a search among the ends of leases. Knows nothing of what a step is, and reads no clock.
+//! few priorities, a search among the ends of leases and the steps of one batch. Knows nothing of what a step is, and reads
+//! no clock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -83,8 +84,8 @@ pub struct Leases<K> {
     ready: BTreeMap<Reverse<i32>, VecDeque<K>>,
     /// Whoever has had a step, by name.
     workers: HashMap<String, usize>,
-    /// What each of them has: one step at a time.
-    held: Vec<Option<K>>,
+    /// What each of them has, in the order in which it was handed out: one step, or those of one batch.
+    held: Vec<Vec<K>>,
     ends: BTreeSet<(Timestamp, K)>,
     completed: u64,
 }
@@ -114,7 +115,7 @@ impl<K> Leases<K> {
     }
 
     pub fn in_progress(&self) -> usize {
-        self.held.iter().flatten().count()
+        self.held.iter().map(Vec::len).sum()
     }
 
     pub fn completed(&self) -> u64 {
@@ -151,29 +152,64 @@ impl<K: Copy + Ord + Hash> Leases<K> {
 
     /// The step that this worker has, as long as its lease lasts; else the next one that is ready, which is then theirs.
     pub fn lease(&mut self, worker: &str, now: Timestamp) -> Option<Lease<K>> {
-        if let Some(step) = self.workers.get(worker).and_then(|worker| self.held[*worker])
-            && let Some(Step { attempt, lasts_ms, place: Place::Leased { expires, .. }, .. }) =
-                self.steps.get(&step)
-            && *expires > now
-        {
-            return Some(Lease { step, attempt: *attempt, expires: *expires, lasts_ms: *lasts_ms });
+        if let Some(held) = self.held_by(worker, now).next() {
+            return Some(held);
         }
         let step = self.first_ready()?;
         let worker = self.number(worker);
-        let found = self.steps.get_mut(&step)?;
-        let expires = Timestamp(now.0.saturating_add(i64::try_from(found.lasts_ms).unwrap_or(i64::MAX)));
-        found.attempt += 1;
-        found.place = Place::Leased { worker, expires };
-        self.held[worker] = Some(step);
-        self.ends.insert((expires, step));
-        Some(Lease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
+        // leases that are over and were not given back yet
+        if let Some(held) = self.held.get_mut(worker) {
+            held.clear();
+        }
+        self.hand_out(step, worker, now)
+    }
+
+    /// All steps that this worker has; if it has none, the next one that is ready with those that come right after it
+    /// and are `alike`, at most so many. One that somebody let go before is handed out alone: what became of a batch
+    /// must not fail steps that nobody has begun.
+    pub fn lease_batch(
+        &mut self,
+        worker: &str,
+        now: Timestamp,
+        most: usize,
+        alike: impl Fn(K, K) -> bool,
+    ) -> Vec<Lease<K>> {
+        let mut batch: Vec<Lease<K>> = self.held_by(worker, now).collect();
+        if !batch.is_empty() {
+            return batch;
+        }
+        let Some(first) = self.lease(worker, now) else { return batch };
+        batch.push(first);
+        let worker = self.number(worker);
+        while first.attempt == 1 && batch.len() < most {
+            let next = self.first_ready().filter(|step| alike(first.step, *step));
+            let fresh = |step: &K| self.steps.get(step).is_some_and(|found| found.attempt == 0);
+            let Some(next) = next.filter(fresh) else { break };
+            batch.extend(self.hand_out(next, worker, now));
+        }
+        batch
+    }
+
+    /// Whoever hands in the result of a step of its batch is at work: its other leases begin anew, as that of the next
+    /// step would if it was handed out now.
+    pub fn renew_beside(&mut self, step: K, worker: &str, now: Timestamp) {
+        let (own, others): (Vec<_>, Vec<_>) = self.held_by(worker, now).partition(|held| held.step == step);
+        if own.is_empty() {
+            return;
+        }
+        for Lease { step, expires: before, lasts_ms, .. } in others {
+            let Some(found) = self.steps.get_mut(&step) else { continue };
+            if let Place::Leased { expires, .. } = &mut found.place {
+                *expires = end_of(now, lasts_ms);
+                self.ends.remove(&(before, step));
+                self.ends.insert((*expires, step));
+            }
+        }
     }
 
     /// Whether this worker has a step.
     pub fn holds(&self, worker: &str, now: Timestamp) -> bool {
-        let held = self.workers.get(worker).and_then(|worker| self.held[*worker]);
-        let lasts = |step: &Step<K>| matches!(step.place, Place::Leased { expires, .. } if expires > now);
-        held.and_then(|step| self.steps.get(&step)).is_some_and(lasts)
+        self.held_by(worker, now).next().is_some()
     }
 
     /// Whether this worker may hand in the result of a step.
@@ -203,12 +239,16 @@ impl<K: Copy + Ord + Hash> Leases<K> {
 
     /// Leases that are over by now: their steps come first again, or are spent.
     pub fn expire(&mut self, now: Timestamp) -> Vec<Expired<K>> {
-        let mut over = Vec::new();
+        let mut ended = Vec::new();
         while let Some((end, step)) = self.ends.first().copied().filter(|(end, _)| *end <= now) {
             self.ends.remove(&(end, step));
-            let Some(spent) = self.give_back(step) else { continue };
-            over.push(Expired { step, spent });
+            ended.push(step);
         }
+        // each is put before the others: what was handed out first is first again
+        let back =
+            ended.into_iter().rev().filter_map(|step| Some(Expired { step, spent: self.give_back(step)? }));
+        let mut over: Vec<Expired<K>> = back.collect();
+        over.reverse();
         over
     }
 
@@ -217,11 +257,22 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         self.ends.first().map(|(end, _)| *end)
     }
 
+    /// The leases of a worker that last, in the order in which they were given.
+    fn held_by(&self, worker: &str, now: Timestamp) -> impl Iterator<Item = Lease<K>> {
+        let held = self.workers.get(worker).and_then(|worker| self.held.get(*worker));
+        held.into_iter().flatten().filter_map(move |step| match self.steps.get(step)? {
+            Step { attempt, lasts_ms, place: Place::Leased { expires, .. }, .. } if *expires > now => {
+                Some(Lease { step: *step, attempt: *attempt, expires: *expires, lasts_ms: *lasts_ms })
+            }
+            _ => None,
+        })
+    }
+
     fn number(&mut self, worker: &str) -> usize {
         if let Some(known) = self.workers.get(worker) {
             return *known;
         }
-        self.held.push(None);
+        self.held.push(Vec::new());
         self.workers.insert(worker.to_owned(), self.held.len() - 1);
         self.held.len() - 1
     }
@@ -238,18 +289,33 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         Some(spent)
     }
 
+    /// Stays where it is until it is handed out.
     fn first_ready(&mut self) -> Option<K> {
         loop {
             let mut first = self.ready.first_entry()?;
-            let step = first.get_mut().pop_front();
-            if first.get().is_empty() {
+            let Some(step) = first.get().front().copied() else {
                 first.remove();
-            }
-            let Some(step) = step else { continue };
+                continue;
+            };
             if self.steps.get(&step).is_some_and(|found| found.place == Place::Ready) {
                 return Some(step);
             }
+            first.get_mut().pop_front();
         }
+    }
+
+    /// Gives the first step that is ready to a worker.
+    fn hand_out(&mut self, step: K, worker: usize, now: Timestamp) -> Option<Lease<K>> {
+        let found = self.steps.get_mut(&step)?;
+        if let Some(queue) = self.ready.get_mut(&Reverse(found.priority)) {
+            queue.pop_front();
+        }
+        let expires = end_of(now, found.lasts_ms);
+        found.attempt += 1;
+        found.place = Place::Leased { worker, expires };
+        self.held.get_mut(worker)?.push(step);
+        self.ends.insert((expires, step));
+        Some(Lease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
     }
 
     fn remove(&mut self, step: K) -> bool {
@@ -271,10 +337,14 @@ impl<K: Copy + Ord + Hash> Leases<K> {
     }
 }
 
+fn end_of(now: Timestamp, lasts_ms: u64) -> Timestamp {
+    Timestamp(now.0.saturating_add(i64::try_from(lasts_ms).unwrap_or(i64::MAX)))
+}
+
 /// Whoever lost a step may have another one by now.
-fn forget<K: PartialEq>(held: &mut [Option<K>], worker: usize, step: K) {
-    if let Some(has) = held.get_mut(worker).filter(|has| **has == Some(step)) {
-        *has = None;
+fn forget<K: PartialEq>(held: &mut [Vec<K>], worker: usize, step: K) {
+    if let Some(has) = held.get_mut(worker) {
+        has.retain(|has| *has != step);
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::arguments::Arguments;
 use super::super::refusal::Refusal;
-use super::super::steps::{Fault, of_step, of_told};
+use super::super::steps::{Fault, MOST_STEPS, of_step, of_told};
 use super::call::Call;
 use super::reach::{Reached, reach, worker};
 use crate::domain::journal::RunStatus;
@@ -19,13 +19,16 @@ const RETRY_AFTER_MS: u64 = 1_000;
 const LATER_MS: u64 = 10_000;
 
 pub(super) async fn next_step(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(call.arguments.take(), &["workflow_id"], &["worker_id"])?;
+    let optional = ["worker_id", "max_steps"];
+    let mut arguments = Arguments::read(call.arguments.take(), &["workflow_id"], &optional)?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
     let worker = worker(&mut arguments)?;
-    Ok(next(&call, &id, &worker).await.unwrap_or_else(|fault| fault.told("error")))
+    let most = arguments.count("max_steps", 1, MOST_STEPS)?;
+    Ok(next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.told("error")))
 }
 
-pub(super) async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Value, Fault> {
+/// `most`: so many steps of one kind, where they are ready together (SUBA-21).
+pub(super) async fn next(call: &Call<'_>, id: &str, worker: &str, most: usize) -> Result<Value, Fault> {
     let reached = reach(call.backend, id).await?;
     let handle = call.backend.handle();
     let desk = handle.desk();
@@ -33,17 +36,20 @@ pub(super) async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Valu
     let soon = tokio::time::Instant::now() + SOON;
     loop {
         news.mark_unchanged();
-        match desk.next(id, worker, handle.ports().clock.now()) {
+        match desk.next(id, worker, most, handle.ports().clock.now()) {
             Next::Unknown => return Err(Fault::unknown()),
             Next::Ended(Ended::Complete(result)) => {
                 return Ok(json!({"status": "complete", "final_result": result}));
             }
             Next::Ended(Ended::Failed { code, text }) => return Err(Fault::of_end(&code, &text)),
-            Next::Told(told) => return Ok(json!({"status": "pending_step", "step": of_told(&told)})),
-            Next::Step(_) | Next::Waiting if !reached.here => return elsewhere(&reached),
-            Next::Step(handed) => {
+            Next::Told(told, further) => {
+                return Ok(pending(&of_told(&told), further.iter().map(of_told).collect()));
+            }
+            Next::Step(..) | Next::Waiting if !reached.here => return elsewhere(&reached),
+            Next::Step(handed, further) => {
                 let task = desk.look(id).map(|look| look.errand.name).unwrap_or_default();
-                return Ok(json!({"status": "pending_step", "step": of_step(&handed, id, &task)}));
+                let further = further.iter().map(|handed| of_step(handed, id, &task)).collect();
+                return Ok(pending(&of_step(&handed, id, &task), further));
             }
             Next::Waiting => {}
         }
@@ -54,6 +60,14 @@ pub(super) async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Valu
         }
     }
     Ok(json!({"status": "waiting", "retry_after_ms": RETRY_AFTER_MS}))
+}
+
+fn pending(step: &Value, further: Vec<Value>) -> Value {
+    let mut told = json!({"status": "pending_step", "step": step});
+    if !further.is_empty() {
+        told["further_steps"] = Value::Array(further);
+    }
+    told
 }
 
 /// The run is not driven here.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::super::arguments::Arguments;
+use super::super::follow;
 use super::super::refusal::Refusal;
 use super::call::{Call, run_of, told};
 use crate::domain::journal::RunStatus;
@@ -18,6 +19,10 @@ pub(super) async fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
     let works = run.progress.status == RunStatus::Running && handle.running().contains(&run.id);
     if wait && works {
         return call.watch(&run.id, events).await;
+    }
+    let over = [RunStatus::Completed, RunStatus::Failed, RunStatus::Cancelled];
+    if over.contains(&run.progress.status) {
+        follow::let_go(handle, &run.id).await;
     }
     Ok(told(call.backend, &run))
 }

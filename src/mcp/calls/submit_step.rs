@@ -1,23 +1,30 @@
-//! `submit_step_result`: what a sub-agent has done (S4.5, S4.16, D5 to D10).
+//! `submit_step_result`: what a sub-agent has done (S4.5, S4.16, D5 to D10), one step or several (SUBA-21).
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::super::arguments::Arguments;
 use super::super::refusal::{Refusal, invalid};
-use super::super::steps::{Fault, MOST_BYTES, as_input};
+use super::super::steps::{Fault, MOST_BYTES, MOST_STEPS, as_input};
 use super::call::Call;
 use super::next_step::next;
 use super::reach::{reach, worker};
 use crate::runtime::errands::{Submission, Taken};
 
+const FURTHER: &str = "further_results";
+
 pub(super) async fn submit_step(mut call: Call<'_>) -> Result<Value, Refusal> {
     let given = call.arguments.take();
     let required = ["workflow_id", "step_id", "result"];
-    let mut arguments = Arguments::read(given, &required, &["worker_id", "expected_version", "next"])?;
+    let optional = ["worker_id", "expected_version", FURTHER, "next", "max_steps"];
+    let mut arguments = Arguments::read(given, &required, &optional)?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
     let step = arguments.text("step_id")?.unwrap_or_default();
     let worker = worker(&mut arguments)?;
     let goes_on = arguments.flag("next", false)?;
+    let most = arguments.count("max_steps", 1, MOST_STEPS)?;
+    let further = further(arguments.take(FURTHER))?;
     let expected = match arguments.take("expected_version") {
         Value::Null => None,
         value => Some(value.as_u64().ok_or_else(|| {
@@ -26,55 +33,115 @@ pub(super) async fn submit_step(mut call: Call<'_>) -> Result<Value, Refusal> {
         })?),
     };
     let result = arguments.take("result");
-    let bytes = result.to_string().len();
-    if bytes > MOST_BYTES {
-        let text = format!(
-            "`result` has {bytes} bytes, at most {MOST_BYTES} are taken: write what is large into a file and give its path"
-        );
-        return Ok(Fault::new("too_large", text).told("message"));
+    let mut hand_in = HandIn { call: &call, id: &id, worker: &worker, expected, counted: BTreeSet::new() };
+    let mut told = hand_in.told(&step, &result).await;
+    let accepted = told["status"] == "accepted";
+    if !further.is_empty() {
+        told[FURTHER] = hand_in.each(&further).await;
     }
-    let mut told = match submit(&call, (&id, &step), (&worker, expected), &result).await {
-        Ok(accepted) => accepted,
-        Err(fault) => return Ok(fault.told("message")),
-    };
-    if goes_on {
-        told["next"] = next(&call, &id, &worker).await.unwrap_or_else(|fault| fault.told("error"));
+    if goes_on && accepted {
+        told["next"] = next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.told("error"));
     }
     Ok(told)
 }
 
-async fn submit(
-    call: &Call<'_>,
-    (id, step): (&str, &str),
-    who: (&str, Option<u64>),
-    result: &Value,
-) -> Result<Value, Fault> {
-    reach(call.backend, id).await?;
-    let handle = call.backend.handle();
-    let now = handle.ports().clock.now();
-    if let Some(heard) = handle.desk().acknowledge(id, step, now) {
-        return heard.map(accepted).map_err(Fault::of);
-    }
-    let open = match handle.desk().submission(id, step, who, (result, now)).map_err(Fault::of)? {
-        Submission::Duplicate => return Ok(accepted(Taken::Duplicate)),
-        Submission::Open(open) => open,
+/// A step by its id, and what it came to.
+type Done = (String, Value);
+
+/// What is no list of results is refused as a whole: nothing is handed in.
+fn further(given: Value) -> Result<Vec<Done>, Refusal> {
+    let wrong = |argument: &str, expected: &str| {
+        let data = json!({"type": "wrong_argument", "argument": argument});
+        invalid(format!("`{argument}` must be {expected}"), data)
     };
-    let input = as_input(&open, result).map_err(|why| {
-        let left = handle.misfit(id, &open, &why);
-        let failed = left == Some(0);
-        let next = if failed { "the step has failed" } else { "the step stays yours: submit it again" };
-        let fault = Fault::new("validation_failed", format!("{why}; {next}"));
-        match left {
-            Some(left) => fault.with("tries_left", json!(left)),
-            None => fault,
-        }
-    })?;
-    handle.submit(id, step, who, result, input).await.map(accepted).map_err(Fault::of)
+    let most = MOST_STEPS - 1;
+    let items = match given {
+        Value::Null => Vec::new(),
+        Value::Array(items) if items.len() <= most => items,
+        _ => return Err(wrong(FURTHER, &format!("a list of at most {most} results"))),
+    };
+    let read = |(at, item): (usize, Value)| {
+        let expected = "an object with `step_id`, a text, and `result`, and nothing else";
+        done(item).ok_or_else(|| wrong(&format!("{FURTHER}[{at}]"), expected))
+    };
+    items.into_iter().enumerate().map(read).collect()
 }
 
-fn accepted(taken: Taken) -> Value {
-    match taken {
-        Taken::Accepted => json!({"status": "accepted"}),
-        Taken::Duplicate => json!({"status": "accepted", "duplicate": true}),
+fn done(item: Value) -> Option<Done> {
+    let Value::Object(mut fields) = item else { return None };
+    let (step, result) = (fields.remove("step_id")?, fields.remove("result")?);
+    let Value::String(step) = step else { return None };
+    (fields.is_empty() && !result.is_null()).then_some((step, result))
+}
+
+/// The results of one call, one after the other: one that is refused does not keep the others out.
+struct HandIn<'c> {
+    call: &'c Call<'c>,
+    id: &'c str,
+    worker: &'c str,
+    /// By whoever calls, of the task before this call.
+    expected: Option<u64>,
+    /// Steps that this call has completed, or another one like it before: they do not count against what is expected.
+    counted: BTreeSet<String>,
+}
+
+impl HandIn<'_> {
+    async fn each(&mut self, results: &[Done]) -> Value {
+        let mut all = Vec::new();
+        for (step, result) in results {
+            let mut told = json!({"step_id": step});
+            let said = self.told(step, result).await;
+            if let (Some(told), Value::Object(said)) = (told.as_object_mut(), said) {
+                told.extend(said);
+            }
+            all.push(told);
+        }
+        Value::Array(all)
+    }
+
+    async fn told(&mut self, step: &str, result: &Value) -> Value {
+        match self.submit(step, result).await {
+            Ok(Taken::Accepted) => json!({"status": "accepted"}),
+            Ok(Taken::Duplicate) => json!({"status": "accepted", "duplicate": true}),
+            Err(fault) => fault.told("message"),
+        }
+    }
+
+    async fn submit(&mut self, step: &str, result: &Value) -> Result<Taken, Fault> {
+        let bytes = result.to_string().len();
+        if bytes > MOST_BYTES {
+            let text = format!(
+                "`result` has {bytes} bytes, at most {MOST_BYTES} are taken: write what is large into a file and give its path"
+            );
+            return Err(Fault::new("too_large", text));
+        }
+        let id = self.id;
+        reach(self.call.backend, id).await?;
+        let handle = self.call.backend.handle();
+        let now = handle.ports().clock.now();
+        if let Some(heard) = handle.desk().acknowledge(id, step, now) {
+            return heard.map_err(Fault::of);
+        }
+        let expected = self.expected.map(|version| version.saturating_add(self.counted.len() as u64));
+        let who = (self.worker, expected);
+        let taken = match handle.desk().submission(id, step, who, (result, now)).map_err(Fault::of)? {
+            Submission::Duplicate => Taken::Duplicate,
+            Submission::Open(open) => {
+                let input = as_input(&open, result).map_err(|why| {
+                    let left = handle.misfit(id, &open, &why);
+                    let failed = left == Some(0);
+                    let next =
+                        if failed { "the step has failed" } else { "the step stays yours: submit it again" };
+                    let fault = Fault::new("validation_failed", format!("{why}; {next}"));
+                    match left {
+                        Some(left) => fault.with("tries_left", json!(left)),
+                        None => fault,
+                    }
+                })?;
+                handle.submit(id, step, who, result, input).await.map_err(Fault::of)?
+            }
+        };
+        self.counted.insert(step.to_owned());
+        Ok(taken)
     }
 }

@@ -4,21 +4,25 @@ use serde_json::{Value, json};
 
 use super::super::answer::{action, asked};
 use crate::domain::journal::OpenPause;
-use crate::runtime::errands::{Done, Handed, Told, Work, step_id};
+use crate::runtime::errands::{Done, Handed, Kind, Told, Work, step_id};
 
 /// `task` is the name under which the sub-agent knows its work, `id` its workflow id: nothing else of what is around it
 /// is told.
 pub(in crate::mcp) fn of_step(handed: &Handed, id: &str, task: &str) -> Value {
     let step = &handed.step;
-    let (kind, parameters) = match &step.work {
-        Work::Tool(invocation) => {
-            (if invocation.tool == "mcp" { "mcp_call" } else { "shell" }, invocation.arguments.clone())
-        }
-        Work::Model(request) => ("llm_call", asked(request, task, &format!("{id}/{}", request.agent))),
-        Work::Prompt(pause) if pause.action.is_some() || pause.kind.as_deref() == Some("outputs") => {
-            ("delegate", action(pause))
-        }
-        Work::Prompt(pause) => ("prompt", prompt(pause)),
+    let kind = step.work.kind();
+    let parameters = match &step.work {
+        Work::Tool(invocation) => invocation.arguments.clone(),
+        Work::Model(request) => asked(request, task, &format!("{id}/{}", request.agent)),
+        Work::Prompt(pause) if kind == Kind::Request => action(pause),
+        Work::Prompt(pause) => prompt(pause),
+    };
+    let kind = match kind {
+        Kind::Command => "shell",
+        Kind::McpCall => "mcp_call",
+        Kind::Model => "llm_call",
+        Kind::Question => "prompt",
+        Kind::Request => "delegate",
     };
     json!({
         "step_id": step_id(step.call),

@@ -4,6 +4,7 @@
 //! done. They stand in no journal: a process that takes the run up tells again what came after the last result.
 
 use std::collections::VecDeque;
+use std::mem::discriminant;
 
 use serde_json::{Map, Value};
 
@@ -55,6 +56,12 @@ impl Acks {
 
     pub(super) fn first(&self) -> Option<&Ack> {
         self.open.front()
+    }
+
+    /// The first and those of its kind that come right after it.
+    pub(super) fn first_alike(&self) -> impl Iterator<Item = &Ack> {
+        let kind = self.first().map(|ack| discriminant(&ack.done));
+        self.open.iter().take_while(move |ack| Some(discriminant(&ack.done)) == kind)
     }
 
     pub(super) fn open(&self) -> usize {
@@ -116,6 +123,20 @@ mod tests {
         read.heard_before(&before);
         let left: Vec<u64> = read.open.iter().map(|ack| ack.number).collect();
         assert_eq!(left, [1, 3, 4]);
+    }
+
+    #[test]
+    fn those_of_one_kind_come_together() {
+        let mut acks = told(2);
+        acks.add("set".to_owned(), Done::Set { set: Map::new(), removed: Vec::new() });
+        acks.add("end".to_owned(), Done::Returned(Value::Null));
+        let first = |acks: &Acks| acks.first_alike().map(|ack| ack.number).collect::<Vec<_>>();
+        assert_eq!(first(&acks), [1, 2]);
+        acks.take(1);
+        acks.take(2);
+        assert_eq!(first(&acks), [3]);
+        acks.pass();
+        assert!(first(&acks).is_empty());
     }
 
     #[test]

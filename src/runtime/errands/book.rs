@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::super::leases::{Expired, Leases, Refused};
+use super::super::leases::{Expired, Lease, Leases, Refused};
 use super::acks::{Acks, Done};
 use super::{Ended, LOSSES, TRIES, id_of, is_handed_out, later};
 use crate::domain::failure::Failure;
@@ -36,6 +36,30 @@ pub enum Work {
     Model(Box<ModelRequest>),
     Tool(ToolInvocation),
     Prompt(Box<OpenPause>),
+}
+
+/// Steps of one kind may be handed out together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Command,
+    McpCall,
+    Model,
+    Question,
+    Request,
+}
+
+impl Work {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Tool(invocation) if invocation.tool == "mcp" => Kind::McpCall,
+            Self::Tool(_) => Kind::Command,
+            Self::Model(_) => Kind::Model,
+            Self::Prompt(pause) if pause.action.is_some() || pause.kind.as_deref() == Some("outputs") => {
+                Kind::Request
+            }
+            Self::Prompt(_) => Kind::Question,
+        }
+    }
 }
 
 /// One errand.
@@ -362,6 +386,18 @@ impl Entry {
         };
         let lasts_ms = own.map_or(lease_ms, |seconds| seconds.saturating_mul(1_000));
         self.leases.enqueue(step.call, priority, &[], lasts_ms)
+    }
+
+    /// What a worker has of it, or is handed out of one kind.
+    pub(super) fn lease(
+        &mut self,
+        worker: &str,
+        most: usize,
+        now: Timestamp,
+    ) -> impl Iterator<Item = Lease<CallId>> + use<> {
+        let kind = |call: CallId| self.open.get(&call).map(|step| step.work.kind());
+        let alike = |one: CallId, other: CallId| kind(one) == kind(other);
+        self.leases.lease_batch(worker, now, most, alike).into_iter()
     }
 
     /// There may be room in the queue.

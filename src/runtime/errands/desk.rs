@@ -35,8 +35,9 @@ pub struct Told {
 /// What somebody gets who asks for the next step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Next {
-    Step(Box<Handed>),
-    Told(Box<Told>),
+    /// The step, and further ones of its kind, for who wants several.
+    Step(Box<Handed>, Vec<Handed>),
+    Told(Box<Told>, Vec<Told>),
     /// Nothing is ready yet (D2).
     Waiting,
     Ended(Ended),
@@ -158,8 +159,9 @@ impl Desk {
             .any(|entry| !entry.met && !entry.open.is_empty() && book.end_of(entry).is_none())
     }
 
-    /// The next step of an errand for this worker (D1).
-    pub fn next(&self, id: &str, worker: &str, now: Timestamp) -> Next {
+    /// The next step of an errand for this worker (D1), or so many at most of one kind. Whoever does not say who it is
+    /// is leased one at a time (D15).
+    pub fn next(&self, id: &str, worker: &str, most: usize, now: Timestamp) -> Next {
         let mut table = self.table();
         let lasts_ms = table.lease_ms;
         let Some(book) = table.book(id) else { return Next::Unknown };
@@ -169,19 +171,26 @@ impl Desk {
         if ending {
             return Next::Waiting;
         }
-        if let Some(ack) = entry.acks.first().filter(|_| !entry.leases.holds(worker, now)) {
-            let version = entry.done.len() as u64;
-            return Next::Told(Box::new(Told { ack: ack.clone(), lasts_ms, version }));
+        let version = entry.done.len() as u64;
+        if !entry.leases.holds(worker, now) {
+            let told = |ack: &Ack| Told { ack: ack.clone(), lasts_ms, version };
+            let mut acks = entry.acks.first_alike().take(most).map(told);
+            if let Some(first) = acks.next() {
+                return Next::Told(Box::new(first), acks.collect());
+            }
         }
         if let Some(ended) = entry.ended.clone().or(over) {
             return Next::Ended(ended);
         }
-        let version = entry.done.len() as u64;
-        let Some(lease) = entry.leases.lease(worker, now) else { return Next::Waiting };
-        let step = entry.open.get(&lease.step).filter(|step| !entry.in_flight.contains(&step.call));
-        step.cloned().map_or(Next::Waiting, |step| {
-            Next::Step(Box::new(Handed { step, attempt: lease.attempt, lasts_ms: lease.lasts_ms, version }))
-        })
+        let most = if worker.is_empty() { 1 } else { most };
+        let mut steps = entry.lease(worker, most, now).filter_map(|lease| {
+            let step = entry.open.get(&lease.step).filter(|step| !entry.in_flight.contains(&step.call))?;
+            Some(Handed { step: step.clone(), attempt: lease.attempt, lasts_ms: lease.lasts_ms, version })
+        });
+        match steps.next() {
+            Some(first) => Next::Step(Box::new(first), steps.take(most.saturating_sub(1)).collect()),
+            None => Next::Waiting,
+        }
     }
 
     /// How an errand stands, for whoever looks for what is wrong.

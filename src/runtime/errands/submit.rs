@@ -139,6 +139,7 @@ impl Desk {
         let step = Box::new(step.clone());
         if take {
             entry.in_flight.insert(call);
+            entry.leases.renew_beside(call, worker, now);
         }
         Ok(Claimed::Open(step))
     }

@@ -129,11 +129,18 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
                 }
                 _ => {
                     let worker = format!("w{}", draw(4));
-                    let Some(lease) = leases.lease(&worker, at(now)) else { continue };
-                    let (_, after) = &added[usize::try_from(lease.step).unwrap()];
-                    assert!(after.iter().all(|before| done.contains(before)), "seed {seed}");
-                    assert!(!done.contains(&lease.step) && !spent.contains(&lease.step), "seed {seed}");
-                    if draw(3) > 0 {
+                    let most = usize::try_from(draw(4)).unwrap();
+                    let batch = leases.lease_batch(&worker, at(now), most, |one, other| one % 3 == other % 3);
+                    let again = leases.lease_batch(&worker, at(now), 9, |_, _| true);
+                    assert_eq!(again, batch, "seed {seed}");
+                    for lease in batch {
+                        let (_, after) = &added[usize::try_from(lease.step).unwrap()];
+                        assert!(after.iter().all(|before| done.contains(before)), "seed {seed}");
+                        assert!(!done.contains(&lease.step) && !spent.contains(&lease.step), "seed {seed}");
+                        if draw(3) == 0 {
+                            continue;
+                        }
+                        leases.renew_beside(lease.step, &worker, at(now));
                         assert_eq!(leases.standing(lease.step, &worker), Standing::Theirs);
                         assert!(leases.complete(lease.step));
                         done.push(lease.step);
@@ -143,4 +150,87 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
         }
         assert_eq!(done.len() + leases.open(), added.len(), "seed {seed}");
     }
+}
+
+/// What was handed out, of steps whose kind is the hundreds of their number.
+fn batch(leases: &mut Leases<u64>, worker: &str, most: usize, now: i64) -> Vec<u64> {
+    let alike = |one: u64, other: u64| one / 100 == other / 100;
+    leases.lease_batch(worker, at(now), most, alike).iter().map(|lease| lease.step).collect()
+}
+
+#[test]
+fn a_batch_is_what_would_have_come_one_by_one_as_far_as_it_is_alike() {
+    let three: &[Added] = &[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])];
+    let rows: [(&[Added], usize, &[u64]); 8] = [
+        (&[], 9, &[]),
+        (three, 1, &[1]),
+        (three, 2, &[1, 2]),
+        (three, 9, &[1, 2, 3]),
+        // nothing is passed over, and what is urgent comes first
+        (&[(1, 0, &[]), (101, 0, &[]), (2, 0, &[])], 9, &[1]),
+        (&[(1, 0, &[]), (2, 5, &[]), (3, 0, &[])], 9, &[2, 1, 3]),
+        (&[(1, 0, &[]), (2, 0, &[]), (101, 5, &[])], 9, &[101]),
+        // what waits for another one is not ready
+        (&[(1, 0, &[]), (2, 0, &[1]), (3, 0, &[])], 9, &[1, 3]),
+    ];
+    for (steps, most, expected) in rows {
+        let mut leases = queue(steps);
+        let got = batch(&mut leases, "w", most, 0);
+        assert_eq!(got, expected, "{steps:?} {most}");
+        assert_eq!(leases.in_progress(), expected.len());
+        let one_by_one: Vec<u64> = order(&mut queue(steps));
+        assert_eq!(got, one_by_one[..got.len()], "{steps:?}");
+    }
+}
+
+#[test]
+fn a_batch_stays_the_same_until_all_of_it_is_done() {
+    let mut leases = queue(&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[]), (4, 0, &[])]);
+    assert_eq!(batch(&mut leases, "a", 3, 0), [1, 2, 3]);
+    assert_eq!(batch(&mut leases, "a", 9, 1), [1, 2, 3], "no other effect");
+    assert_eq!(leases.lease("a", at(1)).map(|lease| lease.step), Some(1));
+    assert_eq!(batch(&mut leases, "b", 9, 1), [4], "others get others");
+    assert_eq!(leases.standing(2, "b"), Standing::Lost);
+    assert!(leases.complete(2));
+    assert_eq!(batch(&mut leases, "a", 9, 2), [1, 3]);
+    assert!(leases.complete(1) && leases.complete(3) && leases.complete(4));
+    assert_eq!((batch(&mut leases, "a", 9, 3), leases.open(), leases.in_progress()), (vec![], 0, 0));
+}
+
+#[test]
+fn steps_of_a_batch_that_was_let_go_come_one_at_a_time() {
+    let mut leases = queue(&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])]);
+    assert_eq!(batch(&mut leases, "a", 9, 0), [1, 2, 3]);
+    assert_eq!(leases.expire(at(1_000)).len(), 3);
+    assert_eq!(leases.standing(2, "a"), Standing::Theirs, "a late result counts (D5)");
+    for id in [4, 5] {
+        leases.enqueue(id, 0, &[], LONG).unwrap();
+    }
+    let rows: [(&str, &[u64]); 4] = [("a", &[1]), ("b", &[2]), ("c", &[3]), ("d", &[4, 5])];
+    for (worker, expected) in rows {
+        assert_eq!(batch(&mut leases, worker, 9, 1_000), expected, "{worker}");
+    }
+    // a fresh one does not take such a one along
+    let mut leases = queue(&[(1, 0, &[]), (2, -1, &[]), (3, -1, &[])]);
+    assert_eq!((batch(&mut leases, "a", 1, 0), batch(&mut leases, "b", 1, 0)), (vec![1], vec![2]));
+    assert!(leases.complete(1));
+    assert_eq!(leases.expire(at(1_000)).len(), 1);
+    leases.enqueue(4, 0, &[], LONG).unwrap();
+    assert_eq!(batch(&mut leases, "a", 9, 1_000), [4]);
+}
+
+#[test]
+fn whoever_hands_in_one_step_of_a_batch_has_time_for_the_others() {
+    let mut leases = queue(&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])]);
+    assert_eq!(batch(&mut leases, "a", 2, 0), [1, 2]);
+    assert_eq!(batch(&mut leases, "b", 1, 0), [3]);
+    leases.renew_beside(1, "a", at(900));
+    // nobody renews by what is not theirs
+    leases.renew_beside(3, "a", at(950));
+    leases.renew_beside(2, "b", at(950));
+    assert!(leases.complete(1));
+    let over: Vec<u64> = leases.expire(at(1_000)).iter().map(|over| over.step).collect();
+    assert_eq!((over, leases.next_end()), (vec![3], Some(at(1_900))));
+    assert_eq!(batch(&mut leases, "a", 9, 1_899), [2]);
+    assert_eq!(leases.expire(at(1_900)), [Expired { step: 2, spent: false }]);
 }

@@ -1,6 +1,7 @@
 //! Sub-agents that work through a run's tasks step by step: seed 004, rules D1 to D20.
 
 mod acks;
+mod batches;
 mod checkpoints;
 mod crowd;
 mod faults;

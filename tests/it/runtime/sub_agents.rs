@@ -61,7 +61,7 @@ pub fn watched() -> (World, Arc<Watched>) {
 
 async fn handed(handle: &Handle, id: &str) -> Handed {
     for _ in 0..1_000 {
-        if let Next::Step(handed) = handle.desk().next(id, "w", Timestamp(0)) {
+        if let Next::Step(handed, _) = handle.desk().next(id, "w", 1, Timestamp(0)) {
             return *handed;
         }
         tokio::time::sleep(SOON).await;
@@ -96,7 +96,7 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
         store.at_end(move || {
             let desk = asks.desk();
             let look = desk.look(&of).unwrap();
-            noted.lock().unwrap().push((desk.next(&of, "w", Timestamp(0)), look.current, look.remaining));
+            noted.lock().unwrap().push((desk.next(&of, "w", 1, Timestamp(0)), look.current, look.remaining));
         });
         if cancelled {
             handle.send(&run, Command::Cancel);
@@ -106,7 +106,7 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
         }
         assert_eq!(world.end().await.1, status);
         assert_eq!(*seen.lock().unwrap(), [(Next::Waiting, None, Some(0))], "{code}");
-        let after = handle.desk().next(&id, "w", Timestamp(0));
+        let after = handle.desk().next(&id, "w", 1, Timestamp(0));
         assert!(matches!(&after, Next::Ended(Ended::Failed { code: told, .. }) if told == code), "{after:?}");
     }
 }
@@ -141,11 +141,11 @@ async fn what_has_no_room_in_the_queue_comes_later() {
     let id = handle.desk().tasks(&run)[0].id.clone();
     let open = looked(handle, &id, |look| look.remaining == Some(ITEMS)).await;
     assert_eq!(open.completed.len(), 0);
-    let next = |at: usize| handle.desk().next(&id, &format!("w{at}"), Timestamp(0));
+    let next = |at: usize| handle.desk().next(&id, &format!("w{at}"), 1, Timestamp(0));
     let mut seen = std::collections::BTreeSet::new();
     for at in 0..ITEMS {
         match next(at) {
-            Next::Step(handed) => assert!(seen.insert(handed.step.call), "{handed:?}"),
+            Next::Step(handed, _) => assert!(seen.insert(handed.step.call), "{handed:?}"),
             Next::Waiting => assert!(at >= LIMIT, "{at}"),
             other => panic!("{other:?}"),
         }
@@ -157,7 +157,7 @@ async fn what_has_no_room_in_the_queue_comes_later() {
         let input = engine::input::Input::ToolDone { call, outcome };
         let (step, worker) = (step_id(call), format!("w{at}"));
         handle.submit(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
-        let Next::Step(handed) = next(LIMIT + at) else { panic!("none came") };
+        let Next::Step(handed, _) = next(LIMIT + at) else { panic!("none came") };
         assert!(seen.insert(handed.step.call), "{handed:?}");
     }
     assert_eq!(seen.len(), ITEMS, "none was lost");
