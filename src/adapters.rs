@@ -10,6 +10,7 @@ pub mod mcp;
 pub mod project_lock;
 pub mod providers;
 pub mod sqlite;
+pub mod stirs;
 pub mod system;
 pub mod task_list;
 pub mod tools;

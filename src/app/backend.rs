@@ -29,6 +29,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
 use serde_json::Map;
 
 use self::facts::{first_error, missing_models, parameters, unread};
@@ -46,6 +47,7 @@ use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk::Stamp;
+use crate::adapters::stirs;
 use crate::config::catalog::Catalog;
 use crate::config::models::wish::Wish;
 use crate::config::roles::tools_for;
@@ -143,6 +145,10 @@ impl Desk {
 }
 
 impl Backend for Desk {
+    fn stirs(&self) -> BoxStream<'static, ()> {
+        stirs::of(&wiring::history(&self.world.dirs.data))
+    }
+
     fn workflows(&self) -> Vec<WorkflowLine> {
         let catalog = self.catalog();
         let line = |entry: &crate::config::catalog::overview::WorkflowEntry| WorkflowLine {

@@ -93,7 +93,8 @@ pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
             (None, _) => parts.push(format!("+ {path} (new)")),
             (Some(_), None) => parts.push(format!("~ {path} (changed)")),
             (Some(_), Some(old)) => {
-                let diff = similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(old.as_str(), text.as_str());
+                let diff =
+                    similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(old.as_str(), text.as_str());
                 parts.push(diff.unified_diff().context_radius(2).header(path, path).to_string());
             }
         }

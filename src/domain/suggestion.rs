@@ -145,7 +145,8 @@ fn quoted(line: &str) -> Option<&str> {
 /// As answers are given in words: `find .`, `ls *.tx?` and `git commit -m wip.` are none.
 fn is_sentence(line: &str) -> bool {
     let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let opens = ["I", "I'm", "I’m", "Sorry", "Sorry,", "Unfortunately,", "There", "No", "You", "This", "That", "The"];
+    let opens =
+        ["I", "I'm", "I’m", "Sorry", "Sorry,", "Unfortunately,", "There", "No", "You", "This", "That", "The"];
     let ends = line.ends_with(['.', '!', ':']) && line.split(' ').filter(|word| is_word(word)).count() > 3;
     !rest.is_empty() && (opens.contains(&first) || ends)
 }
@@ -183,7 +184,9 @@ mod tests {
         check("Here is the command:\n`git log -1`", Ok("git log -1"));
         check("`ls -la`\n\nThis lists all files.", Ok("ls -la"));
         check("\nls -la\n", Ok("ls -la"));
-        for line in ["find .", "cd ..", "ls *.tx?", "echo Hello world!", "git commit -m wip.", "i3-msg reload"] {
+        for line in
+            ["find .", "cd ..", "ls *.tx?", "echo Hello world!", "git commit -m wip.", "i3-msg reload"]
+        {
             check(line, Ok(line));
         }
         // words are none

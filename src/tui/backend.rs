@@ -2,6 +2,7 @@
 //! tests over nothing. Object safe, cheap to call: synchronous functions answer from memory.
 
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
 
 use crate::domain::approval::Permission;
 use crate::domain::cost::{CostEntry, Price};
@@ -216,6 +217,11 @@ pub enum Beside {
 
 /// Texts of errors are ready for people: what happened, where, what to do next; several lines are fine.
 pub trait Backend: Send + Sync {
+    /// A word whenever somebody, this process or another one, may have written to the history. Ends where nobody tells.
+    fn stirs(&self) -> BoxStream<'static, ()> {
+        Box::pin(stream::empty())
+    }
+
     /// Everything the loader found, broken ones included.
     fn workflows(&self) -> Vec<WorkflowLine>;
 

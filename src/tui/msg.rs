@@ -36,6 +36,8 @@ pub enum Msg {
     Run(Published),
     /// Once a second while something runs, for the elapsed time.
     Tick(Timestamp),
+    /// Somebody has written to the history.
+    Stirred(Timestamp),
     Reply(Reply),
 }
 

@@ -3,7 +3,9 @@
 //! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due nobody is woken
 //! by further events. Nothing in flight: no timer, no wake-up.
 
+mod farewell;
 mod later;
+mod stirs;
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,7 +19,9 @@ use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+pub use self::farewell::farewell;
 use self::later::{isolated, later};
+use self::stirs::Stirs;
 use crate::engine::event::Published;
 use crate::tui::backend::{Backend, Beside, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
@@ -63,6 +67,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     screen.mouse(model.mouse)?;
     let mut program = Program {
         screen,
+        stirs: Stirs::default(),
         wishes: Wishes::new(session.backend),
         model,
         stale: None,
@@ -153,6 +158,8 @@ impl Face for Screen {
 struct Program {
     screen: Screen,
     wishes: Wishes,
+    /// That the history was written, for whoever looks at it while nothing works here.
+    stirs: Stirs,
     model: Model,
     /// When the screen must be drawn again at the latest; `None`: it shows the model.
     stale: Option<Instant>,
@@ -172,6 +179,7 @@ impl Program {
         let mut gone = false;
         while !self.model.leaving {
             let due = self.stale;
+            self.stirs.listen(self.model.archive.is_some(), &*self.wishes.backend);
             tokio::select! {
                 biased;
                 () = &mut end => self.apply_quit(),
@@ -194,6 +202,10 @@ impl Program {
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
                 Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
                     self.apply(Msg::Reply(reply));
+                    self.mark();
+                }
+                Some(()) = self.stirs.next(), if !self.model.ticking() => {
+                    self.apply(Msg::Stirred(terminal::now()));
                     self.mark();
                 }
                 event = events.recv(), if due.is_none() && !gone => match event {
@@ -471,19 +483,6 @@ impl Wishes {
 fn prices(backend: &dyn Backend, models: Vec<String>) -> Reply {
     let price = |model: String| (model.clone(), backend.price(&model));
     Reply::Prices(models.into_iter().map(price).collect())
-}
-
-/// What stays in the terminal after the screen is gone.
-pub fn farewell(model: &Model) -> Option<String> {
-    let used = model.usage().total();
-    let spent = (used > 0).then(|| {
-        let (tokens, cost) = (crate::tui::text::thousands(used), crate::tui::text::dollars(model.cost_usd()));
-        format!("{tokens} tokens · {cost}")
-    });
-    let left = model.left.iter();
-    let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
-    let lines: Vec<String> = model.parting.clone().into_iter().chain(left).chain(spent).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn writeln_out(line: &str) {

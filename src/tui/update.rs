@@ -90,6 +90,10 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.now = model.now.max(at);
             archive::tick(model)
         }
+        Msg::Stirred(at) => {
+            model.now = model.now.max(at);
+            archive::stirred(model)
+        }
         Msg::Reply(reply) => replies::reply(model, reply),
     }
 }

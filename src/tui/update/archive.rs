@@ -74,6 +74,18 @@ pub fn tick(model: &mut Model) -> Vec<Cmd> {
     count(model).into_iter().collect()
 }
 
+/// Somebody has written to the history.
+pub fn stirred(model: &mut Model) -> Vec<Cmd> {
+    let mut cmds = tick(model);
+    // nobody has counted what was there when it was opened
+    if let Some(archive) = model.archive.as_mut().filter(|archive| archive.seen.is_none()) {
+        archive.list.stale = true;
+        cmds.extend(feed(model));
+        cmds.extend(reread(model));
+    }
+    cmds
+}
+
 /// An answer; one that nobody waits for any more is nobody's.
 pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
     let Some(archive) = &mut model.archive else { return Vec::new() };

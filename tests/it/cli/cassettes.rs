@@ -181,7 +181,10 @@ async fn a_recording_of_a_past_run_is_of_the_present_definition_whatever_models_
     world.set("SYNTHDEV_BASE_MODEL", "another-model");
     assert_eq!(export(&world, "models.jsonl"), present);
     // how they are asked is, and so is what they are told
-    let warmer = talk().to_string().replace("\"talk\"", "\"mine\"").replace("\"agent_role\"", "\"temperature\":0.9,\"agent_role\"");
+    let warmer = talk()
+        .to_string()
+        .replace("\"talk\"", "\"mine\"")
+        .replace("\"agent_role\"", "\"temperature\":0.9,\"agent_role\"");
     world.configure("workflows/mine.json", &warmer);
     assert!(export(&world, "warmer.jsonl") != present);
     world.configure("workflows/mine.json", &talk().to_string().replace("\"talk\"", "\"mine\""));

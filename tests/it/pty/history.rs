@@ -97,3 +97,35 @@ fn looks_back(terminal: &mut Terminal) {
     terminal.press(ESC);
     terminal.wait_for("✓ picky completed");
 }
+
+/// A run of another process over the same store is in the open list, and goes on there.
+#[test]
+fn what_others_run_appears_in_the_open_list() {
+    let workflow = json!({
+        "workflow_name": "quick",
+        "states": [
+            {"name": "start", "action": {"script": "common_data.done = true"}, "transition": [{"target": "stop"}]},
+            {"name": "stop"},
+        ],
+    });
+    let mut terminal = Terminal::with_workflow("quick", &workflow);
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/history\r");
+    terminal.wait_for("history · 0 runs");
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_synthdev"));
+        command.args(arguments).env("HOME", terminal.home()).current_dir(terminal.project());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    elsewhere(&["run", "quick"]);
+    terminal.wait_for("history · 1 run");
+    terminal.wait_until("its row", |screen| {
+        screen.lines().any(|line| line.contains("quick") && line.contains("completed"))
+    });
+    elsewhere(&["run", "quick"]);
+    terminal.wait_for("history · 2 runs");
+    terminal.press(ESC);
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+}

@@ -134,9 +134,12 @@ async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
-    let (server, variables) =
-        model(vec![super::unfinished("half of it"), Behaviour::text("All of it."), super::unfinished("again")])
-            .await;
+    let (server, variables) = model(vec![
+        super::unfinished("half of it"),
+        Behaviour::text("All of it."),
+        super::unfinished("again"),
+    ])
+    .await;
     let home = Arc::new(tempfile::tempdir().unwrap());
     let own = home.path().join(".config/synthdev/workflows");
     std::fs::create_dir_all(&own).unwrap();
@@ -165,7 +168,8 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
     terminal.press("/workflow tell more\r");
     eventually("the model is asked", || (server.requests().len() == 3).then_some(()));
     terminal.signal("INT");
-    terminal.wait_until("it stands still again", |screen| screen.matches("interrupted in start").count() == 2);
+    terminal
+        .wait_until("it stands still again", |screen| screen.matches("interrupted in start").count() == 2);
     terminal.signal("INT");
     terminal.wait_for("question: End tell?");
     terminal.press("1\r");

@@ -106,7 +106,8 @@ async fn every_attempt_is_paid_for_however_it_ends() {
     let sent = serde_json::to_string(&stage.heard.requests()).unwrap();
     assert!(sent.contains("list files with") && !sent.contains(KEY), "{sent}");
     // its name is written in another way by whoever answers
-    let dated = ModelReply { model: Some("a-2024-08-06".into()), usage: usage(million), ..ModelReply::default() };
+    let dated =
+        ModelReply { model: Some("a-2024-08-06".into()), usage: usage(million), ..ModelReply::default() };
     let (_, spent, _) = ask(vec![(million, down()), (0, Some(Ok(dated)))], Vec::new()).await;
     assert_eq!(spent, [line("a", 2 * million, Some(2.0))]);
     // the next of the row, whose price nobody knows

@@ -757,10 +757,8 @@ fn standing() -> Past {
 fn standing_at(point: Breakpoint) -> Past {
     let mut events = story();
     events.truncate(5);
-    events.push((
-        Timestamp(9_000),
-        person(20, Question::Break { state: "review".into(), point: Some(point) }),
-    ));
+    events
+        .push((Timestamp(9_000), person(20, Question::Break { state: "review".into(), point: Some(point) })));
     fold(&RunId::from("r1"), events, CostLedger::default())
 }
 
