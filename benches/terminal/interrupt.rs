@@ -18,7 +18,7 @@ const SETTLED: Duration = Duration::from_millis(150);
 
 pub fn interrupt(home: &Home, extent: Extent, figures: &mut Figures) {
     let rows = [
-        ("before the first word", Plan::Silent, "waits for mock-1"),
+        ("before the first word", Plan::Silent, "agent_1 thinks"),
         ("while words come", Plan::Steady, "parse"),
         ("while a refused call waits for its repetition", Plan::Busy, "slow down"),
     ];
@@ -50,7 +50,7 @@ fn once(home: &Home, plan: Plan, shown: &'static str) -> (f64, Option<f64>) {
     let mut pressed = Instant::now();
     let seen = session.when(
         "the interruption",
-        |screen| screen.contents().contains("interrupted in start"),
+        |screen| screen.contents().contains("type what shall be different"),
         || {
             pressed = Instant::now();
             session.press("\x1b");

@@ -94,7 +94,7 @@ pub enum Plan {
     Steady,
     /// Not a word.
     Silent,
-    /// Come again in an hour.
+    /// Come again in half a minute.
     Busy,
 }
 
@@ -266,9 +266,9 @@ fn token(text: &str) -> String {
     event(&serde_json::json!({"content": text}).to_string(), "null")
 }
 
-/// Come again in an hour.
+/// Come again in half a minute.
 fn refuse(to: &mut TcpStream) -> std::io::Result<()> {
     let body = r#"{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}"#;
-    let head = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 3600\r\ncontent-type: application/json";
+    let head = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 30\r\ncontent-type: application/json";
     to.write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes())
 }
