@@ -32,7 +32,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use serde_json::Map;
 
-use self::facts::{first_error, missing_models, parameters, unread};
+use self::facts::{first_error, mended_by, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
 use self::next_stops::NextStops;
 pub(super) use self::opening::{Opening, interactive};
@@ -139,7 +139,7 @@ impl Desk {
             found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
         match missing_models(&catalog, &errors) {
             Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
-            None => rendered(&catalog, &errors, false),
+            None => mended_by(&catalog, &errors, rendered(&catalog, &errors, false)),
         }
     }
 }

@@ -50,6 +50,16 @@ pub(super) fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
     })
 }
 
+/// With how the first of the files is opened, if it is one that can be edited here.
+pub(super) fn mended_by(catalog: &Catalog, errors: &[Diagnostic], text: String) -> String {
+    let mut files = catalog.workflow_files().iter().chain(catalog.role_files()).map(|file| &file.name);
+    let first = errors.first().map(|error| &error.place.file);
+    match first.filter(|first| files.any(|file| file == *first)) {
+        Some(file) => format!("{}\nhint: /edit {file} opens it there", text.trim_end()),
+        None => text,
+    }
+}
+
 pub(super) fn first_error(catalog: &Catalog, found: &[Diagnostic]) -> Option<String> {
     let errors: Vec<Diagnostic> =
         found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();

@@ -200,3 +200,26 @@ fn a_new_workflow_from_a_pattern_is_simulated_saved_and_listed() {
     terminal.press("/exit\r");
     assert!(terminal.end().contains("exit=0"));
 }
+
+/// Whoever cannot start a workflow is told how its file is opened, and that opens it.
+#[test]
+fn what_cannot_be_started_says_how_its_file_is_opened() {
+    let mut broken = workflow("first");
+    broken["states"][0]["transition"][0]["target"] = json!("sotp");
+    let mut terminal = Terminal::with_workflow("greet", &broken);
+    without_setup(&mut terminal);
+    for (text, hint) in [
+        (broken.to_string(), "/edit user:workflows/greet.json opens it there"),
+        ("{\"workflow_name\": ".to_owned(), "/edit greet opens it there"),
+    ] {
+        fs::write(own(&terminal), text).unwrap();
+        terminal.press("/clear\r/workflow greet\r");
+        terminal.wait_for("workflow greet was not started");
+        terminal.wait_for(hint);
+        let (line, _) = hint.split_once(" opens").unwrap();
+        terminal.press(&format!("{line}\r"));
+        terminal.wait_for("1 error");
+        terminal.press(ESC);
+        terminal.wait_for("message, or / for commands");
+    }
+}
