@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::deck::Deck;
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::javascript::Host;
+use crate::adapters::project_index::ProjectIndex;
 use crate::adapters::project_lock::FileLock;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::adapters::providers::{Patience, PriceList, Prices, Providers};
@@ -44,10 +45,19 @@ pub(super) fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTo
         strip_env: usual.strip_env.iter().cloned().chain(secrets).collect(),
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
-        // a worktree lies among our own files; tools do not leave it
-        hidden_paths: if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] },
+        hidden_paths: hidden(project, data),
         ..usual
     })
+}
+
+/// A worktree lies among our own files; tools do not leave it.
+fn hidden(project: &Path, data: &Path) -> Vec<PathBuf> {
+    if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] }
+}
+
+/// What snapshots leave out because it may hold keys, no model is told either.
+pub(super) fn project_index(project: &Path, data: &Path, catalog: &Catalog) -> ProjectIndex {
+    ProjectIndex::of(project, catalog.settings().snapshot_exclude(), hidden(project, data))
 }
 
 fn lossy(text: OsString) -> String {
