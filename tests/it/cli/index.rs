@@ -211,11 +211,22 @@ async fn what_fails_is_told_and_what_was_done_is_kept() {
     scene.author.0.lock().unwrap().clear();
     assert_eq!(scene.index(0)["indexed"], 1);
     assert_eq!(scene.heard(), [".", "src/", "src/a.rs"]);
+    // a directory with one thing in it is no further than that
+    std::fs::remove_file(scene.world.project().join("src/b.rs")).unwrap();
+    scene.world.write("src/a.rs", "fn other() {}\n");
+    scene.answers("src/a.rs", || Behaviour::text(" "));
+    scene.index(1);
+    assert_eq!(scene.heard(), ["src/a.rs"]);
+    scene.author.0.lock().unwrap().clear();
+    scene.answers("src/a.rs", || Behaviour::text("It is another."));
+    scene.index(0);
+    assert_eq!(scene.heard(), [".", "src/a.rs"]);
+    assert_eq!(scene.kept()["src"], "It is another.");
     // damage is described again
-    let text = scene.world.read(INDEX).replace("\"path\":\"src/b.rs\"", "\"path\":3");
+    let text = scene.world.read(INDEX).replace("\"path\":\"src/a.rs\"", "\"path\":3");
     scene.world.write(INDEX, &text);
     assert_eq!(scene.index(0)["indexed"], 1);
-    assert_eq!(scene.heard(), ["src/b.rs"]);
+    assert_eq!(scene.heard(), ["src/a.rs"]);
 }
 
 #[cfg(unix)]
