@@ -7,6 +7,7 @@ pub mod git;
 pub mod javascript;
 pub mod machine;
 pub mod mcp;
+pub mod project_index;
 pub mod project_lock;
 pub mod providers;
 pub mod sqlite;

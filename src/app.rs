@@ -22,6 +22,7 @@ mod foreign;
 mod going;
 mod graph;
 mod hardening;
+mod index;
 mod isolation;
 mod lists;
 mod loading;
@@ -105,6 +106,7 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         Some(Command::Roles { json }) => lists::roles(&world, json),
         Some(Command::Tools { json }) => lists::tools(&world, json),
         Some(Command::Models { provider, json }) => models::models(&world, provider.as_deref(), json),
+        Some(Command::Index(args)) => index::index(&world, &args),
         Some(Command::Doctor { offline, json }) => doctor::doctor(&world, offline, json),
         Some(Command::Configure(args)) => configure::configure(world, &args),
         Some(Command::Config(ConfigCommand::Show { origin })) => lists::config(&world, origin),

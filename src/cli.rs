@@ -8,6 +8,7 @@ pub mod envelope;
 pub mod exit;
 pub mod graph;
 pub mod headless;
+pub mod index;
 pub mod limits;
 pub mod lists;
 pub mod models;

@@ -79,6 +79,7 @@
 //! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
 //! | `/cmd`, and a question to a model beside the runs | `tui/update/shell.rs`, `domain/suggestion.rs`, `runtime/aside.rs` |
+//! | the index of a project: what is described, asked, found, kept | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod lock;
 pub mod mcp;
 pub mod model;
+pub mod project_index;
 pub mod run_store;
 pub mod script;
 pub mod snapshot;

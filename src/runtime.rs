@@ -17,6 +17,7 @@ pub mod exchanged;
 pub mod glance;
 pub mod handle;
 pub mod history;
+pub mod indexing;
 pub mod interactions;
 mod journal;
 pub mod leases;

@@ -17,6 +17,7 @@ mod encoding;
 mod environment;
 mod exact_search;
 mod execute_terminal;
+mod explain_codebase;
 mod fence;
 mod foresight;
 mod http_request;
@@ -63,6 +64,8 @@ pub struct ToolSettings {
     pub strip_env: Vec<String>,
     /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
     pub hidden_paths: Vec<PathBuf>,
+    /// The project that is described in the index, where it is not `root`.
+    pub indexed: Option<PathBuf>,
 }
 
 impl ToolSettings {
@@ -74,6 +77,7 @@ impl ToolSettings {
             output_cap_bytes: 64 * 1024,
             strip_env: environment::SECRET_NAMES.map(str::to_owned).to_vec(),
             hidden_paths: Vec::new(),
+            indexed: None,
         }
     }
 }
@@ -95,11 +99,13 @@ impl ProjectTools {
             terminal_timeout: settings.terminal_timeout,
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
+            indexed: settings.indexed.unwrap_or(settings.root),
         };
         let specs = vec![
             read_files::spec(),
             list_directory::spec(),
             exact_search::spec(),
+            explain_codebase::spec(),
             write_file::spec(),
             edit_file::spec(),
             execute_terminal::spec(settings.terminal_timeout),
@@ -135,6 +141,10 @@ impl ProjectTools {
             },
             exact_search::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => exact_search::run(&self.project, arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
+            explain_codebase::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => explain_codebase::run(&self.project, arguments).await,
                 Err(problem) => Answer::failed(problem),
             },
             write_file::NAME => match self.read_arguments(invocation) {

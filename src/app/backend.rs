@@ -6,6 +6,8 @@ mod earlier;
 mod editor;
 mod facts;
 mod history;
+mod index;
+mod indexing;
 pub(super) mod isolated;
 mod next_stops;
 mod opening;
@@ -64,8 +66,9 @@ use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Backend, Beside, Changed, FoundLine, Page, Plan, Recalled, Reload, RoleLine, RunFilter, ShellTold,
-    SnapshotCommand, Start, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine,
+    RunFilter, ShellTold, SnapshotCommand, Start, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled,
+    WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -108,6 +111,7 @@ struct Desk {
     entries: Arc<Mutex<Option<earlier::Entries>>>,
     /// Ends what models are asked beside the runs.
     stopper: Stopper,
+    indexing: Arc<indexing::Indexing>,
 }
 
 impl Desk {
@@ -342,6 +346,10 @@ impl Backend for Desk {
 
     fn task(&self, deed: TaskDeed) -> BoxFuture<'static, Result<(TaskList, Option<Task>), String>> {
         self.task(deed)
+    }
+
+    fn index(&self, asked: IndexAsked) -> BoxFuture<'static, IndexTold> {
+        self.index(asked)
     }
 
     fn stop_aside(&self) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::deck::Deck;
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::javascript::Host;
+use crate::adapters::project_index::ProjectIndex;
 use crate::adapters::project_lock::FileLock;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::adapters::providers::{Patience, PriceList, Prices, Providers};
@@ -36,18 +37,37 @@ pub struct Wired {
 }
 
 pub(super) fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTools {
+    ProjectTools::new(tool_settings(project, data, catalog))
+}
+
+/// In a worktree, with the index of the project.
+fn worktree_tools((project, worktree): (&Path, &Path), data: &Path, catalog: &Catalog) -> Arc<ProjectTools> {
+    let settings = tool_settings(worktree, data, catalog);
+    Arc::new(ProjectTools::new(ToolSettings { indexed: Some(project.to_owned()), ..settings }))
+}
+
+fn tool_settings(project: &Path, data: &Path, catalog: &Catalog) -> ToolSettings {
     let settings = catalog.settings();
     let usual = ToolSettings::new(project);
     let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
     let secrets = secret_names(catalog, variables);
-    ProjectTools::new(ToolSettings {
+    ToolSettings {
         strip_env: usual.strip_env.iter().cloned().chain(secrets).collect(),
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
-        // a worktree lies among our own files; tools do not leave it
-        hidden_paths: if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] },
+        hidden_paths: hidden(project, data),
         ..usual
-    })
+    }
+}
+
+/// A worktree lies among our own files; tools do not leave it.
+fn hidden(project: &Path, data: &Path) -> Vec<PathBuf> {
+    if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] }
+}
+
+/// What snapshots leave out because it may hold keys, no model is told either.
+pub(super) fn project_index(project: &Path, data: &Path, catalog: &Catalog) -> ProjectIndex {
+    ProjectIndex::of(project, catalog.settings().snapshot_exclude(), hidden(project, data))
 }
 
 fn lossy(text: OsString) -> String {
@@ -110,7 +130,8 @@ pub fn wire_worktree(
 ) -> Wired {
     let (ports, options, providers) = parts(worktree, data, catalog, script);
     let options = Options { project: project.display().to_string(), ..options };
-    Wired { handle: Handle::new(Ports { lock: None, ..ports }, options), providers, deck: None }
+    let tools = worktree_tools((project, worktree), data, catalog);
+    Wired { handle: Handle::new(Ports { lock: None, tools, ..ports }, options), providers, deck: None }
 }
 
 /// As `wire_worktree`, watched together with the runs of `old`.
@@ -118,7 +139,8 @@ pub fn beside(old: &Wired, (project, worktree): (&Path, &Path), data: &Path, cat
     let (ports, options, _) = parts(worktree, data, catalog, None);
     let providers = Arc::clone(&old.providers);
     let options = Options { project: project.display().to_string(), ..options };
-    let ports = Ports { lock: None, models: providers.clone(), ..ports };
+    let tools = worktree_tools((project, worktree), data, catalog);
+    let ports = Ports { lock: None, models: providers.clone(), tools, ..ports };
     Wired { handle: old.handle.rewired(ports, options), providers, deck: old.deck.clone() }
 }
 

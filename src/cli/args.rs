@@ -1,5 +1,6 @@
 //! What can be typed. Names are a contract; later versions only add.
 
+mod index;
 mod mcp;
 mod runs;
 mod snapshot;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use index::IndexArgs;
 pub use mcp::McpArgs;
 pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
 pub use snapshot::SnapshotCommand;
@@ -158,6 +160,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Describe the project's files for the tool explain_codebase, by the model of level fast; what has not changed since is not asked about
+    Index(IndexArgs),
     /// Settings
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -9,10 +9,13 @@ use crate::domain::cost::{CostEntry, Price};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::place::Layer;
+use crate::domain::project_index::SizeLimit;
+use crate::domain::project_index::report::Report;
 use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::domain::tool::ToolRisk;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
+use crate::runtime::indexing::Progress;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -162,6 +165,27 @@ pub struct Suggestion {
     pub warning: Option<String>,
     /// Who wrote it.
     pub model: String,
+}
+
+/// About the index of the project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexAsked {
+    /// What there is to do, and what it will cost.
+    Look(SizeLimit),
+    /// What was shown is done.
+    Go,
+    /// How it goes on.
+    More,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum IndexTold {
+    /// Why nothing can be done.
+    Refused(String),
+    /// The person is asked, with these lines.
+    Proposal(Vec<String>),
+    At(Progress),
+    Done(Box<Report>),
 }
 
 /// The steps of a run, to go back to.
@@ -351,6 +375,11 @@ pub trait Backend: Send + Sync {
     /// Does something with the person's tasks of this project: all of them, and the one that it was about.
     fn task(&self, _deed: TaskDeed) -> BoxFuture<'static, Result<(TaskList, Option<Task>), String>> {
         Box::pin(std::future::ready(Err("no tasks are kept here".to_owned())))
+    }
+
+    /// Makes the index of the project, step by step.
+    fn index(&self, _asked: IndexAsked) -> BoxFuture<'static, IndexTold> {
+        Box::pin(std::future::ready(IndexTold::Refused("no index is made here".to_owned())))
     }
 
     /// Ends what models are asked beside the runs.

@@ -4,6 +4,7 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::journal::RunStatus;
+use crate::domain::project_index::SizeLimit;
 use crate::tui::keymap::{ACTIONS, Action};
 use crate::tui::slash::{self, Argument, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, TASK_WORDS};
 use crate::tui::theme;
@@ -107,6 +108,7 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
         Argument::Theme => theme::NAMES.iter().copied().map(plain).collect(),
         Argument::Level => ["0", "1", "2", "3", "4", "5"].into_iter().map(plain).collect(),
         Argument::Switch => ["on", "off"].into_iter().map(plain).collect(),
+        Argument::Size => SizeLimit::WORDS.iter().map(|(word, _)| plain(word)).collect(),
         Argument::Pane => panes(),
         Argument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
         Argument::Shell => {
@@ -189,6 +191,7 @@ mod tests {
         check("/pane gr", &["/pane graph"]);
         check("/task rem", &["/task remove "]);
         check("/t us", &["/t use "]);
+        check("/index n", &["/index none"]);
         check("/cmd ls", &["/cmd ls -la "]);
         check("/cmd a", &["/cmd add", "/cmd ls -la "]);
         check("/cmd ?", &["/cmd ??? "]);

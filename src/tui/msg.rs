@@ -13,8 +13,8 @@ use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Beside, Changed, FoundLine, Page, Plan, Recalled, Reload, RoleLine, RunFilter, ShellTold,
-    SnapshotCommand, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled, WorkflowLine,
+    Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine, RunFilter,
+    ShellTold, SnapshotCommand, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -149,6 +149,8 @@ pub enum Reply {
         deed: TaskDeed,
         told: Result<(TaskList, Option<Task>), String>,
     },
+    /// About the index of the project, with the number of the aside.
+    Index(u64, IndexTold, Timestamp),
     /// What to ask about the project's own definitions, or what to say.
     Trusts(Result<Changed, String>),
     /// How much is logged now, and where.
@@ -262,6 +264,8 @@ pub enum Cmd {
     Suggest(u64, String),
     /// Something is done with the person's tasks.
     Task(TaskDeed),
+    /// About the index of the project, with the number of the aside; one that a person agrees to has none yet.
+    Index(u64, IndexAsked),
     /// Nobody waits for what is asked beside the runs any more.
     StopAside,
     /// Whether the project's own definitions count.

@@ -444,6 +444,7 @@ impl Wishes {
             | Cmd::Suggest(..)
             | Cmd::StopAside
             | Cmd::Task(_)
+            | Cmd::Index(..)
             | Cmd::Runs(..)
             | Cmd::Search(_)
             | Cmd::Past(_)

@@ -9,6 +9,7 @@ mod command;
 mod distance;
 pub mod help;
 mod history;
+mod index;
 mod looking;
 mod manners;
 pub mod needs;
@@ -87,6 +88,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     manners::TRUST,
     session::CMD,
     task::TASK,
+    index::INDEX,
     verbosity::VERBOSITY,
     manners::VIM,
     session::EXIT,

@@ -9,6 +9,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+pub use crate::domain::figures::{counted, dollars, thousands};
 use crate::domain::printable;
 
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
@@ -163,25 +164,6 @@ fn row_end(line: &str, columns: usize) -> Option<usize> {
     None
 }
 
-/// `1234567` → `1,234,567`.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// `1 file`, `2 files`, `1,234 files`.
-pub fn counted(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", thousands(number))
-}
-
 /// Short form for narrow places: `950`, `12.3k`, `4.1M`.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn short_number(number: u64) -> String {
@@ -189,16 +171,6 @@ pub fn short_number(number: u64) -> String {
         0..1_000 => number.to_string(),
         1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
         _ => format!("{:.1}M", number as f64 / 1e6),
-    }
-}
-
-/// Dollars, or that the price is not known (MODEL-9).
-pub fn dollars(cost: Option<f64>) -> String {
-    match cost {
-        None => "price unknown".to_owned(),
-        Some(0.0) => "$0".to_owned(),
-        Some(cost) if cost < 0.01 => format!("${cost:.4}"),
-        Some(cost) => format!("${cost:.2}"),
     }
 }
 

@@ -17,6 +17,7 @@ mod commands;
 mod editor;
 mod front;
 pub mod history;
+mod index;
 mod interrupted;
 mod keys;
 mod mention;

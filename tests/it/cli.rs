@@ -15,6 +15,7 @@ mod fallback;
 mod graph;
 mod help;
 mod hygiene;
+mod index;
 mod isolation;
 mod keys;
 mod new;

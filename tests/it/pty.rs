@@ -3,6 +3,7 @@
 
 mod editor;
 mod history;
+mod index;
 mod linear;
 mod resuming;
 mod setup;

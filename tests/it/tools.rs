@@ -2,6 +2,7 @@
 
 mod commands;
 mod confinement;
+mod explaining;
 mod files;
 mod http;
 mod restart;
@@ -115,6 +116,7 @@ fn the_tools_their_risks_and_their_schemas() {
         ("read_files", ToolRisk::Read),
         ("list_directory", ToolRisk::Read),
         ("exact_search", ToolRisk::Read),
+        ("explain_codebase", ToolRisk::Read),
         ("write_file", ToolRisk::Write),
         ("edit_file", ToolRisk::Write),
         ("execute_terminal", ToolRisk::Execute),

@@ -5,6 +5,7 @@ mod branches;
 mod editor;
 mod fuzz;
 mod history;
+mod index;
 mod items;
 mod panes;
 mod questions;

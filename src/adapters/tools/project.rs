@@ -1,5 +1,6 @@
 //! What every tool knows of the project it works in.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::fence::Fence;
@@ -13,4 +14,6 @@ pub(super) struct Project {
     pub(super) terminal_timeout: Duration,
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
+    /// Whose index is asked: of a worktree, that of its project.
+    pub(super) indexed: PathBuf,
 }

@@ -37,8 +37,7 @@ pub(in crate::app) fn interactive(world: World, opening: Opening) -> Result<u8> 
         Some((script, who)) => (Some(script), world.scripted(who)),
         None => (None, world.overrides.clone()),
     };
-    let linear = world.linear;
-    let read = Mutex::new(stamps(&world));
+    let (linear, read) = (world.linear, Mutex::new(stamps(&world)));
     let gathered = sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&world, &gathered.verdict, &gathered.project);
     let asked = gathered.project;
@@ -69,6 +68,7 @@ pub(in crate::app) fn interactive(world: World, opening: Opening) -> Result<u8> 
         checker: Arc::default(),
         entries: Arc::default(),
         stopper: Stopper::default(),
+        indexing: Arc::default(),
     };
     let session = Session {
         backend: Arc::new(desk),

@@ -95,6 +95,10 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
             let told = backend.suggest(words);
             Box::pin(async move { Reply::Suggested(number, told.await, terminal::now()) })
         }
+        Cmd::Index(number, asked) => {
+            let told = backend.index(asked);
+            Box::pin(async move { Reply::Index(number, told.await, terminal::now()) })
+        }
         Cmd::Definition(run) => {
             let found = backend.definition(run.clone());
             Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })

@@ -4,6 +4,7 @@ use super::cmd::ShellLine;
 use super::places::Definition;
 use super::steering::Steer;
 use crate::domain::journal::RunStatus;
+use crate::domain::project_index::SizeLimit;
 use crate::domain::task_list::TaskDeed;
 use crate::tui::backend::{Beside, Page, SnapshotCommand, Travel};
 
@@ -31,6 +32,8 @@ pub enum Argument {
     /// Of the person, for the shell.
     Shell,
     Task,
+    /// Of files.
+    Size,
 }
 
 /// What a line asks for, understood.
@@ -95,6 +98,8 @@ pub enum Action {
     /// About commands for the shell.
     Shell(ShellLine),
     Task(TaskDeed),
+    /// The project's files are described.
+    Index(SizeLimit),
     Vim(Option<bool>),
     /// Another one; without one: which is in force.
     Verbosity(Option<u8>),

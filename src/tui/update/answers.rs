@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::index;
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
@@ -248,7 +249,7 @@ fn answer(model: &mut Model, yes: bool, decision: Decision) -> Vec<Cmd> {
         Kind::Trust => vec![Cmd::Trust(yes)],
         Kind::Confirm(cmd) => {
             if yes {
-                vec![cmd]
+                index::agreed(model, cmd)
             } else {
                 model.hint = Some("nothing was changed".to_owned());
                 Vec::new()

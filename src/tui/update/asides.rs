@@ -1,6 +1,6 @@
 //! Commands that look something up beside what goes on: agents, graphs, pages, trust.
 
-use super::{shell, tasks, typing, verbosity};
+use super::{index, shell, tasks, typing, verbosity};
 use crate::tui::backend::Page;
 use crate::tui::dialog::Dialog;
 use crate::tui::keymap::{self, ACTIONS};
@@ -28,6 +28,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Trust(_) => return vec![Cmd::Trusts],
         Action::Shell(line) => return shell::act(model, line),
         Action::Task(deed) => return vec![Cmd::Task(deed)],
+        Action::Index(limit) => return index::look(model, limit),
         Action::Vim(wanted) => typing::vim(model, wanted),
         Action::Verbosity(wanted) => return verbosity::set(model, wanted),
         // the rest is done where it is read

@@ -1,6 +1,8 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{archive, asides, busy, editor, history, keys, mention, setup, shell, submit, typing, verbosity};
+use super::{
+    archive, asides, busy, editor, history, index, keys, mention, setup, shell, submit, typing, verbosity,
+};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -53,6 +55,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Status(facts) => status(model, facts),
         Reply::Recalled(found) => recalled(model, found),
         Reply::NotKept(reason) => drop(model.say(Item::warning(&reason))),
+        Reply::Index(number, told, at) => return index::told(model, number, told, at),
         Reply::Setup(number, told) => return setup::told(model, number, told),
         Reply::Archive(number, told) => return archive::told(model, number, *told),
         Reply::Edit(number, told) => return editor::told(model, number, told),

@@ -166,7 +166,15 @@ fn lists_of_roles_and_tools_say_what_is_there() {
     let tools = world.run(&["tools", "--json"]).code(0).json();
     let names: Vec<&str> =
         tools.as_array().unwrap().iter().filter_map(|one| one["tool"]["name"].as_str()).collect();
-    let all = ["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"];
+    let all = [
+        "read_files",
+        "list_directory",
+        "exact_search",
+        "explain_codebase",
+        "write_file",
+        "edit_file",
+        "execute_terminal",
+    ];
     for name in all {
         assert!(names.contains(&name), "{names:?}");
     }

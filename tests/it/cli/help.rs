@@ -29,7 +29,7 @@ fn commands(world: &World, path: &[String], found: &mut Vec<(Vec<String>, String
 fn first_known(rest: &str) -> Option<&str> {
     let own = Regex::new(r"\n +(-\w, )?--[a-z]").unwrap();
     let text = own.find(rest).map_or(rest, |next| &rest[..next.start()]);
-    let listed = Regex::new(r"Possible values:\s+- ([a-z]+)|\[possible values: ([a-z]+)").unwrap();
+    let listed = Regex::new(r"Possible values:\s+- ([a-z]+)|\[possible values: ([a-z0-9]+)").unwrap();
     let found = listed.captures(text)?;
     found.get(1).or(found.get(2)).map(|word| word.as_str())
 }

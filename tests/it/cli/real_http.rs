@@ -93,8 +93,15 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
         let system = request.body["messages"][0]["content"].as_str().unwrap();
         let says = if coder { "experienced software engineer" } else { "careful code reviewer" };
         assert!(system.contains(says) && request.body["messages"][0]["role"] == "system", "{system}");
-        let ordinary =
-            ["edit_file", "exact_search", "execute_terminal", "list_directory", "read_files", "write_file"];
+        let ordinary = [
+            "edit_file",
+            "exact_search",
+            "execute_terminal",
+            "explain_codebase",
+            "list_directory",
+            "read_files",
+            "write_file",
+        ];
         let reviewing = ["exact_search", "execute_terminal", "list_directory", "read_files", "review_work"];
         assert_eq!(tools(request), if coder { &ordinary[..] } else { &reviewing[..] });
     }

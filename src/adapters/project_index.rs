@@ -1,0 +1,171 @@
+//! The index of a project on disk: `.synthdev/index/` in the project, which no repository and no snapshot takes.
+//!
+//! One line for each entry, added as soon as it is known, the later one winning; written anew in the end. Refuses links,
+//! which could lead out of the project, and to be written by two at once.
+
+mod scan;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::disk::{make_private, write_private};
+use crate::domain::project_index::{Entry, Index, Seen, SizeLimit};
+use crate::ports::project_index::{IndexWriter, ProjectIndexPort};
+
+pub use scan::checksum_of;
+
+/// Relative to the project.
+const PLACE: &str = ".synthdev/index";
+const FILE: &str = "index.jsonl";
+/// Bytes; a larger one was not written here.
+const LARGEST: u64 = 256 * 1024 * 1024;
+
+/// The index of one project.
+#[derive(Clone, Debug)]
+pub struct ProjectIndex {
+    root: PathBuf,
+    /// As lines of an ignore file: what may hold keys.
+    secret: Vec<String>,
+    /// Directories that do not exist for tools.
+    hidden: Vec<PathBuf>,
+}
+
+impl ProjectIndex {
+    /// Touches nothing until used.
+    pub fn of(root: &Path, secret: Vec<String>, hidden: Vec<PathBuf>) -> Self {
+        Self { root: root.to_owned(), secret, hidden }
+    }
+
+    /// Where it is, if no link leads there.
+    fn place(&self) -> Result<PathBuf, String> {
+        let mut place = self.root.clone();
+        for part in Path::new(PLACE).iter().chain([FILE.as_ref()]) {
+            place.push(part);
+            if place.is_symlink() {
+                return Err(format!(
+                    "{} is a link: the index is not kept there — remove it",
+                    place.display()
+                ));
+            }
+        }
+        place.pop();
+        Ok(place)
+    }
+}
+
+impl ProjectIndexPort for ProjectIndex {
+    fn scan(&self, limit: SizeLimit) -> Result<Seen, String> {
+        scan::scan(&self.root, (&self.secret, &self.hidden), limit)
+    }
+
+    fn load(&self) -> Result<Index, String> {
+        let file = self.place()?.join(FILE);
+        let bytes = match open(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Index::default()),
+            Err(error) => {
+                return Err(format!("{} cannot be read: {error} — remove it to begin anew", file.display()));
+            }
+        };
+        let mut entries = BTreeMap::new();
+        // what a crash tore, or somebody changed, is described again
+        let lines =
+            bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
+        for entry in lines {
+            entries.insert(entry.path.clone(), entry);
+        }
+        Ok(Index { entries })
+    }
+
+    fn text(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String> {
+        scan::text(&self.root.join(path), limit).map_err(|out| out.to_string())
+    }
+
+    fn writer(&self) -> Result<Box<dyn IndexWriter>, String> {
+        let place = self.place()?;
+        let writer = Writer::open(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+        let busy = || {
+            "the index of this project is being made by somebody else: wait for the end of that".to_owned()
+        };
+        writer.ok_or_else(busy).map(|writer| Box::new(writer) as Box<dyn IndexWriter>)
+    }
+}
+
+fn open(file: &Path) -> io::Result<Vec<u8>> {
+    let found = fs::metadata(file)?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    if found.len() > LARGEST {
+        return Err(io::Error::other("it is too large to be an index"));
+    }
+    let mut bytes = Vec::new();
+    File::open(file)?.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+struct Writer {
+    file: PathBuf,
+    lines: File,
+    /// Locked until the end: the lines themselves are another file each time.
+    _gate: File,
+}
+
+impl Writer {
+    /// `None`: somebody else writes.
+    fn open(place: &Path) -> io::Result<Option<Self>> {
+        make_private(place)?;
+        let ignore = place.join(".gitignore");
+        if !ignore.exists() {
+            write_private(&ignore, "# made by synthdev; it can be made again\n*\n")?;
+        }
+        let gate = private(OpenOptions::new().write(true), &place.join("lock"))?;
+        match gate.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Ok(None),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
+        let file = place.join(FILE);
+        let mut lines = private(OpenOptions::new().read(true).append(true), &file)?;
+        if lines.metadata()?.len() > 0 {
+            // a line that a crash tore ends where the next begins
+            let mut last = [0];
+            lines.seek(SeekFrom::End(-1))?;
+            lines.read_exact(&mut last)?;
+            if last != *b"\n" {
+                lines.write_all(b"\n")?;
+            }
+        }
+        Ok(Some(Self { file, lines, _gate: gate }))
+    }
+}
+
+/// Nobody else can read it.
+fn private(options: &mut OpenOptions, file: &Path) -> io::Result<File> {
+    options.create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.open(file)
+}
+
+impl IndexWriter for Writer {
+    fn add(&mut self, entry: &Entry) -> Result<(), String> {
+        let written = line(entry).and_then(|line| self.lines.write_all(line.as_bytes()));
+        written.map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
+    }
+
+    fn keep(&mut self, index: &Index) -> Result<(), String> {
+        let whole: io::Result<String> = index.entries.values().map(line).collect();
+        let written = whole.and_then(|text| write_private(&self.file, &text));
+        written.map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
+    }
+}
+
+fn line(entry: &Entry) -> io::Result<String> {
+    Ok(serde_json::to_string(entry)? + "\n")
+}
+
+#[cfg(test)]
+mod tests;

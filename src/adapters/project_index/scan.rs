@@ -1,0 +1,206 @@
+//! Which files belong into an index, and their checksums: no ignored ones, no hidden ones, no links. What may hold keys
+//! by its name is not even read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use sha2::{Digest, Sha256};
+
+use crate::domain::project_index::{LeftOut, ROOT, Seen, SeenDirectory, SeenFile, SizeLimit, parent};
+
+/// More are no project that somebody wants described file by file.
+const MOST: usize = 20_000;
+/// Bytes; tools read no larger ones either.
+const LARGEST: u64 = 10 * 1024 * 1024;
+/// Of git and of this program.
+const OWN: [&str; 2] = [".git", ".synthdev"];
+/// Names of files that hold keys, whatever the settings say.
+const KEYS: &[&str] = &[
+    ".env",
+    ".env.*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.gpg",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    "credentials.json",
+];
+/// What a private key begins with, in whatever file.
+const KEY_MARK: &str = "PRIVATE KEY-----";
+
+/// Why a file is left out.
+pub(super) enum Out {
+    Binary,
+    TooLarge,
+    Secret,
+    Unreadable(String),
+}
+
+impl fmt::Display for Out {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Binary => f.write_str("it is no UTF-8 text"),
+            Self::TooLarge => f.write_str("it is larger than the limit"),
+            Self::Secret => f.write_str("it may hold keys"),
+            Self::Unreadable(why) => f.write_str(why),
+        }
+    }
+}
+
+pub(super) fn scan(
+    root: &Path,
+    (secret, hidden): (&[String], &[PathBuf]),
+    limit: SizeLimit,
+) -> Result<Seen, String> {
+    let keys = patterns(root, secret)?;
+    let (mut files, mut left_out) = (Vec::new(), LeftOut::default());
+    for entry in walk(root, hidden) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                left_out.unreadable.push(error.to_string());
+                continue;
+            }
+        };
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let Some(path) = relative(root, entry.path()) else {
+            let name = entry.path().strip_prefix(root).unwrap_or(entry.path()).to_string_lossy().into_owned();
+            left_out.unreadable.push(name);
+            continue;
+        };
+        if files.len() == MOST {
+            return Err(format!(
+                "there are more than {MOST} files: name what does not belong into the index in a .gitignore or .ignore"
+            ));
+        }
+        let found = if keys.matched_path_or_any_parents(&path, false).is_ignore() {
+            Err(Out::Secret)
+        } else {
+            text(entry.path(), limit)
+        };
+        match found {
+            Ok((text, sum)) => files.push(SeenFile { path, sum, bytes: text.len() as u64 }),
+            Err(Out::Binary) => left_out.binary.push(path),
+            Err(Out::TooLarge) => left_out.too_large.push(path),
+            Err(Out::Secret) => left_out.secret.push(path),
+            Err(Out::Unreadable(why)) => left_out.unreadable.push(format!("{path}: {why}")),
+        }
+    }
+    let directories = directories(&files);
+    Ok(Seen { files, directories, left_out })
+}
+
+/// As the tools that search: in the order of their paths.
+fn walk(root: &Path, hidden: &[PathBuf]) -> ignore::Walk {
+    let hidden = hidden.to_vec();
+    WalkBuilder::new(root)
+        .require_git(false)
+        .follow_links(false)
+        // an ignore file can bring hidden names back, but not these
+        .filter_entry(move |entry| {
+            !OWN.iter().any(|own| entry.file_name() == *own)
+                && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
+        })
+        .sort_by_file_path(Path::cmp)
+        .build()
+}
+
+fn patterns(root: &Path, more: &[String]) -> Result<Gitignore, String> {
+    let mut builder = GitignoreBuilder::new(root);
+    for line in KEYS.iter().copied().chain(more.iter().map(String::as_str)) {
+        // one that git would not understand names nothing
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().map_err(|error| format!("the patterns of snapshots.exclude cannot be used: {error}"))
+}
+
+fn relative(root: &Path, path: &Path) -> Option<String> {
+    Some(path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/"))
+}
+
+/// The text of a file and its checksum.
+pub(super) fn text(path: &Path, limit: SizeLimit) -> Result<(String, String), Out> {
+    let told = |error: io::Error| Out::Unreadable(error.to_string());
+    let largest = limit.kilobytes().map_or(LARGEST, |kilobytes| kilobytes * 1024);
+    let found = fs::symlink_metadata(path).map_err(told)?;
+    if !found.is_file() {
+        return Err(Out::Unreadable("it is no regular file".to_owned()));
+    }
+    if found.len() > largest {
+        return Err(Out::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(largest + 1).read_to_end(&mut bytes)).map_err(told)?;
+    if bytes.len() as u64 > largest {
+        return Err(Out::TooLarge);
+    }
+    let sum = hex(&Sha256::digest(&bytes));
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(Out::Binary)?;
+    if text.contains(KEY_MARK) {
+        return Err(Out::Secret);
+    }
+    Ok((text, sum))
+}
+
+/// The checksum of a file as an index has it, whatever its size; `None`: it is not there.
+pub fn checksum_of(path: &Path) -> Option<String> {
+    fs::symlink_metadata(path).ok().filter(|found| found.is_file() && found.len() <= LARGEST)?;
+    fs::read(path).ok().map(|bytes| hex(&Sha256::digest(&bytes)))
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Those that lead to the files; the checksum of each is over names and checksums of what is in it.
+fn directories(files: &[SeenFile]) -> Vec<SeenDirectory> {
+    let mut sums: BTreeMap<&str, String> =
+        files.iter().map(|file| (file.path.as_str(), file.sum.clone())).collect();
+    let mut inside: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for file in files {
+        let mut path = file.path.as_str();
+        while path != ROOT {
+            let above = parent(path);
+            if !inside.entry(above).or_default().insert(path) {
+                break;
+            }
+            path = above;
+        }
+    }
+    // those deep down first: their sums are part of those above
+    let mut order: Vec<&str> = inside.keys().copied().collect();
+    order.sort_by_key(|path| std::cmp::Reverse(crate::domain::project_index::depth(path)));
+    let mut found = Vec::new();
+    for path in order {
+        let children = &inside[path];
+        let mut digest = Sha256::new();
+        for child in children {
+            let sum = sums.get(child).map(String::as_str).unwrap_or_default();
+            digest.update(format!("{} {child} {sum}\n", child.len()));
+        }
+        let sum = hex(&digest.finalize());
+        sums.insert(path, sum.clone());
+        let children = children.iter().map(|child| (*child).to_owned()).collect();
+        found.push(SeenDirectory { path: path.to_owned(), sum, children });
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}

@@ -1,0 +1,120 @@
+//! `explain_codebase`: where something is in the project, from its index (TOOL-12). No model is asked.
+//! Says of what has changed since it was described that it has; refuses to answer without an index.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::adapters::project_index::{ProjectIndex, checksum_of};
+use crate::domain::printable;
+use crate::domain::project_index::finding::{found, is_within};
+use crate::domain::project_index::{Entry, Index};
+use crate::domain::tool::{ToolRisk, ToolSpec};
+use crate::ports::project_index::ProjectIndexPort as _;
+
+use super::answer::Answer;
+use super::project::Project;
+
+pub(super) const NAME: &str = "explain_codebase";
+
+/// Most entries of one answer.
+const ENTRIES: usize = 20;
+/// Most files of a directory that are looked at, to know whether it has changed.
+const LOOKED_AT: usize = 500;
+
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    question: String,
+    path: Option<String>,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.to_owned(),
+        description: "Find out what is where in the project, from descriptions of its files and directories that were \
+            made before. Answers with the paths that fit the words of the question best, each with its description; \
+            read the files themselves before you rely on details."
+            .to_owned(),
+        parameters: json!({"type": "object", "additionalProperties": false, "required": ["question"],
+            "properties": {
+                "question": {"type": "string", "minLength": 1,
+                    "description": "What you look for; names and plain words help, such as \"where is the configuration read\"."},
+                "path": {"type": "string", "minLength": 1,
+                    "description": "Only this file, or what is below this directory, relative to the project's."}}}),
+        risk: ToolRisk::Read,
+        repeat: None,
+    }
+}
+
+pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+    let project = Arc::clone(project);
+    let looking = tokio::task::spawn_blocking(move || look(&project, &arguments));
+    looking.await.unwrap_or_else(|_| Answer::failed("the index could not be read"))
+}
+
+fn look(project: &Project, arguments: &Arguments) -> Answer {
+    let under = match arguments.path.as_deref().map(|path| project.fence.readable(path)) {
+        Some(Ok(spot)) => Some(spot.relative),
+        Some(Err(error)) => return Answer::failed(error.to_string()),
+        None => None,
+    };
+    let index = match ProjectIndex::of(&project.indexed, Vec::new(), Vec::new()).load() {
+        Ok(index) => index,
+        Err(error) => return Answer::failed(error),
+    };
+    if index.entries.is_empty() {
+        return Answer::failed(
+            "there is no index of this project: its user makes one with /index or `synthdev index`; \
+             use list_directory and exact_search meanwhile",
+        );
+    }
+    let entries = found(&index, &arguments.question, under.as_deref(), ENTRIES);
+    let (mut body, mut shown, mut stale) = (String::new(), 0, 0);
+    for entry in &entries {
+        let state = state_of(project, &index, entry);
+        let line = line(entry, state);
+        if body.len() + line.len() > project.cap {
+            break;
+        }
+        body.push_str(&line);
+        shown += 1;
+        stale += usize::from(state.is_some());
+    }
+    let summary = if shown == 1 { "1 entry".to_owned() } else { format!("{shown} entries") };
+    let answer = Answer::succeeded(summary).fact("entries", shown).fact("stale", stale);
+    let notice = match (shown, stale) {
+        (0, _) => "nothing in the index has these words; use exact_search or other words",
+        (_, 0) => return answer.body(body),
+        _ => {
+            "what is marked has changed since it was described: read it; the user can renew the index with /index"
+        }
+    };
+    answer.fact("notice", notice).body(body)
+}
+
+/// `src/config/ [changed since]: Reads settings.`
+fn line(entry: &Entry, state: Option<&str>) -> String {
+    let sign = if entry.directory && entry.path != "." { "/" } else { "" };
+    let mark = state.map(|state| format!(" [{state}]")).unwrap_or_default();
+    let (path, summary) = (printable::name(&entry.path), printable::name(&entry.summary));
+    format!("{path}{sign}{mark}: {summary}\n")
+}
+
+/// How it differs from what was described, if it does. Files that came into a directory since are not looked for.
+fn state_of(project: &Project, index: &Index, entry: &Entry) -> Option<&'static str> {
+    let is_as_described = |entry: &Entry| {
+        let spot = project.fence.readable(&entry.path).ok()?;
+        checksum_of(&spot.absolute).map(|sum| sum == entry.sum)
+    };
+    if !entry.directory {
+        return match is_as_described(entry) {
+            Some(true) => None,
+            Some(false) => Some("changed since"),
+            None => Some("gone since"),
+        };
+    }
+    let inside = index.entries.values().filter(|one| !one.directory && is_within(&one.path, &entry.path));
+    let changed = inside.take(LOOKED_AT).any(|one| is_as_described(one) != Some(true));
+    changed.then_some("changed since")
+}

@@ -1,0 +1,24 @@
+//! Arguments of `index`.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+
+use crate::domain::project_index::SizeLimit;
+
+#[derive(Args, Debug, Default)]
+pub struct IndexArgs {
+    /// Leave out files of more kilobytes
+    #[arg(long, value_name = "SIZE", default_value = "50", value_parser = sizes())]
+    pub max_size: SizeLimit,
+    /// Ask nothing before models are asked and paid
+    #[arg(long)]
+    pub yes: bool,
+    /// What came of it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn sizes() -> impl clap::builder::TypedValueParser<Value = SizeLimit> {
+    let words = SizeLimit::WORDS.map(|(word, _)| word);
+    PossibleValuesParser::new(words).try_map(|word| SizeLimit::parse(&word))
+}

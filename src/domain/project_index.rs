@@ -1,0 +1,173 @@
+//! The index of a project: what each of its files and directories is for, in a model's words, with the checksum of what
+//! was described. What has the same checksum is not described again.
+
+pub mod asking;
+mod estimate;
+pub mod finding;
+pub mod report;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+pub use estimate::Estimate;
+
+/// The project itself, among the directories.
+pub const ROOT: &str = ".";
+
+/// Files above it are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SizeLimit {
+    #[default]
+    Small,
+    Medium,
+    Large,
+    None,
+}
+
+impl SizeLimit {
+    /// As they are typed.
+    pub const WORDS: [(&str, Self); 4] =
+        [("50", Self::Small), ("100", Self::Medium), ("200", Self::Large), ("none", Self::None)];
+
+    /// # Errors
+    /// What it can be.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let found = Self::WORDS.iter().find(|(word, _)| *word == text);
+        found.map(|(_, limit)| *limit).ok_or_else(|| {
+            format!("`{text}` is no size limit: it is 50, 100 or 200 (kilobytes a file), or none")
+        })
+    }
+
+    /// Kilobytes; `None`: no more than tools read anyway.
+    pub fn kilobytes(self) -> Option<u64> {
+        match self {
+            Self::Small => Some(50),
+            Self::Medium => Some(100),
+            Self::Large => Some(200),
+            Self::None => None,
+        }
+    }
+}
+
+/// What is known of a file or a directory.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Relative to the project, with `/`.
+    pub path: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub directory: bool,
+    /// Checksum of the text that was described; of a directory: over those of everything in it.
+    pub sum: String,
+    pub summary: String,
+}
+
+/// By path.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Index {
+    pub entries: BTreeMap<String, Entry>,
+}
+
+impl Index {
+    pub fn add(&mut self, entry: Entry) {
+        self.entries.insert(entry.path.clone(), entry);
+    }
+
+    fn knows(&self, path: &str, sum: &str, directory: bool) -> bool {
+        self.entries.get(path).is_some_and(|entry| entry.sum == sum && entry.directory == directory)
+    }
+}
+
+/// A file that belongs into the index, as it is now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeenFile {
+    pub path: String,
+    pub sum: String,
+    pub bytes: u64,
+}
+
+/// A directory with something that belongs into the index.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeenDirectory {
+    pub path: String,
+    pub sum: String,
+    /// Paths of the files and directories in it, by name.
+    pub children: Vec<String>,
+}
+
+/// Files that are not described, and why. Their names, in order.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct LeftOut {
+    /// No UTF-8 text.
+    pub binary: Vec<String>,
+    pub too_large: Vec<String>,
+    /// They may hold keys.
+    pub secret: Vec<String>,
+    /// With the reason.
+    pub unreadable: Vec<String>,
+}
+
+/// The project as it is now.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    /// By path.
+    pub files: Vec<SeenFile>,
+    pub directories: Vec<SeenDirectory>,
+    pub left_out: LeftOut,
+}
+
+/// What is to be done, so that the index says what the project is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    pub limit: SizeLimit,
+    /// How many belong into the index.
+    pub files: usize,
+    /// To be described.
+    pub changed: Vec<SeenFile>,
+    /// To be described, those deep down first.
+    pub directories: Vec<SeenDirectory>,
+    /// Paths of entries of which nothing is there any more.
+    pub gone: Vec<String>,
+    /// How many of them were files.
+    pub gone_files: usize,
+    pub left_out: LeftOut,
+}
+
+impl Plan {
+    pub fn of(seen: Seen, known: &Index, limit: SizeLimit) -> Self {
+        let files = seen.files.len();
+        let paths: BTreeSet<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();
+        let directories: BTreeSet<&str> = seen.directories.iter().map(|one| one.path.as_str()).collect();
+        let is_gone = |entry: &&Entry| {
+            let here = if entry.directory { &directories } else { &paths };
+            !here.contains(entry.path.as_str())
+        };
+        let gone: Vec<&Entry> = known.entries.values().filter(is_gone).collect();
+        let gone_files = gone.iter().filter(|entry| !entry.directory).count();
+        let gone = gone.into_iter().map(|entry| entry.path.clone()).collect();
+        let mut changed = seen.files;
+        changed.retain(|file| !known.knows(&file.path, &file.sum, false));
+        let mut directories = seen.directories;
+        directories.retain(|one| !known.knows(&one.path, &one.sum, true));
+        directories.sort_by(|a, b| depth(&b.path).cmp(&depth(&a.path)).then_with(|| a.path.cmp(&b.path)));
+        Self { limit, files, changed, directories, gone, gone_files, left_out: seen.left_out }
+    }
+
+    /// Nothing has to be asked or written.
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.directories.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// The project is above all of them.
+pub fn depth(path: &str) -> usize {
+    if path == ROOT { 0 } else { path.split('/').count() }
+}
+
+/// The directory that it is in.
+pub fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or(ROOT, |(directory, _)| directory)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! Making the index of a project: files are described, then the directories above them, a few at a time. Each answer
+//! is kept as soon as it is there; whatever ends it, the next time goes on from there.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::{BoxFuture, Shared};
+use futures_util::stream::{self, StreamExt as _};
+
+use super::aside::{Asked, Ended};
+use super::handle::Handle;
+use crate::domain::cost::CostEntry;
+use crate::domain::model::{ModelChoice, ModelError, ModelRequest};
+use crate::domain::project_index::report::{Ending, Report};
+use crate::domain::project_index::{Entry, Index, Plan, SeenDirectory, SeenFile, SizeLimit, asking, depth};
+use crate::ports::project_index::{IndexWriter, ProjectIndexPort};
+
+/// Questions that are open at a time.
+const AT_ONCE: usize = 4;
+/// So many refused and none answered: it is not the files.
+const HOPELESS: usize = 5;
+
+/// How far it is: of files and directories that are to be described.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    pub done: usize,
+    pub of: usize,
+}
+
+impl Progress {
+    /// Ten lines are enough.
+    pub fn is_worth_a_line(self) -> bool {
+        let tenth = |done: usize| done * 10 / self.of.max(1);
+        self.done < self.of && tenth(self.done) > tenth(self.done.saturating_sub(1))
+    }
+}
+
+/// Over when nobody wants it any more.
+pub type Stopped = Shared<BoxFuture<'static, ()>>;
+
+/// What is to be done, and with what.
+pub struct Work {
+    pub port: Arc<dyn ProjectIndexPort>,
+    pub plan: Plan,
+    pub choice: ModelChoice,
+}
+
+impl Handle {
+    /// Does what the plan says.
+    pub async fn index(&self, work: Work, told: &(dyn Fn(Progress) + Sync), stopped: Stopped) -> Report {
+        let mut report = Report::of(&work.plan);
+        let port = Arc::clone(&work.port);
+        let begun = away(move || Ok((port.writer()?, port.load()?))).await;
+        let (writer, index) = match begun {
+            Ok(begun) => begun,
+            Err(why) => {
+                report.ending = Ending::Broken(why);
+                return report;
+            }
+        };
+        let bench = Bench {
+            handle: self,
+            port: work.port,
+            choice: work.choice,
+            stopped,
+            halted: AtomicBool::new(false),
+        };
+        let of = work.plan.changed.len() + work.plan.directories.len();
+        let files = work.plan.changed.iter().map(|file| &file.path);
+        let behind = files.chain(work.plan.directories.iter().map(|one| &one.path)).cloned().collect();
+        let mut book = Book { report, index, writer, told, progress: Progress { done: 0, of }, behind };
+        for path in &work.plan.gone {
+            book.index.entries.remove(path);
+        }
+        let limit = work.plan.limit;
+        let files = stream::iter(work.plan.changed).map(|file| bench.file(file, limit));
+        book.take(files.buffer_unordered(AT_ONCE), &bench).await;
+        bench.directories(work.plan.directories, &mut book).await;
+        let Book { mut report, index, mut writer, .. } = book;
+        if let Err(why) = away(move || writer.keep(&index)).await
+            && !matches!(report.ending, Ending::Broken(_))
+        {
+            report.ending = Ending::Broken(why);
+        }
+        report
+    }
+}
+
+async fn away<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(format!("this was broken off: {error}")))
+}
+
+/// One that was described, or not.
+struct Described {
+    path: String,
+    end: End,
+    spent: Vec<CostEntry>,
+}
+
+enum End {
+    Known(Entry),
+    /// Only this one.
+    Failed(String),
+    /// Asking for others does not help.
+    Broken(String),
+    Stopped,
+}
+
+struct Bench<'a> {
+    handle: &'a Handle,
+    port: Arc<dyn ProjectIndexPort>,
+    choice: ModelChoice,
+    stopped: Stopped,
+    /// Nothing more is begun.
+    halted: AtomicBool,
+}
+
+impl Bench<'_> {
+    async fn file(&self, file: SeenFile, limit: SizeLimit) -> Described {
+        let path = file.path;
+        if self.is_over() {
+            return Described { path, end: End::Stopped, spent: Vec::new() };
+        }
+        let (port, wanted) = (Arc::clone(&self.port), path.clone());
+        let (text, sum) = match away(move || port.text(&wanted, limit)).await {
+            Ok(found) => found,
+            Err(why) => return Described { path, end: End::Failed(why), spent: Vec::new() },
+        };
+        let entry = Entry { path: path.clone(), directory: false, sum, summary: "empty".to_owned() };
+        if text.trim().is_empty() {
+            return Described { path, end: End::Known(entry), spent: Vec::new() };
+        }
+        let request = asking::about_file(self.choice.clone(), &path, &entry.sum, &text);
+        self.ask(request, entry).await
+    }
+
+    /// Level by level: what is above is described by what is in it.
+    async fn directories(&self, all: Vec<SeenDirectory>, book: &mut Book<'_>) {
+        for level in all.chunk_by(|a, b| depth(&a.path) == depth(&b.path)) {
+            if self.is_over() {
+                return;
+            }
+            let mut asked = Vec::new();
+            for directory in level {
+                match book.prepared(directory, &self.choice) {
+                    Ready::Ask(request, entry) => asked.push((*request, entry)),
+                    Ready::Known(entry) => {
+                        let path = entry.path.clone();
+                        book.note(Described { path, end: End::Known(entry), spent: Vec::new() }, self);
+                    }
+                    Ready::Not => book.goes_on(),
+                }
+            }
+            let asked = stream::iter(asked).map(|(request, entry)| self.ask(request, entry));
+            book.take(asked.buffer_unordered(AT_ONCE), self).await;
+        }
+    }
+
+    async fn ask(&self, request: ModelRequest, entry: Entry) -> Described {
+        let path = entry.path.clone();
+        if self.is_over() {
+            return Described { path, end: End::Stopped, spent: Vec::new() };
+        }
+        let model = request.choice.model.clone();
+        let Asked { ended, spent } = self.handle.ask(request, self.stopped.clone()).await;
+        let end = match ended {
+            Ended::Answered(reply) => match asking::summary(&reply) {
+                Ok(summary) => End::Known(Entry { summary, ..entry }),
+                Err(why) => End::Failed(why),
+            },
+            Ended::Failed(error) if is_about_this(&error) => End::Failed(error.to_string()),
+            Ended::Failed(error) => {
+                End::Broken(format!("{model} gave no answer: {error} — {}", error.hint()).replace('\n', " "))
+            }
+            Ended::Stopped => End::Stopped,
+        };
+        Described { path, end, spent }
+    }
+
+    fn is_over(&self) -> bool {
+        self.halted.load(Ordering::Relaxed)
+    }
+}
+
+/// Another file may well be answered.
+fn is_about_this(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::TooLong { .. }
+            | ModelError::Refused { .. }
+            | ModelError::Protocol { .. }
+            | ModelError::Drift { .. }
+    )
+}
+
+enum Ready {
+    Ask(Box<ModelRequest>, Entry),
+    Known(Entry),
+    /// Something in it is not described.
+    Not,
+}
+
+/// What is known by now.
+struct Book<'a> {
+    report: Report,
+    index: Index,
+    writer: Box<dyn IndexWriter>,
+    told: &'a (dyn Fn(Progress) + Sync),
+    progress: Progress,
+    /// What is to be described and is not yet.
+    behind: BTreeSet<String>,
+}
+
+impl Book<'_> {
+    async fn take(&mut self, described: impl stream::Stream<Item = Described>, bench: &Bench<'_>) {
+        let mut described = std::pin::pin!(described);
+        while let Some(one) = described.next().await {
+            self.note(one, bench);
+        }
+    }
+
+    fn note(&mut self, one: Described, bench: &Bench<'_>) {
+        self.report.spent.extend(one.spent);
+        let ending = match one.end {
+            End::Known(entry) => self.keep(entry),
+            End::Failed(why) => {
+                self.report.failed.push((one.path, why.clone()));
+                let hopeless = self.report.failed.len() >= HOPELESS && self.report.indexed == 0;
+                if hopeless { Ending::Broken(format!("no file was described: {why}")) } else { Ending::Whole }
+            }
+            End::Broken(why) => Ending::Broken(why),
+            End::Stopped => Ending::Stopped,
+        };
+        if ending == Ending::Whole {
+            return self.goes_on();
+        }
+        bench.halted.store(true, Ordering::Relaxed);
+        // the first reason is the one to tell
+        if self.report.ending == Ending::Whole {
+            self.report.ending = ending;
+        }
+    }
+
+    fn keep(&mut self, entry: Entry) -> Ending {
+        let kept = self.writer.add(&entry);
+        if entry.directory {
+            self.report.directories += 1;
+        } else {
+            self.report.indexed += 1;
+        }
+        self.behind.remove(&entry.path);
+        self.index.add(entry);
+        kept.map_or_else(Ending::Broken, |()| Ending::Whole)
+    }
+
+    fn goes_on(&mut self) {
+        self.progress.done += 1;
+        (self.told)(self.progress);
+    }
+
+    /// One thing alone in a directory says what the directory is.
+    fn prepared(&self, directory: &SeenDirectory, choice: &ModelChoice) -> Ready {
+        let known = |path: &String| self.index.entries.get(path).filter(|_| !self.behind.contains(path));
+        let children: Option<Vec<&Entry>> = directory.children.iter().map(known).collect();
+        let (path, sum) = (directory.path.clone(), directory.sum.clone());
+        let entry = |summary: &str| Entry { path, directory: true, sum, summary: summary.to_owned() };
+        match children.as_deref() {
+            None | Some([]) => Ready::Not,
+            Some([only]) => Ready::Known(entry(&only.summary)),
+            Some(children) => {
+                let request = asking::about_directory(choice.clone(), directory, children);
+                Ready::Ask(Box::new(request), entry(""))
+            }
+        }
+    }
+}

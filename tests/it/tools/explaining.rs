@@ -1,0 +1,109 @@
+//! `explain_codebase`: what the index says, and how far that can be relied on (TOOL-12).
+
+use serde_json::{Value, json};
+use synthdev::adapters::project_index::ProjectIndex;
+use synthdev::domain::project_index::{Entry, SizeLimit};
+use synthdev::ports::project_index::ProjectIndexPort;
+
+use super::Project;
+
+const TOOL: &str = "explain_codebase";
+
+const FILES: [(&str, &str); 4] = [
+    ("README.md", "# sample"),
+    ("src/config/read.rs", "pub fn read() {}"),
+    ("src/config/write.rs", "pub fn write() {}"),
+    ("src/main.rs", "fn main() {}"),
+];
+
+/// What a model would say.
+fn summary(path: &str) -> &str {
+    match path {
+        "." => "A sample of a program.",
+        "src" => "All of the source.",
+        "src/config" => "Settings: how they are read and written.",
+        "src/config/read.rs" => "Parses the settings of the \u{1b}[31muser.",
+        "src/config/write.rs" => "Saves what was changed.",
+        "src/main.rs" => "Where the program starts.",
+        _ => "How to begin.",
+    }
+}
+
+/// Describes everything as it is now.
+fn index(project: &Project) {
+    let port = ProjectIndex::of(project.root(), Vec::new(), Vec::new());
+    let seen = port.scan(SizeLimit::default()).unwrap();
+    let mut writer = port.writer().unwrap();
+    let files = seen.files.iter().map(|file| (&file.path, &file.sum, false));
+    for (path, sum, directory) in files.chain(seen.directories.iter().map(|one| (&one.path, &one.sum, true)))
+    {
+        let summary = summary(path).to_owned();
+        writer.add(&Entry { path: path.clone(), directory, sum: sum.clone(), summary }).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_answered_from_the_index() {
+    let project = Project::new(&FILES);
+    index(&project);
+    let check = async |arguments: Value, expected: &[&str]| {
+        let outcome = project.run(TOOL, arguments.clone()).await;
+        let lines: Vec<&str> = outcome.content.lines().skip(1).collect();
+        assert_eq!(lines, expected, "{arguments}");
+        let head: Value = serde_json::from_str(outcome.content.lines().next().unwrap()).unwrap();
+        assert_eq!((&head["entries"], &head["stale"]), (&json!(expected.len()), &json!(0)), "{arguments}");
+        assert_eq!(head["notice"].is_string(), expected.is_empty(), "{arguments}");
+    };
+    let (config, read) = (
+        "src/config/: Settings: how they are read and written.",
+        "src/config/read.rs: Parses the settings of the ␛[31muser.",
+    );
+    check(json!({"question": "Where are settings parsed?"}), &[read, config]).await;
+    let question = "where does the program start";
+    check(json!({"question": question, "path": "src"}), &["src/main.rs: Where the program starts."]).await;
+    check(json!({"question": "settings", "path": "src/main.rs"}), &[]).await;
+    let whole = [".: A sample of a program.", "src/: All of the source.", "README.md: How to begin."];
+    let all = project.run(TOOL, json!({"question": "What is this project?"})).await;
+    assert_eq!(all.content.lines().skip(1).take(3).collect::<Vec<_>>(), whole);
+    project.bad(TOOL, json!({"question": ""}), "question").await;
+    project.bad(TOOL, json!({"question": "x", "path": "../other"}), "outside the project").await;
+}
+
+#[tokio::test]
+async fn what_has_changed_since_is_marked() {
+    let project = Project::new(&FILES);
+    index(&project);
+    std::fs::write(project.root().join("src/config/read.rs"), "pub fn other() {}").unwrap();
+    std::fs::remove_file(project.root().join("src/main.rs")).unwrap();
+    for (question, line) in [
+        ("settings parsed", "src/config/read.rs [changed since]: Parses"),
+        ("config", "src/config/ [changed since]: Settings"),
+        ("where it starts", "src/main.rs [gone since]: Where"),
+        ("saves", "src/config/write.rs: Saves"),
+    ] {
+        let outcome = project.good(TOOL, json!({"question": question}), line).await;
+        let head: Value = serde_json::from_str(outcome.content.lines().next().unwrap()).unwrap();
+        let marked = outcome.content.lines().skip(1).filter(|line| line.contains(" since]: ")).count();
+        assert_eq!(head["stale"], marked, "{question}");
+    }
+}
+
+#[tokio::test]
+async fn without_an_index_it_says_how_to_make_one() {
+    let project = Project::new(&FILES);
+    let arguments = json!({"question": "settings"});
+    project.bad(TOOL, arguments.clone(), "makes one with /index or `synthdev index`").await;
+    // an answer is no longer than others
+    let project = Project::with(&FILES, |settings| settings.output_cap_bytes = 100);
+    index(&project);
+    let outcome = project.run(TOOL, arguments.clone()).await;
+    assert_eq!(outcome.content.lines().count(), 2, "{}", outcome.content);
+    // a worktree is told what is known of its project
+    let worktree = Project::with(&FILES, |settings| settings.indexed = Some(project.root().to_owned()));
+    let known = worktree.good(TOOL, arguments, "src/config/: Settings").await;
+    assert!(!known.content.contains("since]"), "{}", known.content);
+    // what an index says of other places is not looked at
+    let line = json!({"path": "../../../etc/passwd", "sum": "x", "summary": "settings"}).to_string();
+    std::fs::write(project.root().join(".synthdev/index/index.jsonl"), line).unwrap();
+    project.good(TOOL, json!({"question": "settings"}), "passwd [gone since]").await;
+}
