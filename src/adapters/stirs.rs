@@ -6,8 +6,7 @@ use std::path::Path;
 
 use futures_util::stream::BoxStream;
 
-/// A word after each burst of writes to the file, or to one whose name begins with its name (SQLite's log is beside its
-/// file). Nothing is watched before it is asked for the first time; ends where nothing can be heard.
+/// A word after each burst of writes to the file, or to SQLite's log beside it. Nothing is watched before it is asked for the first time; ends where nothing can be heard.
 pub fn of(path: &Path) -> BoxStream<'static, ()> {
     #[cfg(target_os = "linux")]
     return linux::of(path);
@@ -110,7 +109,7 @@ mod linux {
         }
     }
 
-    /// Whether one of the events is about a file whose name begins so. Each is four numbers, what has happened the second
+    /// Whether one of the events is about the file of that name, or its log. Each is four numbers, what has happened the second
     /// of them and the length of the name the last, and the name, filled up with zeros.
     fn tells_of(mut events: &[u8], name: &[u8]) -> bool {
         const HEAD: usize = 16;
@@ -122,7 +121,9 @@ mod linux {
             }
             let length = usize::try_from(number(head, 12)).unwrap_or(usize::MAX);
             let Some((file, rest)) = rest.split_at_checked(length) else { return false };
-            if file.starts_with(name) {
+            // SQLite makes the index of its log anew whenever it opens a file, also to read
+            let file = file.split(|byte| *byte == 0).next().unwrap_or_default();
+            if file.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest == b"-wal") {
                 return true;
             }
             events = rest;
@@ -145,6 +146,7 @@ mod tests {
         assert!(stirs.next().now_or_never().is_none());
         for name in ["runs.sqlite", "runs.sqlite-wal", "runs.sqlite"] {
             fs::write(directory.path().join("settings.json"), "x").unwrap();
+            fs::write(directory.path().join("runs.sqlite-shm"), "x").unwrap();
             assert!(stirs.next().now_or_never().is_none(), "{name}");
             fs::write(directory.path().join(name), "y").unwrap();
             fs::write(directory.path().join(name), "z").unwrap();

@@ -147,7 +147,8 @@ fn is_sentence(line: &str) -> bool {
     let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
     let opens =
         ["I", "I'm", "I’m", "Sorry", "Sorry,", "Unfortunately,", "There", "No", "You", "This", "That", "The"];
-    let ends = line.ends_with(['.', '!', ':']) && line.split(' ').filter(|word| is_word(word)).count() > 3;
+    let ends =
+        line.ends_with(['.', '!', '?', ':']) && line.split(' ').filter(|word| is_word(word)).count() > 3;
     !rest.is_empty() && (opens.contains(&first) || ends)
 }
 
@@ -195,6 +196,7 @@ mod tests {
         check("I cannot do that.\nIt would delete your files.", Err("in words"));
         check("Here is the command:", Err("in words"));
         check("I cannot do that", Err("in words"));
+        check("Which directory do you mean?", Err("in words"));
         check("Sorry, no command can do this", Err("in words"));
         check("`ls`\n`pwd`", Err("gave 2 lines"));
         check("echo `date` `id`", Ok("echo `date` `id`"));

@@ -1,6 +1,7 @@
 //! Ending a run for good (HIST-2): one that is driven here is told so, one that nobody drives is closed in the store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::command::Command;
 use super::glance::Ring;
@@ -13,6 +14,9 @@ use crate::domain::journal::{RunProgress, RunStatus, RunSummary};
 use crate::engine::input::Input;
 use crate::engine::machine::Output;
 use crate::ports::run_store::StoreError;
+
+/// A run that is neither driven nor free is one or the other soon.
+const SOON: Duration = Duration::from_millis(1);
 
 /// What was done to end a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +42,9 @@ impl Handle {
             match self.ports().store.claim(run) {
                 Ok(before) => return self.cancel_idle(run, before).map(|()| Ending::Done),
                 // somebody here began to take it up in between
-                Err(_) if self.desk().is_rising(run) || self.shared.drives(run) => {}
+                Err(_) if self.desk().is_rising(run) || self.shared.drives(run) => {
+                    tokio::time::sleep(SOON).await;
+                }
                 Err(refused) => return Err(refused),
             }
         }

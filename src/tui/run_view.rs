@@ -7,6 +7,7 @@ use crate::domain::cost::{CostEntry, CostLedger, Usage};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::is_same_model;
 use crate::domain::workflow::Budget;
+use crate::engine::effect::Question;
 use crate::engine::event::RunEvent;
 use crate::engine::steering::{Breakpoint, Stops};
 use crate::tui::text::one_line;
@@ -246,6 +247,7 @@ impl RunView {
             }
             RunEvent::Replied { agent, .. }
             | RunEvent::ModelFailed { agent, .. }
+            | RunEvent::ModelStopped { agent, .. }
             | RunEvent::ToolFinished { agent, .. }
             | RunEvent::ToolRefused { agent, .. } => Some((one_line(agent), Doing::Nothing)),
             RunEvent::ToolStarted { agent, tool, .. } => Some((one_line(agent), Doing::Runs(one_line(tool)))),
@@ -253,8 +255,14 @@ impl RunView {
                 Some((one_line(agent), Doing::WaitsFor(one_line(tool))))
             }
             RunEvent::Finished { .. } => {
-                self.agents.iter_mut().for_each(|agent| agent.doing = Doing::Nothing);
-                self.watch.agents += 1;
+                self.all_rest();
+                None
+            }
+            // who was stopped before anything was used is not told of
+            RunEvent::PersonAsked {
+                question: Question::Break { point: Some(Breakpoint::Now), .. }, ..
+            } if self.branches.is_empty() => {
+                self.all_rest();
                 None
             }
             _ => None,
@@ -265,6 +273,11 @@ impl RunView {
             agent.doing = doing;
             self.watch.agents += 1;
         }
+    }
+
+    fn all_rest(&mut self) {
+        self.agents.iter_mut().for_each(|agent| agent.doing = Doing::Nothing);
+        self.watch.agents += 1;
     }
 
     /// What its calls cost is known from elsewhere.

@@ -88,12 +88,12 @@ pub(in crate::app) fn of_past(
     ])
 }
 
-/// What pins the program if its agents had the models of another one, at their own levels and with their own parameters: which
-/// models are chosen is of this machine and day.
+/// What pins the program if its agents had the models of another one, at their own levels and with their own parameters, as far
+/// as both have them: which models are chosen, and what those take, is of this machine and day.
 fn with_models_of(plain: &Program, program: &Program) -> String {
     let lent = |own: &mut ModelChoice, plain: &ModelChoice| {
-        let (level, parameters) = (std::mem::take(&mut own.level), own.parameters.clone());
-        *own = ModelChoice { level, parameters, ..plain.clone() };
+        let parameters = plain.parameters.changed_to(&own.parameters);
+        *own = ModelChoice { level: std::mem::take(&mut own.level), parameters, ..plain.clone() };
     };
     let mut workflows: Vec<Workflow> =
         program.workflows.iter().map(|workflow| (**workflow).clone()).collect();

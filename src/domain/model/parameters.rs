@@ -27,6 +27,25 @@ pub struct ModelParameters {
 }
 
 impl ModelParameters {
+    /// What the other one says instead, where both say something: what a model does not take, and what only one model
+    /// needs, is no change.
+    #[must_use]
+    pub fn changed_to(&self, other: &Self) -> Self {
+        fn either<T: Clone>(own: &Option<T>, other: &Option<T>) -> Option<T> {
+            own.as_ref().map(|own| other.clone().unwrap_or_else(|| own.clone()))
+        }
+        Self {
+            temperature: either(&self.temperature, &other.temperature),
+            top_p: either(&self.top_p, &other.top_p),
+            top_k: either(&self.top_k, &other.top_k),
+            frequency_penalty: either(&self.frequency_penalty, &other.frequency_penalty),
+            presence_penalty: either(&self.presence_penalty, &other.presence_penalty),
+            repetition_penalty: either(&self.repetition_penalty, &other.repetition_penalty),
+            max_output_tokens: either(&self.max_output_tokens, &other.max_output_tokens),
+            reasoning_effort: either(&self.reasoning_effort, &other.reasoning_effort),
+        }
+    }
+
     /// Whether thinking is asked for.
     pub fn thinks(&self) -> bool {
         let effort = self.reasoning_effort.as_deref().unwrap_or_default().trim();
@@ -86,6 +105,22 @@ fn named(taken: &[(bool, &'static str)]) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_both_have_is_a_change() {
+        let of = |temperature, max_output_tokens| ModelParameters {
+            temperature,
+            max_output_tokens,
+            ..ModelParameters::default()
+        };
+        for (own, other, expected) in [
+            (of(Some(0.2), None), of(Some(0.9), None), of(Some(0.9), None)),
+            // one that the model does not take, and one that its protocol wants
+            (of(Some(0.2), None), of(None, Some(4_096)), of(Some(0.2), None)),
+        ] {
+            assert_eq!(own.changed_to(&other), expected, "{own:?} {other:?}");
+        }
+    }
 
     #[test]
     fn only_what_may_stand_together_is_left() {

@@ -96,7 +96,15 @@ pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
             model.now = model.now.max(now);
         }
         Told::Changes(count) => return changed(model, count),
-        Told::Opened(result) => opened(archive, number, result),
+        Told::Opened(result) => {
+            opened(archive, number, result);
+            // somebody wrote while it was read
+            if archive.run.as_ref().is_some_and(|run| run.behind) {
+                let mut cmds: Vec<Cmd> = reread(model).into_iter().collect();
+                cmds.extend(feed(model));
+                return cmds;
+            }
+        }
         Told::Text(result) if awaited => {
             archive.wait = None;
             match result {

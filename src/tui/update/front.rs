@@ -13,7 +13,7 @@ pub fn front(model: &Model) -> Option<&RunView> {
         return model.run(id).filter(|run| !run.over);
     }
     // one that is being read is on screen already: what is typed there is for it
-    let opening = model.opening.as_ref()?;
+    let opening = model.opening.as_ref().filter(|opening| opening.lent)?;
     model.run(&opening.run).filter(|run| !run.chat)
 }
 

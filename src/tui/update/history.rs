@@ -237,6 +237,7 @@ fn not_resumed(model: &mut Model, run: &RunId, reason: &str) {
     rising::given_up(model, run);
     if let Some(view) = model.run_mut(run) {
         view.over = true;
+        (view.stopping, view.interrupting) = (false, false);
         view.activity.clear();
         let texts = std::mem::take(&mut view.outbox);
         model.queued.extend(texts);

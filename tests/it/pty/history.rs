@@ -126,6 +126,7 @@ fn what_others_run_appears_in_the_open_list() {
     elsewhere(&["run", "quick"]);
     terminal.wait_for("history · 2 runs");
     terminal.press(ESC);
+    terminal.wait_for("message, or / for commands");
     terminal.press("/exit\r");
     assert!(terminal.end().contains("exit=0"));
 }

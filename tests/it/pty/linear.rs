@@ -160,6 +160,7 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
     eventually("the model is asked", || (server.requests().len() == 1).then_some(()));
     terminal.signal("INT");
     terminal.wait_for("interrupted in start");
+    terminal.wait_for("workflow:tell>");
     terminal.press("shorter please\r");
     terminal.wait_for("tell completed");
     let told = server.requests().last().unwrap().body.to_string();

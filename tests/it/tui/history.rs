@@ -829,6 +829,19 @@ fn what_is_typed_while_a_run_is_read_is_for_no_other() {
         desk.msg(whole(standing())).msg(told(Ok(()))).line("/step");
         assert_eq!(sent(&mut desk), [steered(Steering::Step)]);
     }
+    // one that stood still in this session is on screen, and driven by nobody
+    for line in ["/step", "/stop"] {
+        let mut desk = Desk::new();
+        desk.msg(whole(standing())).msg(told(Err("no".into()))).line("/resume r1").line(line);
+        assert!(desk.screen(120, 40).contains(too_early), "{line}");
+        assert_eq!(sent(&mut desk), [], "{line}");
+        desk.msg(whole(standing())).msg(told(Ok(())));
+        assert!(!desk.model.run(&RunId::from("r1")).unwrap().stopping, "{line}");
+    }
+    // a refusal forgets that it was told to stop
+    let mut desk = Desk::new();
+    desk.msg(whole(standing())).line("/stop").msg(told(Err("no".into())));
+    assert!(!desk.model.run(&RunId::from("r1")).unwrap().stopping);
     // a glance shows where it stood, not where it stands
     for line in ["/pause", "/set common_data.a = 1"] {
         let mut desk = Desk::new();

@@ -295,6 +295,7 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     assert_eq!(desk.take(), []);
     assert!(desk.screen(120, 40).contains("it stands still when what runs now is over"));
     desk.run("r1", stands(20, "code", Some(Breakpoint::Now)));
+    assert!(!desk.model.ticking(), "who stands still wakes nobody");
     let screen = desk.screen(120, 40);
     assert!(screen.contains("interrupted in code · type what shall be different, or /continue"), "{screen}");
     desk.frames("interrupted");
@@ -309,6 +310,17 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), said)]);
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take(), [interrupt("r1")]);
+}
+
+/// One of two branches is told to stand still: what it had asked is over, the other one goes on.
+#[test]
+fn a_call_that_was_stopped_keeps_nobody_awake() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    assert!(desk.model.ticking());
+    desk.run("r1", RunEvent::ModelStopped { call: CallId(5), agent: "coder".into(), spent: Vec::new() });
+    desk.run("r1", stands(20, "code", Some(Breakpoint::state("code"))));
+    assert!(!desk.model.ticking());
 }
 
 #[test]

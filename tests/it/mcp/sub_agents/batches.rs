@@ -300,8 +300,11 @@ fn a_server_that_dies_between_any_two_of_them_loses_and_doubles_nothing() {
     let mut client = Client::open(&world);
     let said = hand_in(&mut client, &id, "w", &results[3..], &expecting);
     assert_eq!((fates(&said), &said["state_version"]), (vec!["version_conflict".to_owned()], &json!(2)));
+    // whoever has looked since then expects what is done to be done
+    let said = hand_in(&mut client, &id, "w", &results[..3], &json!({"expected_version": 2}));
+    assert_eq!(fates(&said), ["duplicate", "duplicate", "accepted"]);
     let said = hand_in(&mut client, &id, "w", &results, &expecting);
-    assert_eq!(fates(&said), ["duplicate", "duplicate", "accepted", "accepted"]);
+    assert_eq!(fates(&said), ["duplicate", "duplicate", "duplicate", "accepted"]);
     client.kill();
     let mut client = Client::open(&world);
     let said = hand_in(&mut client, &id, "w", &results, &expecting);
