@@ -197,13 +197,18 @@ impl<'t> Player<'t> {
     fn settled(&mut self, mut told: Value) -> Value {
         let inner = if told["run"].is_object() { told["run"].take() } else { told.clone() };
         let run = json!({"workflowId": inner["workflowId"]});
-        let stands = match inner["status"].as_str() {
+        let ignored = inner.get("ignoredResults").cloned();
+        let mut stands = match inner["status"].as_str() {
             Some("interrupted") => self.client().call("continue_workflow", run),
             Some("running") => self
                 .client()
                 .call("get_workflow_status", json!({"workflowId": run["workflowId"], "wait": true})),
             _ => inner,
         };
+        // it was told with the answer to the results, not with what came of the run
+        if let (Some(ignored), Some(stands)) = (ignored, stands.as_object_mut()) {
+            stands.insert("ignoredResults".to_owned(), ignored);
+        }
         if told["run"].is_null() && told.get("run").is_some() {
             told["run"] = stands;
             return told;
