@@ -113,8 +113,10 @@ fn completed_steps(run: &RunSummary) -> Vec<String> {
     let standing: Vec<&str> = match run.progress.status {
         RunStatus::Paused => run.progress.pauses.iter().map(|pause| pause.state.as_str()).collect(),
         RunStatus::Failed => failed.into_iter().collect(),
-        RunStatus::Running | RunStatus::Interrupted => path.last().copied().into_iter().collect(),
-        RunStatus::Completed | RunStatus::Cancelled => Vec::new(),
+        RunStatus::Running | RunStatus::Interrupted | RunStatus::Cancelled => {
+            path.last().copied().into_iter().collect()
+        }
+        RunStatus::Completed => Vec::new(),
     };
     for state in standing {
         if let Some(at) = path.iter().rposition(|visited| *visited == state) {

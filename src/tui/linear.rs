@@ -100,7 +100,9 @@ impl Linear {
         self.printer.print(&mut self.model)?;
         while !self.model.leaving {
             let ready = self.wants_line();
-            if self.ended && (ready || self.typed) {
+            // what commands that came before the end have asked for is told
+            let told = self.wishes.replies.is_empty();
+            if self.ended && (ready && told || self.typed) {
                 let cmds = leave(&mut self.model);
                 self.perform(cmds);
                 break;

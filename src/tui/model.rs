@@ -72,6 +72,8 @@ pub struct Model {
     pub standing: Option<RunId>,
     /// A run that is being read, to be taken up then.
     pub opening: Option<Opening>,
+    /// Lines that were typed for a run before it was taken up, which it is now.
+    pub meanwhile: Vec<String>,
     /// Runs that are being taken up, each with what it was told meanwhile and hears when somebody drives it.
     pub rising: BTreeMap<RunId, Vec<Command>>,
     /// Workflows that ran when the person left: name and id.

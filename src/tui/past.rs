@@ -31,4 +31,6 @@ pub struct Opening {
     pub shown: Option<Range<usize>>,
     /// Its view came with the glance, and goes with it.
     pub lent: bool,
+    /// Lines that were typed for it meanwhile.
+    pub lines: Vec<String>,
 }

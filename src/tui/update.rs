@@ -40,7 +40,8 @@ pub mod verbosity;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
-    let cmds = apply(model, msg);
+    let mut cmds = apply(model, msg);
+    cmds.extend(submit::meanwhile(model));
     let cmds = trusting::hold(model, cmds);
     let mut cmds = rising::hold(model, cmds);
     palette::explain(model);

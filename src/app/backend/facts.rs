@@ -55,7 +55,7 @@ pub(super) fn mended_by(catalog: &Catalog, errors: &[Diagnostic], text: String) 
     let mut files = catalog.workflow_files().iter().chain(catalog.role_files()).map(|file| &file.name);
     let first = errors.first().map(|error| &error.place.file);
     match first.filter(|first| files.any(|file| file == *first)) {
-        Some(file) => format!("{}\nhint: /edit {file} opens it there", text.trim_end()),
+        Some(file) => format!("{}\nhint: /edit {file} opens it, F8 goes there", text.trim_end()),
         None => text,
     }
 }

@@ -24,7 +24,10 @@ impl Desk {
         if catalog.workflow(name).is_none()
             && let Some(broken) = unread(&catalog).find(|line| line.name == name)
         {
-            return Err(format!("{}\nhint: /edit {name} opens it there", broken.broken.unwrap_or_default()));
+            return Err(format!(
+                "{}\nhint: /edit {name} opens it, F8 goes there",
+                broken.broken.unwrap_or_default()
+            ));
         }
         let program = catalog.program(name).map_err(|found| self.told(&found))?;
         let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();

@@ -209,6 +209,7 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
         unread::give_back(model);
         return Vec::new();
     }
+    let lines = opening.as_ref().map(|opening| opening.lines.clone()).unwrap_or_default();
     let mut view = opening::shown(model, past, opening);
     let mut cmds = Vec::new();
     if view.chat {
@@ -230,6 +231,7 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     model.standing = None;
     rising::begins(model, &run);
     cmds.push(if retry { Cmd::Retry(run) } else { Cmd::Resume(run) });
+    model.meanwhile = lines;
     cmds
 }
 

@@ -87,6 +87,17 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
         return in_written(model, key);
     }
     let dialog = model.dialogs.front_mut().filter(|_| !beside)?;
+    if dialog.reason.is_none() && !model.composer.is_empty() && changes_text(key) {
+        // it goes on with the text that stands there
+        dialog.armed = false;
+        return None;
+    }
+    let fresh = typing && !dialog.armed && !model.linear && dialog.reason.is_none();
+    if fresh && key.code == KeyCode::Enter && model.composer.is_empty() {
+        dialog.armed = true;
+        dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
+        return Some(Vec::new());
+    }
     // Somebody who began a sentence does not answer with its third letter.
     let writes = !answers::is_meant(dialog, key);
     let command = model.composer.first_line().starts_with('/');
@@ -105,7 +116,8 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
     }
     let dialog = model.dialogs.front_mut()?;
     if !surprised {
-        dialog.armed = true;
+        // who only looks has not begun to answer
+        dialog.armed |= !scrolls(dialog, key);
         let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
         let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
         let cmds = match key.code {
@@ -117,6 +129,23 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
         return Some(cmds);
     }
     (key.code == KeyCode::Enter && answers::refuse_words(model)).then(Vec::new)
+}
+
+/// A key that changes a text in the input box, or moves in it.
+fn changes_text(key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Backspace | KeyCode::Delete | KeyCode::Left | KeyCode::Right => true,
+        KeyCode::Char(_) => key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT),
+        _ => false,
+    }
+}
+
+fn scrolls(dialog: &Dialog, key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Up | KeyCode::Down => dialog.choices().is_none(),
+        KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => true,
+        _ => false,
+    }
 }
 
 /// The keys that allow a tool for longer than the run.

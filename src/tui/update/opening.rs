@@ -1,11 +1,14 @@
 //! A past run comes on the screen: its end at once, if that was stored, and all of it when it is read.
 
+use super::front::front;
 use super::{busy, rising};
 use crate::domain::ids::RunId;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::past::{Opening, Past};
 use crate::tui::run_view::{Earlier, RunView};
+use crate::tui::slash::steering::Steer;
+use crate::tui::slash::{self, Action};
 use crate::tui::text::{counted, one_line};
 use crate::tui::transcript::item::Item;
 
@@ -18,7 +21,8 @@ const LATER: &str = "… what came later is being read …";
 /// A run shall be taken up: from now on it is being read. `name` may be the beginning of its id.
 pub fn wanted(model: &mut Model, name: String) -> Vec<Cmd> {
     if !busy::is_busy(model) {
-        model.opening = Some(Opening { run: RunId::from(name.as_str()), shown: None, lent: false });
+        model.opening =
+            Some(Opening { run: RunId::from(name.as_str()), shown: None, lent: false, lines: Vec::new() });
     }
     vec![Cmd::Past(name)]
 }
@@ -27,7 +31,8 @@ pub fn wanted(model: &mut Model, name: String) -> Vec<Cmd> {
 pub fn glance(model: &mut Model, past: Past) -> Vec<Cmd> {
     let Past { mut view, items, behind, .. } = past;
     let run = view.id.clone();
-    let asked = of(model, &run).is_some();
+    let asked = of(model, &run);
+    let lines = asked.as_ref().map(|asked| asked.lines.clone()).unwrap_or_default();
     // who is busy by now is told so when it is read
     if model.run(&run).is_none() && !busy::is_busy(model) {
         begin(model, &view);
@@ -41,9 +46,9 @@ pub fn glance(model: &mut Model, past: Past) -> Vec<Cmd> {
         view.moved(|_| None);
         model.runs.push(view);
         rising::begins(model, &run);
-        model.opening = Some(Opening { run: run.clone(), shown, lent: true });
-    } else if asked {
-        model.opening = Some(Opening { run: run.clone(), shown: None, lent: false });
+        model.opening = Some(Opening { run: run.clone(), shown, lent: true, lines });
+    } else if asked.is_some() {
+        model.opening = Some(Opening { run: run.clone(), shown: None, lent: false, lines });
     }
     vec![Cmd::Whole(run)]
 }
@@ -53,8 +58,33 @@ pub fn of(model: &mut Model, run: &RunId) -> Option<Opening> {
     model.opening.take_if(|opening| run.as_str().starts_with(opening.run.as_str()))
 }
 
-/// It is not taken up: what is shown stays, as all that is known here.
+/// Keeps a line that means a run of which too little is known yet. `false`: it means none.
+pub fn keeps(model: &mut Model, line: &str) -> bool {
+    let early = match slash::is_command(line).then(|| slash::parse(line)) {
+        None => model.opening.is_some(),
+        Some(Ok(Action::Steer(steer))) => is_too_early(model, &steer),
+        Some(_) => false,
+    };
+    let Some(opening) = model.opening.as_mut().filter(|_| early) else { return false };
+    opening.lines.push(line.to_owned());
+    model.hint = Some(format!("waits until run {} is read: {}", opening.run, one_line(line)));
+    true
+}
+
+/// It is meant for a run of which too little is known yet.
+fn is_too_early(model: &Model, steer: &Steer) -> bool {
+    match steer {
+        Steer::Status | Steer::Breaks | Steer::Pending(_) | Steer::Approvals(_) => false,
+        // where it stands, and its data, may have changed since the glance
+        Steer::Pause | Steer::Set { .. } => true,
+        _ => front(model).is_none(),
+    }
+}
+
+/// It is not taken up: what is shown stays, as all that is known here. Texts come back.
 pub fn given_up(model: &mut Model, opening: Opening) {
+    model.hint = None;
+    model.queued.extend(opening.lines.into_iter().filter(|line| !slash::is_command(line)));
     if let Some(shown) = opening.shown {
         model.transcript.edit(shown.start, |item| *item = Item::note("… earlier messages were not read"));
         model.transcript.edit(shown.end - 1, |item| {

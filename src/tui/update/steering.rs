@@ -24,10 +24,6 @@ mod set;
 const SHOWN: usize = 60;
 
 pub fn act(model: &mut Model, steer: Steer) -> Vec<Cmd> {
-    if let Some(note) = too_early(model, &steer) {
-        model.say(Item::note(&note));
-        return Vec::new();
-    }
     match steer {
         Steer::Pause => pause(model),
         Steer::Continue => go_on(model),
@@ -54,18 +50,6 @@ pub fn act(model: &mut Model, steer: Steer) -> Vec<Cmd> {
         }
         Steer::Approvals(Some((at, verdict))) => approvals::decide(model, at, verdict),
     }
-}
-
-/// It is meant for a run of which too little is known yet: it is being read.
-fn too_early(model: &Model, steer: &Steer) -> Option<String> {
-    let opening = model.opening.as_ref()?;
-    let needs = match steer {
-        Steer::Status | Steer::Breaks | Steer::Pending(_) | Steer::Approvals(_) => false,
-        // where it stands, and its data, may have changed since the glance
-        Steer::Pause | Steer::Set { .. } => true,
-        _ => front(model).is_none(),
-    };
-    needs.then(|| format!("run {} is still being read: again in a moment", opening.run))
 }
 
 fn pause(model: &mut Model) -> Vec<Cmd> {

@@ -1,6 +1,6 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
-use super::{commands, interrupted};
+use super::{commands, interrupted, opening};
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
@@ -13,15 +13,12 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
     let Some(text) = model.composer.take() else { return Vec::new() };
     model.transcript.follow();
     model.panes.to_conversation();
+    if opening::keeps(model, &text) {
+        return Vec::new();
+    }
     // Commands work first, whatever runs (REPL-2).
     if slash::is_command(&text) {
         return commands::run(model, &text);
-    }
-    if model.opening.is_some() {
-        // it is for a run that takes it up in a moment
-        model.hint = Some("the run is still being read: Enter again in a moment".to_owned());
-        model.composer.set(&text);
-        return Vec::new();
     }
     if let Some(name) = &model.isolating {
         model.say(Item::warning(&format!("{name} has not begun yet: its files are copied")));
@@ -44,6 +41,23 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
         return vec![Cmd::Send(run, Command::Say { text })];
     }
     send_to_chat(model, text)
+}
+
+/// What was typed for a run while it was read, as if it came now that it is taken up.
+pub fn meanwhile(model: &mut Model) -> Vec<Cmd> {
+    let lines = std::mem::take(&mut model.meanwhile);
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    model.hint = None;
+    let draft = model.composer.text();
+    let mut cmds = Vec::new();
+    for line in lines {
+        model.composer.set(&line);
+        cmds.extend(submit(model));
+    }
+    model.composer.set(&draft);
+    cmds
 }
 
 /// Gives a text to the conversation; starts one if there is none.

@@ -209,8 +209,8 @@ fn what_cannot_be_started_says_how_its_file_is_opened() {
     let mut terminal = Terminal::with_workflow("greet", &broken);
     without_setup(&mut terminal);
     for (text, hint) in [
-        (broken.to_string(), "/edit user:workflows/greet.json opens it there"),
-        ("{\"workflow_name\": ".to_owned(), "/edit greet opens it there"),
+        (broken.to_string(), "/edit user:workflows/greet.json opens it, F8 goes there"),
+        ("{\"workflow_name\": ".to_owned(), "/edit greet opens it, F8 goes there"),
     ] {
         fs::write(own(&terminal), text).unwrap();
         terminal.press("/clear\r/workflow greet\r");

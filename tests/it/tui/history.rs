@@ -423,7 +423,7 @@ fn what_needs_the_whole_run_waits() {
     desk.line("and now?");
     assert_eq!(desk.take(), [], "nothing begins with it");
     let screen = desk.screen(80, 24);
-    assert!(screen.contains("still being read") && screen.contains("and now?"), "{screen}");
+    assert!(screen.contains("waits until run r1 is read: and now?"), "{screen}");
     for line in ["/resume r2", "/rewind 1", "/workflow coder_reviewer x"] {
         desk.model.composer.take();
         desk.line(line);
@@ -813,48 +813,56 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
     }
 }
 
-/// Of a run without a glance, or one of this session, nothing is on screen that commands could be for.
+/// Of a run without a glance, or one of this session, nothing is on screen that commands could be for; a glance shows
+/// where a run stood, not where it stands.
 #[test]
-fn what_is_typed_while_a_run_is_read_is_for_no_other() {
-    let too_early = "run r1 is still being read: again in a moment";
-    for line in ["/step", "/continue", "/stop", "/break stop", "/pause", "/set common_data.a = 1"] {
-        let mut desk = Desk::new();
-        desk.line("/resume r1").line(line);
-        assert!(desk.screen(120, 40).contains(too_early), "{line}");
-        assert_eq!(sent(&mut desk), [], "{line}");
-        assert!(!desk.model.stops.step && desk.model.stops.points.is_empty());
-        desk.line("go on");
-        assert_eq!(desk.model.composer.text(), "go on", "it starts no conversation");
-        desk.model.composer.take();
-        desk.msg(whole(standing())).msg(told(Ok(()))).line("/step");
-        assert_eq!(sent(&mut desk), [steered(Steering::Step)]);
+fn what_is_typed_while_a_run_is_read_is_for_that_run() {
+    let said = |text: &str| Cmd::Send(RunId::from("r1"), Command::Say { text: text.into() });
+    let rows = [
+        ("/step", steered(Steering::Step)),
+        ("/continue", steered(Steering::Continue)),
+        ("/stop", cancel("r1")),
+        ("/break stop", steered(Steering::Break { point: Breakpoint::state("stop") })),
+        ("go on", said("go on")),
+    ];
+    for (line, expected) in rows {
+        for known in [false, true] {
+            let mut desk = Desk::new();
+            if known {
+                desk.msg(whole(standing())).msg(told(Err("no".into())));
+            }
+            desk.line("/resume r1").line(line);
+            assert!(desk.screen(120, 40).contains("waits until run r1 is read"), "{line}");
+            assert_eq!(sent(&mut desk), [], "{line}");
+            assert!(!desk.model.stops.step && desk.model.stops.points.is_empty());
+            desk.typed("a draft").msg(whole(standing()));
+            assert_eq!((desk.model.composer.text().as_str(), sent(&mut desk)), ("a draft", vec![]), "{line}");
+            desk.msg(told(Ok(())));
+            assert_eq!(sent(&mut desk), [expected.clone()], "{line}");
+        }
     }
-    // one that stood still in this session is on screen, and driven by nobody
-    for line in ["/step", "/stop"] {
+    for line in ["/pause", "/set common_data.a = 1"] {
         let mut desk = Desk::new();
-        desk.msg(whole(standing())).msg(told(Err("no".into()))).line("/resume r1").line(line);
-        assert!(desk.screen(120, 40).contains(too_early), "{line}");
-        assert_eq!(sent(&mut desk), [], "{line}");
-        desk.msg(whole(standing())).msg(told(Ok(())));
-        assert!(!desk.model.run(&RunId::from("r1")).unwrap().stopping, "{line}");
+        desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line(line);
+        assert!(desk.screen(120, 40).contains("waits until run r1 is read"), "{line}");
     }
+    // what is said to a run that cannot be read comes back, and a view of before stays
+    let unread = || Msg::Reply(Reply::Past { run: "r1".into(), past: Err("no".into()) });
+    let mut desk = Desk::new();
+    desk.line("/resume r1").line("/step").line("go on").msg(unread());
+    assert!(desk.model.opening.is_none());
+    assert_eq!((desk.model.composer.text().as_str(), sent(&mut desk)), ("go on", vec![]));
+    desk.model.composer.take();
+    desk.line("/resume r1")
+        .msg(whole(standing()))
+        .msg(told(Err("no".into())))
+        .line("/resume r1")
+        .msg(unread());
+    assert!(desk.model.opening.is_none() && desk.model.run(&RunId::from("r1")).is_some());
     // a refusal forgets that it was told to stop
     let mut desk = Desk::new();
     desk.msg(whole(standing())).line("/stop").msg(told(Err("no".into())));
     assert!(!desk.model.run(&RunId::from("r1")).unwrap().stopping);
-    // a glance shows where it stood, not where it stands
-    for line in ["/pause", "/set common_data.a = 1"] {
-        let mut desk = Desk::new();
-        desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line(line);
-        assert!(desk.screen(120, 40).contains(too_early), "{line}");
-    }
-    // what cannot be read is in nobody's way, and a view of before stays
-    let mut desk = Desk::new();
-    desk.line("/resume r1").msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Err("no".into()) }));
-    assert!(desk.model.opening.is_none());
-    desk.line("/resume r1").msg(whole(standing())).msg(told(Err("no".into()))).line("/resume r1");
-    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Err("no".into()) }));
-    assert!(desk.model.opening.is_none() && desk.model.run(&RunId::from("r1")).is_some());
 }
 
 #[test]

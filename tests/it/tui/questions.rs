@@ -80,7 +80,7 @@ fn one_key_or_a_choice() {
     ];
     for (question, keys, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, question.clone()));
+        desk.workflow().run("r1", person(20, question.clone())).pause(700);
         for code in &keys {
             desk.key(*code);
         }
@@ -88,6 +88,49 @@ fn one_key_or_a_choice() {
         assert_eq!(desk.take(), expected, "{question:?} {keys:?}");
         assert_eq!(desk.model.dialogs.is_empty(), !expected.is_empty());
     }
+}
+
+/// Who changes what stands in the input box does not answer the question that has come over it.
+#[test]
+fn a_text_that_is_changed_answers_nothing() {
+    let plain = KeyModifiers::NONE;
+    let edits = [
+        (KeyCode::Backspace, plain, "now me a y2"),
+        (KeyCode::Left, plain, "now me a y2w"),
+        (KeyCode::Char('w'), KeyModifiers::CONTROL, "now e a y2"),
+        (KeyCode::Char('u'), KeyModifiers::CONTROL, "e a y2"),
+    ];
+    for question in [pause(PauseKind::Approval), choice(None)] {
+        for (code, modifiers, expected) in edits {
+            let mut desk = Desk::new();
+            desk.workflow().typed("now mw").run("r1", person(20, question.clone())).pause(800).take();
+            desk.press(code, modifiers);
+            // where nothing is left to change, the text is a new one
+            if desk.model.composer.is_empty() {
+                desk.model.composer.set("e a y2");
+            } else {
+                desk.typed("e a y2");
+            }
+            assert_eq!(desk.model.composer.text(), expected, "{code:?}");
+            desk.key(KeyCode::Enter);
+            assert!(desk.take().iter().all(|cmd| !matches!(cmd, Cmd::Send(..))), "{code:?}");
+            assert!(!desk.model.dialogs.is_empty(), "{code:?}");
+        }
+    }
+}
+
+#[test]
+fn an_enter_that_belongs_to_the_question_before_answers_none() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, choice(None))).pause(800).take();
+    desk.key(KeyCode::Char('2'));
+    assert_eq!(desk.take(), [answered(20, Answer::Value { value: json!("test more") })]);
+    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) }).run("r1", person(21, choice(None)));
+    desk.pause(500).key(KeyCode::Enter);
+    assert_eq!(desk.take(), []);
+    assert!(desk.screen(80, 24).contains("this appeared just now: read it, then press again"));
+    desk.key(KeyCode::Enter);
+    assert_eq!(desk.take(), [answered(21, Answer::Value { value: json!("ship") })]);
 }
 
 #[test]
