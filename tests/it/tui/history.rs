@@ -838,7 +838,7 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
             desk.typed("a draft").msg(whole(standing()));
             assert_eq!((desk.model.composer.text().as_str(), sent(&mut desk)), ("a draft", vec![]), "{line}");
             desk.msg(told(Ok(())));
-            assert_eq!(sent(&mut desk), [expected.clone()], "{line}");
+            assert_eq!(sent(&mut desk), std::slice::from_ref(&expected), "{line}");
         }
     }
     for line in ["/pause", "/set common_data.a = 1"] {
