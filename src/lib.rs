@@ -74,7 +74,8 @@
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
 //! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
-//! | what a run is told while it is being taken up | `tui/update/rising.rs` |
+//! | what a run is told while it is being read and taken up | `tui/update/opening.rs`, `tui/update/rising.rs` |
+//! | a run that is ended for good | `runtime/ending.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/shelf.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
@@ -85,6 +86,7 @@
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
 //! | breakpoints, step mode, values that a person sets | `engine/steering.rs`, `engine/machine/steered.rs` |
 //! | the history on screen | `tui/archive/`, `tui/update/archive/`, `app/backend/archive.rs` |
+//! | what others write to the history while it is open | `adapters/stirs.rs`, `tui/program/stirs.rs` |
 //! | lines instead of a screen | `tui/linear.rs` |
 //! | steps for sub-agents: queue, leases, what is handed in | `runtime/leases.rs`, `runtime/errands/`, `mcp/steps/` |
 //! | how the workflow server is reached | `mcp/wire.rs`, `app/mcp/http.rs` |
