@@ -12,6 +12,7 @@ mod briefing;
 mod cassettes;
 mod checks;
 mod configure;
+mod control;
 mod cut_off;
 pub mod deck;
 mod demo;

@@ -31,15 +31,19 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use futures_util::future::{FutureExt, ready};
+use futures_util::stream::{self, BoxStream, StreamExt};
 use rusqlite::Connection;
 
+use crate::adapters::control;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
     Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus, RunSummary,
     SearchQuery, Space, TokenRecord,
 };
-use crate::ports::run_store::{RunReader, RunStore, StoreError, WordsOf};
+use crate::ports::run_store::{Asking, Request, RunReader, RunStore, StoreError, WordsOf};
 
+use claim::Driver;
 use refusal::Outcome;
 use write::{Also, Writer};
 
@@ -217,6 +221,22 @@ impl RunStore for SqliteStore {
     fn release(&self, run: &RunId) {
         // a store that cannot be written keeps what it has: the run is interrupted when this process ends
         let _ = self.with_writer("write to", |writer| writer.release(run));
+    }
+
+    fn requests(&self) -> BoxStream<'static, Request> {
+        let own = self.with_writer("ask", |writer| Ok(writer.control()));
+        own.ok().flatten().map_or_else(|| stream::empty().boxed(), control::listen)
+    }
+
+    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<Asking>, StoreError> {
+        let driver = self.with_reader("read", |reader| claim::living_driver(reader, run))?.flatten();
+        let me = lock(&self.writer).as_ref().map(|writer| writer.me.identity.clone());
+        let other = driver.filter(|driver| me.as_ref() != Some(&driver.process));
+        Ok(other.map(|Driver { pid, process, .. }| {
+            let place = presence::control_of(&self.path, process::lock_of(&process));
+            let answer = place.map_or_else(|| ready(None).boxed(), |place| control::ask(place, text));
+            Asking { pid, answer }
+        }))
     }
 
     fn sync(&self) -> Result<(), StoreError> {

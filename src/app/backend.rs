@@ -63,7 +63,7 @@ use crate::domain::journal::RunSummary;
 use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
-use crate::runtime::command::Command;
+use crate::runtime::command::{Command, Control};
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Backend, Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine,
@@ -299,6 +299,11 @@ impl Backend for Desk {
     fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
         away(move || history::resume(&elsewhere, &run, true))
+    }
+
+    fn control(&self, run: String, control: Control) -> BoxFuture<'static, Result<String, String>> {
+        let handle = self.wired().handle.clone();
+        Box::pin(async move { history::control(&handle, &run, control).await })
     }
 
     fn archive(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {

@@ -15,6 +15,7 @@ use crate::cli::words::{Clean, name, tell};
 use crate::cli::{data, exit, past, snapshots};
 use crate::domain::ids::RunId;
 use crate::domain::snapshot::SnapshotRequest;
+use crate::runtime::command::Control;
 use crate::runtime::handle::Handle;
 use crate::runtime::review::Which;
 
@@ -44,7 +45,8 @@ pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
         }
         RunsCommand::Undo { run, yes } => travel::undo(world, &run, yes),
         RunsCommand::Replay { run, json } => travel::replay(world, &run, json),
-        RunsCommand::Cancel { run } => travel::cancel(world, &run),
+        RunsCommand::Pause { run } => travel::control(world, &run, Control::Pause),
+        RunsCommand::Cancel { run } => travel::control(world, &run, Control::Cancel),
         RunsCommand::Retry(args) => going::retry(world, &args),
         RunsCommand::Merge { run, dry_run, yes } => isolation::merge(world, &run, (dry_run, yes)),
         RunsCommand::Discard { run, force, yes } => isolation::discard(world, &run, (force, yes)),

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use self::files::{Files, elsewhere};
+use super::control;
 use super::driving::runtime;
 use super::findings;
 use super::isolation;
@@ -23,6 +24,7 @@ use crate::cli::{data, exit, travel};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::why::lines;
+use crate::runtime::command::Control;
 use crate::runtime::handle::Handle;
 use crate::runtime::travel::{Changes, Verdict};
 
@@ -177,10 +179,9 @@ pub(super) fn replay(world: &World, run: &str, json: bool) -> Result<u8> {
     Ok(if matches!(verdict, Verdict::Same { .. }) { exit::COMPLETED } else { exit::FAILED })
 }
 
-pub(super) fn cancel(world: &World, run: &str) -> Result<u8> {
+pub(super) fn control(world: &World, run: &str, wanted: Control) -> Result<u8> {
     let (handle, run) = find(world, run)?;
-    runtime()?.block_on(handle.cancel(&run.id)).map_err(of_store)?;
-    say(&format!("run {} is cancelled", run.id))?;
+    say(&runtime()?.block_on(control::control(&handle, &run, wanted)).map_err(of_store)?)?;
     Ok(exit::COMPLETED)
 }
 

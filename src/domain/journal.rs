@@ -151,6 +151,13 @@ pub struct OpenPause {
     pub since: Timestamp,
 }
 
+impl OpenPause {
+    /// It stands still because somebody wanted that, and asks nothing: it only has to be taken up.
+    pub fn asks_nothing(&self) -> bool {
+        self.reason == PauseReason::User && self.call == CallId(0)
+    }
+}
+
 /// What is known when a run begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunHeader {

@@ -141,6 +141,8 @@ pub struct Machine {
     sub_agents: bool,
     /// The person wants to leave it for now: what has begun ends, nothing new begins.
     stopping: bool,
+    /// Somebody else wants to take it up: besides, nothing is waited for that only takes time.
+    parking: bool,
     /// The run waits and nobody drives it; everything stays where it is.
     parked: bool,
     /// States entered so far, in all lanes: the number of the last step.
@@ -220,6 +222,7 @@ impl Machine {
             present,
             sub_agents: sub_agents != SubAgents::None,
             stopping: false,
+            parking: false,
             parked: false,
             entered: 0,
             halt: None,

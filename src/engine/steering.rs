@@ -85,6 +85,9 @@ impl Stops {
 pub enum Steering {
     /// What is under way ends; then it stands still before the next state.
     Pause,
+    /// What is under way ends and nothing new begins; then it is parked where it stands, for whoever takes it up. A
+    /// conversation goes on.
+    Park,
     /// Model calls that are under way are stopped, and what they had said is kept; it stands still there (WFM-6). What
     /// else is under way ends, and it stands before the next model call or state.
     Interrupt {

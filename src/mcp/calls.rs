@@ -7,6 +7,7 @@ mod carry_on;
 mod checkpoint;
 mod list;
 mod next_step;
+mod pause;
 mod reach;
 mod resume;
 mod revived;
@@ -30,6 +31,7 @@ pub(super) async fn system(tool: System, call: Call<'_>) -> Result<Value, Refusa
         System::ResumeWorkflow => resume::resume(call).await,
         System::ContinueWorkflow => carry_on::carry_on(call).await,
         System::GetWorkflowStatus => status::status(call).await,
+        System::PauseWorkflow => pause::pause(call).await,
         System::CancelWorkflow => cancel::cancel(call).await,
         System::ListRuns => list::runs(call),
         System::GetNextStep => next_step::next_step(call).await,

@@ -14,6 +14,7 @@ pub(super) enum System {
     ResumeWorkflow,
     ContinueWorkflow,
     GetWorkflowStatus,
+    PauseWorkflow,
     CancelWorkflow,
     ListRuns,
     AgentLlm,
@@ -25,12 +26,13 @@ pub(super) enum System {
 }
 
 impl System {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::ListWorkflows,
         Self::StartWorkflow,
         Self::ResumeWorkflow,
         Self::ContinueWorkflow,
         Self::GetWorkflowStatus,
+        Self::PauseWorkflow,
         Self::CancelWorkflow,
         Self::ListRuns,
         Self::AgentLlm,
@@ -47,6 +49,7 @@ impl System {
             Self::StartWorkflow => "start_workflow",
             Self::ResumeWorkflow => "resume_workflow",
             Self::GetWorkflowStatus => "get_workflow_status",
+            Self::PauseWorkflow => "pause_workflow",
             Self::CancelWorkflow => "cancel_workflow",
             Self::ContinueWorkflow => "continue_workflow",
             Self::AgentLlm => "agent_llm",
@@ -73,7 +76,8 @@ impl System {
                 "How a workflow that was started stands; for one that waits, what for, with its resumeToken"
             }
             Self::ContinueWorkflow => {
-                "Take up a workflow where it stands: one that was cut off, or failed in a step that can be tried again"
+                "Take up a workflow where it stands: one that was paused or cut off, or failed in a step that can be tried \
+                 again"
             }
             Self::AgentLlm => {
                 "Hand in the answer of the LLM call that a workflow asked for (pending_agent_llm_action), or the error \
@@ -93,6 +97,9 @@ impl System {
             }
             Self::RestoreWorkflow => {
                 "For sub-agents and their makers: bring a task back to a checkpoint; files stay as they are"
+            }
+            Self::PauseWorkflow => {
+                "Pause a workflow that runs, here or elsewhere: what is under way ends, then it waits where it stands"
             }
             Self::CancelWorkflow => "End a workflow that runs or waits, for good",
             Self::ListRuns => "List the workflows that ran in this project, newest first",
@@ -119,7 +126,7 @@ impl System {
                     "description": "Answer when it has ended, waits for you, or has new tasks for sub-agents"});
                 (properties, &["workflowId"])
             }
-            Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
+            Self::PauseWorkflow | Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
             Self::GetNextStep
             | Self::SubmitStepResult
             | Self::GetWorkflowState
@@ -193,7 +200,9 @@ impl System {
             Self::CancelWorkflow | Self::RestoreWorkflow => {
                 hints.read_only(false).destructive(true).open_world(false)
             }
-            Self::CheckpointWorkflow => hints.read_only(false).destructive(false).open_world(false),
+            Self::CheckpointWorkflow | Self::PauseWorkflow => {
+                hints.read_only(false).destructive(false).open_world(false)
+            }
             Self::GetNextStep | Self::SubmitStepResult => hints.read_only(false).idempotent(true),
             Self::StartWorkflow | Self::ResumeWorkflow | Self::ContinueWorkflow | Self::AgentLlm => {
                 hints.read_only(false)

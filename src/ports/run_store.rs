@@ -5,6 +5,10 @@
 
 use std::ops::ControlFlow;
 
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use tokio::sync::oneshot;
+
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
     Freed, Hit, Redeemed, Row, RowKind, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary,
@@ -44,6 +48,20 @@ pub trait RunReader {
 
     /// Every row in order.
     fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()>;
+}
+
+/// What another process asks of this one. Without an answer it is told nothing.
+#[derive(Debug)]
+pub struct Request {
+    pub text: String,
+    pub answer: oneshot::Sender<String>,
+}
+
+/// The process that drives a run was asked something.
+pub struct Asking {
+    pub pid: u32,
+    /// `None`: it cannot be asked, or has ended without an answer.
+    pub answer: BoxFuture<'static, Option<String>>,
 }
 
 /// Calls are short (tens of microseconds) and synchronous, but for `sync`, `search`, `delete`, `import` and `space`,
@@ -109,6 +127,16 @@ pub trait RunStore: Send + Sync {
 
     /// This process drives the run no longer: it is interrupted where its record ends. As far as that can be written.
     fn release(&self, run: &RunId);
+
+    /// What other processes ask of this one about the runs that it drives; the store does not know what it means.
+    /// From now on they can, until this is dropped. Ends where nobody can ask. Needs the async runtime.
+    fn requests(&self) -> BoxStream<'static, Request>;
+
+    /// Asks the living process that drives a run; `None`: no other one does. Needs the async runtime to be waited for.
+    ///
+    /// # Errors
+    /// The run is unknown, or the store cannot be read.
+    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<Asking>, StoreError>;
 
     /// Makes everything appended so far survive a power cut, and the words of it findable.
     ///

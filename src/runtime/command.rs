@@ -1,5 +1,7 @@
 //! What a front-end asks of a running run.
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::approval::Decision;
 use crate::domain::ids::CallId;
 use crate::engine::input::Answer;
@@ -30,4 +32,14 @@ pub enum Command {
     Say {
         text: String,
     },
+}
+
+/// What any process may ask of the driver of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Control {
+    /// What is under way ends, and nothing new begins; then nobody drives it.
+    Pause,
+    /// It ends for good.
+    Cancel,
 }

@@ -15,6 +15,7 @@ pub(super) fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Op
         | Mail::Unbegun(..)
         | Mail::Submitted(_)
         | Mail::Repeats { .. }
+        | Mail::Control(..)
         | Mail::Command(Command::Leave) => {
             return None;
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::command::Command;
+use super::command::{Command, Control};
 use super::commanded::as_input;
 use super::errands::{self, Answered};
 use super::glance::Ring;
@@ -21,6 +21,7 @@ use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::machine::{Machine, Output};
+use crate::engine::steering::Steering;
 use crate::ports::lock::Guard;
 use crate::ports::run_store::StoreError;
 
@@ -124,6 +125,9 @@ impl Driver {
                     }
                 }
                 Some(Mail::Submitted(submitted)) => self.take_submitted(*submitted, tasks, partial),
+                Some(Mail::Control(control, answer)) => {
+                    let _ = answer.send(self.take_control(control, tasks, partial));
+                }
                 Some(Mail::Repeats { call, answer }) => {
                     let allowed = self.pay_failed(call, tasks, partial);
                     let _ = answer.send(allowed);
@@ -141,6 +145,19 @@ impl Driver {
         let effects = self.step(input);
         let paid = self.pay_stopped(&effects, partial);
         self.begin(effects.into_iter().chain(paid), tasks);
+    }
+
+    /// `false`: it is not done to a conversation.
+    fn take_control(&mut self, control: Control, tasks: &mut Tasks, partial: &Partial) -> bool {
+        let command = match control {
+            Control::Cancel => Command::End,
+            Control::Pause if self.machine.is_chat() => return false,
+            Control::Pause => Command::Steer(Steering::Park),
+        };
+        if let Some(input) = as_input(Mail::Command(command), partial, &self.shared.redactor) {
+            self.take(input, tasks, partial);
+        }
+        true
     }
 
     /// A sub-agent is told that its result was taken when it stands in the journal.

@@ -1,9 +1,11 @@
-//! Ending a run for good (HIST-2): one that is driven here is told so, one that nobody drives is closed in the store.
+//! Ending a run for good (HIST-2): one that is driven here is told so, one that another process drives is ended there, and
+//! one that nobody drives is closed in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::command::Command;
+use super::command::{Command, Control};
+use super::control::Pausing;
 use super::glance::Ring;
 use super::handle::Handle;
 use super::journal;
@@ -18,6 +20,9 @@ use crate::ports::run_store::StoreError;
 /// A run that is neither driven nor free is one or the other soon.
 const SOON: Duration = Duration::from_millis(1);
 
+/// How long another process may take to end its run.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What was done to end a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
@@ -28,11 +33,11 @@ pub enum Ending {
 }
 
 impl Handle {
-    /// Ends a run for good: what waits or was interrupted is cancelled. One that is just being taken up here is waited
-    /// for, and told.
+    /// Ends a run for good, wherever it is driven: what waits or was interrupted is cancelled. One that is just being
+    /// taken up here is waited for, and told.
     ///
     /// # Errors
-    /// Another living process drives it, it has ended, or the store cannot be written.
+    /// The process that drives it does not end it in time, it has ended, or the store cannot be written.
     pub async fn cancel(&self, run: &RunId) -> Result<Ending, StoreError> {
         loop {
             self.desk().until_risen(run).await;
@@ -45,8 +50,35 @@ impl Handle {
                 Err(_) if self.desk().is_rising(run) || self.shared.drives(run) => {
                     tokio::time::sleep(SOON).await;
                 }
-                Err(refused) => return Err(refused),
+                Err(refused) => {
+                    self.cancel_elsewhere(run, refused).await?;
+                    // a conversation is completed then
+                    let status = self.summary(run.as_str())?.progress.status;
+                    if matches!(status, RunStatus::Cancelled | RunStatus::Completed) {
+                        return Ok(Ending::Done);
+                    }
+                    // it stood still before that was heard
+                }
             }
+        }
+    }
+
+    async fn cancel_elsewhere(&self, run: &RunId, refused: StoreError) -> Result<(), StoreError> {
+        match self.ask_driver(run, Control::Cancel, PATIENCE).await? {
+            Some(Pausing::Done) => Ok(()),
+            Some(Pausing::Told(pid)) => Err(StoreError {
+                message: format!(
+                    "process {} was told to cancel run {run} and has not done so within {} s",
+                    pid.unwrap_or_default(),
+                    PATIENCE.as_secs()
+                ),
+                hint: Some(
+                    "look whether that process still works; ending it leaves the run interrupted".to_owned(),
+                ),
+            }),
+            // it was left in that moment
+            None if self.summary(run.as_str())?.progress.status != RunStatus::Running => Ok(()),
+            None => Err(refused),
         }
     }
 

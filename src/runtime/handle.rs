@@ -128,6 +128,7 @@ impl Handle {
             self.judge_project()?;
         }
         let header = RunHeader { worktree, ..self.header(&run, &spec)? };
+        self.listen();
         shared.ports.store.create(&header)?;
         let input = Input::Started { seed: shared.ports.ids.seed() };
         let mut machine = Machine::new(Arc::new(spec));
@@ -158,7 +159,7 @@ impl Handle {
             let _ = outbox.send(Mail::Input(input));
         }
         let last = Arc::new(Mutex::new(Some(machine.progress())));
-        shared.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), outbox.clone());
+        shared.runs.begin(run.clone(), outbox.clone());
         let mine = outbox.clone();
         let driver = Driver {
             run: run.clone(),
@@ -181,14 +182,7 @@ impl Handle {
                 let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
                 shared.end_broken(&run, last);
             }
-            let mut runs = shared.runs.lock().unwrap_or_else(PoisonError::into_inner);
-            // it may have been taken up again here meanwhile
-            let left = runs.get(&run).is_some_and(|outbox| outbox.same_channel(&mine));
-            if left {
-                runs.remove(&run);
-            }
-            drop(runs);
-            if left {
+            if shared.runs.end(&run, &mine) {
                 shared.desk.rests(&run, |run| shared.drives(run));
             }
         });
@@ -240,7 +234,7 @@ impl Handle {
 
     /// Runs of this process that are not over.
     pub fn running(&self) -> Vec<RunId> {
-        self.shared.runs.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.shared.runs.all()
     }
 
     fn header(&self, run: &RunId, spec: &RunSpec) -> Result<RunHeader, StoreError> {

@@ -138,6 +138,7 @@ impl Handle {
     async fn claim_and_resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
         let store = Arc::clone(&self.ports().store);
         let _rising = self.shared.desk.rises(run);
+        self.listen();
         let before = store.claim(run)?;
         match self.resume_claimed(run, &before, going).await {
             Ok(()) => Ok(()),

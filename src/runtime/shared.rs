@@ -1,15 +1,13 @@
 //! What all runs of a process share: the ports, the options, the watchers, the ways in.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use tokio::sync::mpsc::UnboundedSender;
+use std::sync::Arc;
 
 use super::bus::Bus;
 use super::errands::Desk;
 use super::mail::Mail;
 use super::redact::Redactor;
 use super::retry::RetryPolicy;
+use super::runs::Runs;
 use crate::domain::failure::Failure;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunProgress, RunStatus};
@@ -47,27 +45,23 @@ pub struct Options {
     pub secrets: Vec<String>,
 }
 
-/// Where to send what is meant for a run that is not over.
-pub(super) type Runs = Arc<Mutex<HashMap<RunId, UnboundedSender<Mail>>>>;
-
 pub(super) struct Shared {
     pub(super) ports: Ports,
     pub(super) options: Options,
     pub(super) redactor: Redactor,
     pub(super) bus: Arc<Bus>,
-    pub(super) runs: Runs,
+    pub(super) runs: Arc<Runs>,
     pub(super) desk: Arc<Desk>,
 }
 
 impl Shared {
     /// `false`: nobody drives the run here.
     pub(super) fn send(&self, run: &RunId, mail: Mail) -> bool {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
+        self.runs.send(run, mail)
     }
 
     pub(super) fn drives(&self, run: &RunId) -> bool {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(run)
+        self.runs.drives(run)
     }
 
     /// The driver panicked: the run is closed as failed, so that nobody waits for it. `last` is what lists

@@ -6,6 +6,7 @@
 
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunStatus;
+use crate::runtime::command::Control;
 use crate::tui::pane::Search;
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::item::{Item, Tone};
@@ -85,6 +86,8 @@ pub enum Question {
     Fork { run: RunId, step: u32, typed: String },
     /// Where to.
     Export { run: RunId, typed: String },
+    /// For good, after a yes.
+    Cancel { run: RunId },
     /// What would happen is on the page.
     Agree { travel: Travel, armed: bool },
 }
@@ -136,6 +139,11 @@ pub enum Asked {
         run: RunId,
         to: String,
     },
+    /// Changes the run, wherever it is driven.
+    Control {
+        run: RunId,
+        control: Control,
+    },
 }
 
 /// What it answers.
@@ -147,7 +155,8 @@ pub enum Told {
     Opened(Result<Option<Box<Look>>, String>),
     /// A page of text.
     Text(Result<Text, String>),
-    Exported(Result<String, String>),
+    /// What was done.
+    Done(Result<String, String>),
 }
 
 #[derive(Clone, PartialEq, Debug)]

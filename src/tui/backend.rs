@@ -14,7 +14,7 @@ use crate::domain::project_index::report::Report;
 use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::domain::tool::ToolRisk;
 use crate::engine::steering::Stops;
-use crate::runtime::command::Command;
+use crate::runtime::command::{Command, Control};
 use crate::runtime::indexing::Progress;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
@@ -319,6 +319,11 @@ pub trait Backend: Send + Sync {
     /// The same for a run that has failed: what failed is tried again without a question.
     fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         self.resume(run)
+    }
+
+    /// Pauses or ends a run, wherever it is driven; says what came of it.
+    fn control(&self, _run: String, _control: Control) -> BoxFuture<'static, Result<String, String>> {
+        Box::pin(std::future::ready(Err("runs cannot be told anything here".to_owned())))
     }
 
     /// What the history asks (HIST-2).

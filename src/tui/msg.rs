@@ -10,7 +10,7 @@ use crate::domain::journal::RunSummary;
 use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::engine::event::Published;
 use crate::engine::steering::Stops;
-use crate::runtime::command::Command;
+use crate::runtime::command::{Command, Control};
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine, RunFilter,
@@ -113,6 +113,8 @@ pub enum Reply {
         run: RunId,
         result: Result<(), String>,
     },
+    /// What came of pausing or ending a run by its id.
+    Controlled(Result<String, String>),
     /// A request with its answer, as a text.
     Reviewed(Result<String, String>),
     Steps(Result<Steps, String>),
@@ -238,6 +240,8 @@ pub enum Cmd {
     Whole(RunId),
     /// The entries before those on screen, of which so many more are left out.
     Earlier(RunId, usize),
+    /// Pauses or ends a run by its id, wherever it is driven.
+    Control(String, Control),
     Resume(RunId),
     /// The same, and what failed is tried again.
     Retry(RunId),

@@ -450,6 +450,7 @@ impl Wishes {
             | Cmd::Past(_)
             | Cmd::Whole(_)
             | Cmd::Earlier(..)
+            | Cmd::Control(..)
             | Cmd::Resume(_)
             | Cmd::Retry(_)
             | Cmd::Archive(..)

@@ -2,6 +2,7 @@
 
 mod agents;
 mod client;
+mod elsewhere;
 mod expiry;
 mod flows;
 mod foreign;

@@ -2,6 +2,7 @@
 //! was at the end. Every wait is for something on screen; its bound only ends a failing test.
 
 mod editor;
+mod elsewhere;
 mod history;
 mod index;
 mod linear;

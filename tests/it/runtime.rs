@@ -1,6 +1,7 @@
 //! The runtime with many threads of control: real sockets, a real database, real timers.
 
 mod asides;
+mod control;
 mod ending;
 mod sub_agents;
 mod travel;
@@ -54,7 +55,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct World {
     handle: Handle,
     events: UnboundedReceiver<Published>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl World {
@@ -81,7 +82,7 @@ impl World {
         };
         let handle = Handle::new(ports, Options::default());
         let events = handle.subscribe(true);
-        Self { handle, events, _directory: directory }
+        Self { handle, events, directory }
     }
 
     fn start(&self, workflow: &Arc<Workflow>) -> RunId {

@@ -1,6 +1,6 @@
 //! Who drives a run: one process at a time (ERR-12).
 
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 
 use super::process::Census;
 use super::read;
@@ -57,15 +57,21 @@ pub(super) struct Driver {
     pub(super) process: String,
 }
 
+/// The living process that drives a run, this one included; `None`: nobody does.
+pub(super) fn living_driver(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<Driver>> {
+    let found = driver_of(connection, run)?;
+    Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(driver, _)| driver))
+}
+
 /// With the run as readers see it; `None` if there is no such run.
 pub(super) fn driver_of(
-    transaction: &Transaction<'_>,
+    connection: &Connection,
     run: &RunId,
 ) -> rusqlite::Result<Option<(Driver, RunSummary)>> {
-    let Some(summary) = read::exact(transaction, run.as_str(), &mut Census::of(transaction))? else {
+    let Some(summary) = read::exact(connection, run.as_str(), &mut Census::of(connection))? else {
         return Ok(None);
     };
-    let driver = transaction
+    let driver = connection
         .prepare_cached("SELECT run, claim, pid, process FROM progress JOIN runs ON key = run WHERE id = ?1")?
         .query_row([run.as_str()], |row| {
             Ok(Driver { key: row.get(0)?, claim: row.get(1)?, pid: row.get(2)?, process: row.get(3)? })

@@ -93,7 +93,7 @@ pub(super) fn refused(path: &Path, run: &RunId, refusal: Refusal) -> StoreError 
         ),
         Refusal::Driven { pid } => words(
             format!("run {run} is running in process {pid}{}", own(pid)),
-            "wait until it pauses or ends, cancel it there, or end that process",
+            "pause it there (`synthdev runs pause`), then take it up here",
         ),
         Refusal::StillRunning { run, pid } => words(
             format!("run {run} is running in process {pid}{} and was not removed", own(pid)),

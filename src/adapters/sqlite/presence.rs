@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::adapters::disk;
+use crate::adapters::{control, disk};
 
 /// Somebody who tidies up may meet a file that is not locked yet.
 const TRIES: usize = 5;
@@ -21,6 +21,11 @@ pub(super) struct Presence {
     pub(super) name: String,
     path: PathBuf,
     _locked: File,
+}
+
+/// Where the driver of that name listens to others.
+pub(super) fn control_of(store: &Path, name: &str) -> Option<PathBuf> {
+    is_name(name).then(|| Some(control::place(&place(store)?, name))).flatten()
 }
 
 /// Where the locks of a history's drivers are.
@@ -55,7 +60,7 @@ impl Drop for Presence {
 
 /// Whether the driver of that name lives; `None` if it cannot be told.
 pub(super) fn is_held(place: &Path, name: &str) -> Option<bool> {
-    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if !is_name(name) {
         return None;
     }
     match File::open(place.join(name)) {
@@ -70,10 +75,21 @@ pub(super) fn is_held(place: &Path, name: &str) -> Option<bool> {
     }
 }
 
+/// One out of a file is no path.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// Removes what killed processes have left.
 fn tidy(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
+        if let Some(name) = control::name_of(&path) {
+            if is_held(place, name) == Some(false) {
+                let _ = fs::remove_file(&path);
+            }
+            continue;
+        }
         if let Ok(file) = File::open(&path)
             && file.try_lock_shared().is_ok()
         {
@@ -105,9 +121,13 @@ mod tests {
         let store = directory.path().join("runs.sqlite");
         let place = place(&store).unwrap();
         let one = Presence::begin(&store).unwrap();
-        fs::write(place.join("left"), "").unwrap();
+        let left = [place.join("left"), control::place(&place, "left")];
+        left.iter().for_each(|left| fs::write(left, "").unwrap());
+        let mine = control_of(&store, &one.name).unwrap();
+        fs::write(&mine, "").unwrap();
         assert_eq!(is_held(&place, "left"), Some(false));
         let _two = Presence::begin(&store).unwrap();
-        assert!(!place.join("left").exists() && one.path.exists());
+        assert!(!left.iter().any(|left| left.exists()) && one.path.exists() && mine.exists());
+        assert_eq!(control_of(&store, "../runs"), None, "a name out of a file is no path");
     }
 }

@@ -28,6 +28,11 @@ pub(super) fn locked(identity: &str, presence: &Presence) -> String {
     format!("{identity}{LOCK}{}", presence.name)
 }
 
+/// The name of the lock that a driver holds; empty if it has none.
+pub(super) fn lock_of(process: &str) -> &str {
+    process.split_once(LOCK).map_or("", |(_, lock)| lock)
+}
+
 /// Answers for one listing; a process is looked up once. The default one knows of no locks.
 #[derive(Default)]
 pub(super) struct Census {

@@ -1,11 +1,11 @@
 //! Starting a run and appending to it: one transaction each, by the run's driver only.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::presence::Presence;
+use super::presence::{self, Presence};
 use super::queue::Queue;
 use super::refusal::{self, Outcome, Refusal};
 use super::{blob, glance, process};
@@ -75,6 +75,13 @@ impl Writer {
                 self.me.identity = process::locked(&self.me.identity, presence);
             }
         }
+    }
+
+    /// Where this process listens to others.
+    pub(super) fn control(&mut self) -> Option<PathBuf> {
+        self.appear();
+        let presence = self.presence.as_ref()?;
+        presence::control_of(Path::new(self.connection.path()?), &presence.name)
     }
 
     pub(super) fn create(&mut self, header: &RunHeader) -> Outcome<()> {

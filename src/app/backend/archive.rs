@@ -57,7 +57,11 @@ impl Reader {
             Asked::Step { run, step } => Told::Text(self.step(&run, step)),
             Asked::Why { run, step } => Told::Text(self.why(&run, step)),
             Asked::Compare(first, second) => Told::Text(self.compare(&first, &second)),
-            Asked::Export { run, to } => Told::Exported(self.export(&run, &to)),
+            Asked::Export { run, to } => Told::Done(self.export(&run, &to)),
+            Asked::Control { run, control } => {
+                let runtime = tokio::runtime::Handle::current();
+                Told::Done(runtime.block_on(super::history::control(&self.handle, run.as_str(), control)))
+            }
         }
     }
 

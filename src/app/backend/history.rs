@@ -4,10 +4,11 @@ use super::isolated::{self, Elsewhere};
 use super::told::here;
 pub(super) use super::told::{of_store, told};
 use crate::app::wiring::Wired;
-use crate::app::{foreign, going};
+use crate::app::{control, foreign, going};
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{OpenPause, PauseReason, RunQuery, RunStatus, RunSummary, SearchQuery};
 use crate::engine::input::Answer;
+use crate::runtime::command::Control;
 use crate::runtime::handle::Handle;
 use crate::runtime::resume::{Going, ResumeError};
 use crate::runtime::review::Which;
@@ -53,7 +54,13 @@ fn to_take_up(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Resul
         return Err(format!("the demo's script only plays {demo}"));
     }
     match summary.progress.status {
-        RunStatus::Running => return Err(format!("run {id} is running, here or in another process")),
+        RunStatus::Running if wired.handle.running().contains(id) => {
+            return Err(format!("run {id} is running here"));
+        }
+        RunStatus::Running => {
+            let hint = format!("/pause {id} pauses it there; then /resume {id} takes it up here");
+            return Err(told(&format!("run {id} is running in another process"), Some(&hint)));
+        }
         status @ (RunStatus::Completed | RunStatus::Cancelled) => {
             return Err(over(id, &format!("is {}", status.as_str())));
         }
@@ -63,6 +70,13 @@ fn to_take_up(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Resul
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
     }
     Ok(summary)
+}
+
+/// Pauses or ends a run, wherever it is driven.
+pub(super) async fn control(handle: &Handle, run: &str, control: Control) -> Result<String, String> {
+    let summary = handle.summary(run).map_err(|error| of_store(&error))?;
+    let told = control::control(handle, &summary, control).await;
+    told.map(|text| here(&text)).map_err(|error| here(&of_store(&error)))
 }
 
 /// Takes a run up with the person at the screen. `retry`: what failed is tried again without a question.

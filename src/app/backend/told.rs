@@ -22,7 +22,8 @@ pub(super) fn no_model(missing: &str) -> String {
 
 /// What is said for the command line as it is typed here.
 pub(super) fn here(text: &str) -> String {
-    const TYPED: [(&str, &str); 4] = [
+    const TYPED: [(&str, &str); 5] = [
+        ("`synthdev runs pause`", "/pause with its id"),
         ("synthdev snapshot ", "/snapshot "),
         ("synthdev runs undo ", "/undo "),
         ("synthdev resume ", "/resume "),

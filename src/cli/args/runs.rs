@@ -160,7 +160,12 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// End a run that waits or was interrupted, for good
+    /// Pause a run that works, also in another process; what is under way comes to its end
+    Pause {
+        /// Its id, or a beginning of it
+        run: String,
+    },
+    /// End a run for good: one that waits, was interrupted, or works in another process
     Cancel {
         /// Its id, or a beginning of it
         run: String,

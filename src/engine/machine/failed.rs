@@ -22,7 +22,8 @@ impl Machine {
         self.resolve(failure);
     }
 
-    pub(super) fn is_chat(&self) -> bool {
+    /// It is a conversation, which goes on until somebody ends it.
+    pub fn is_chat(&self) -> bool {
         self.spec.program.workflows.first().is_some_and(|root| root.conversational)
     }
 

@@ -39,7 +39,8 @@ impl Machine {
         if let (true, true, Some(first)) = (self.parked, pauses.is_empty(), lanes.first()) {
             // what was asked has run out of time meanwhile: the run only waits to be taken up again
             let state = self.name_in(first, first.frames.len().saturating_sub(1));
-            pauses.push(open(CallId(0), state, PauseReason::User, BY_YOU.to_owned(), self.now));
+            let message = if self.parking { "paused" } else { BY_YOU };
+            pauses.push(open(CallId(0), state, PauseReason::User, message.to_owned(), self.now));
         }
         pauses
     }
@@ -78,6 +79,17 @@ impl Machine {
         self.ask_person(Asked::Message, Question::Message);
     }
 
+    /// Somebody else wants to take it up.
+    pub(super) fn let_others_have_it(&mut self) {
+        if self.is_chat() {
+            return;
+        }
+        self.stopping = true;
+        if !std::mem::replace(&mut self.parking, true) {
+            self.warn("parked", "it is to be paused: what is under way comes to its end");
+        }
+    }
+
     pub(super) fn park(&mut self) {
         let alone = !self.present || self.stopping;
         if !alone || self.parked || self.halted || !self.is_quiet() {
@@ -86,7 +98,8 @@ impl Machine {
         let failed = self.failed_lane();
         let first = self.every_lane().filter(|lane| waits(&lane.phase)).min_by_key(|lane| lane.id);
         let error = failed.or(first).and_then(|lane| self.reason_of(lane));
-        let error = error.unwrap_or_else(|| self.located(Failure::new("paused", "The run waits", BY_YOU)));
+        let by = if self.parking { "somebody has paused it" } else { BY_YOU };
+        let error = error.unwrap_or_else(|| self.located(Failure::new("paused", "The run waits", by)));
         self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };
         (self.parked, self.error) = (true, Some(error));
         let progress = self.progress();
@@ -99,13 +112,14 @@ impl Machine {
         let still = |lane: &Lane| match lane.phase {
             Phase::Person(_, asked) => asked != Asked::Message && !self.is_prompt(lane),
             Phase::Approval(_) | Phase::Fork | Phase::Held | Phase::ToolHeld => true,
+            // what is left of its time runs when somebody takes it up
+            Phase::Timer(_) => self.parking,
             Phase::New
             | Phase::Script(_)
             | Phase::Values(_)
             | Phase::Choice(_)
             | Phase::Model(_)
             | Phase::Tool(_)
-            | Phase::Timer(_)
             | Phase::Ending
             | Phase::Over => false,
         };

@@ -17,6 +17,7 @@ impl Machine {
     pub(super) fn on_steered(&mut self, steering: Steering) {
         match steering {
             Steering::Pause => self.hold = true,
+            Steering::Park => self.let_others_have_it(),
             Steering::Interrupt { partial } => self.on_interrupted(&partial),
             Steering::Step => {
                 self.let_go();

@@ -36,6 +36,11 @@ pub(in crate::mcp) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> b
 }
 
 pub(super) fn fields(run: &RunSummary, offers: &[Offer], fields: &mut Map<String, Value>) {
+    if offers.iter().all(|offer| offer.pause.asks_nothing()) {
+        let message = "The workflow was paused. continue_workflow takes it up where it stands.";
+        fields.insert("message".to_owned(), json!(message));
+        return;
+    }
     let answerable: Vec<Value> = offers.iter().filter_map(asked).collect();
     let left: Vec<Value> = offers.iter().filter(|offer| offer.token.is_none()).map(left_open).collect();
     if let Some(first) = answerable.first().and_then(Value::as_object) {

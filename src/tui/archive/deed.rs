@@ -14,13 +14,17 @@ pub enum Deed {
     Export,
     Why,
     Compare,
+    Pause,
+    Cancel,
 }
 
 impl Deed {
     /// In the order in which the last line names them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Why,
         Self::Resume,
+        Self::Pause,
+        Self::Cancel,
         Self::Retry,
         Self::Fork,
         Self::Rewind,
@@ -39,6 +43,8 @@ impl Deed {
             Self::Export => "export",
             Self::Why => "why",
             Self::Compare => "compare",
+            Self::Pause => "pause",
+            Self::Cancel => "cancel",
         }
     }
 
@@ -53,6 +59,10 @@ impl Deed {
         let elsewhere = || self.elsewhere(run, step);
         let found = match self {
             Self::Export | Self::Compare | Self::Why => None,
+            Self::Pause => (run.status != RunStatus::Running)
+                .then(|| format!("run {id} does not run: it is {}", run.status.as_str())),
+            Self::Cancel => matches!(run.status, RunStatus::Completed | RunStatus::Cancelled)
+                .then(|| format!("run {id} is {} already", run.status.as_str())),
             Self::Resume => elsewhere().or_else(|| not_resumed(run)),
             Self::Retry => elsewhere().or_else(|| not_retried(run)),
             Self::Fork => elsewhere().or_else(|| in_worktree(run, self)),
@@ -86,7 +96,7 @@ impl Deed {
             Self::Rewind => format!("runs rewind {id} --to {step}"),
             Self::Fork => format!("runs fork {id} --at {step}"),
             Self::Undo => format!("runs undo {id}"),
-            Self::Export | Self::Why | Self::Compare => return None,
+            Self::Export | Self::Why | Self::Compare | Self::Pause | Self::Cancel => return None,
         };
         Some(format!("run {id} belongs to {project}: synthdev -C {project} {command}"))
     }
@@ -105,7 +115,7 @@ fn in_worktree(run: &RunRow, deed: Deed) -> Option<String> {
 fn not_resumed(run: &RunRow) -> Option<String> {
     let id = &run.id;
     match run.status {
-        RunStatus::Running => Some(format!("run {id} is running, here or in another process")),
+        RunStatus::Running => Some(format!("run {id} is running: pause it first")),
         status @ (RunStatus::Completed | RunStatus::Cancelled) => {
             Some(format!("run {id} is {}: fork or rewind begins at one of its steps", status.as_str()))
         }

@@ -113,6 +113,8 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Deed(Deed::Why), "why", "why a step was taken", Place::History, &["w"]),
     row(Action::Deed(Deed::Compare), "compare", "compare two runs", Place::History, &["c"]),
     row(Action::Deed(Deed::Resume), "resume", "resume", Place::History, &["r"]),
+    row(Action::Deed(Deed::Pause), "pause", "pause, wherever it runs", Place::History, &["P"]),
+    row(Action::Deed(Deed::Cancel), "cancel_run", "end for good, wherever it runs", Place::History, &["x"]),
     row(Action::Deed(Deed::Retry), "retry", "retry", Place::History, &["t"]),
     row(Action::Deed(Deed::Fork), "fork", "fork at a step", Place::History, &["f"]),
     row(Action::Deed(Deed::Rewind), "rewind", "rewind to a step", Place::History, &["b"]),

@@ -99,6 +99,10 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
             let told = backend.index(asked);
             Box::pin(async move { Reply::Index(number, told.await, terminal::now()) })
         }
+        Cmd::Control(run, control) => {
+            let told = backend.control(run, control);
+            Box::pin(async move { Reply::Controlled(told.await) })
+        }
         Cmd::Definition(run) => {
             let found = backend.definition(run.clone());
             Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::engine::steering::Breakpoint;
+use crate::runtime::command::Control;
 use crate::tui::slash::places::word;
 
 /// What is asked of the run in front.
@@ -12,6 +13,8 @@ pub enum Steer {
     Continue,
     Step,
     Stop,
+    /// A run by its id, wherever it is driven.
+    Control(String, Control),
     Status,
     Break(Breakpoint),
     Breaks,
@@ -65,9 +68,11 @@ const NONE: Row = Row { name: "", aliases: &[], usage: "", about: "", more: "" }
 
 pub const PAUSE: Row = Row {
     name: "pause",
+    usage: "[RUN]",
     about: "let the state end, then stand still",
     more: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
-           changes common_data. Esc stops the model in the middle of a word, /stop ends the run at once.",
+           changes common_data. Esc stops the model in the middle of a word, /stop ends the run at once. A run of another \
+           process, named by its id, is paused there; /resume takes it up here.",
     ..NONE
 };
 
@@ -88,8 +93,10 @@ pub const STEP: Row = Row {
 
 pub const STOP: Row = Row {
     name: "stop",
+    usage: "[RUN]",
     about: "end the workflow that runs",
-    more: "What it did stays in its history, and /undo brings the files back.",
+    more: "What it did stays in its history, and /undo brings the files back. A run that waits, or that another process \
+           drives, is ended by its id.",
     ..NONE
 };
 
@@ -143,10 +150,10 @@ pub const APPROVALS: Row = Row {
 /// What is missing or wrong.
 pub fn parse(name: &str, rest: &str) -> Option<Result<Steer, String>> {
     Some(match name {
-        "pause" => Ok(Steer::Pause),
+        "pause" => parse_run(rest, Steer::Pause, Control::Pause),
         "continue" => Ok(Steer::Continue),
         "step" => Ok(Steer::Step),
-        "stop" => Ok(Steer::Stop),
+        "stop" => parse_run(rest, Steer::Stop, Control::Cancel),
         "status" => Ok(Steer::Status),
         "break" => parse_break(rest),
         "breaks" => parse_breaks(rest),
@@ -155,6 +162,15 @@ pub fn parse(name: &str, rest: &str) -> Option<Result<Steer, String>> {
         "approvals" => parse_approvals(rest),
         _ => return None,
     })
+}
+
+/// Without a run the one in front is meant.
+fn parse_run(rest: &str, front: Steer, control: Control) -> Result<Steer, String> {
+    match word(rest) {
+        ("", _) => Ok(front),
+        (run, "") => Ok(Steer::Control(run.to_owned(), control)),
+        (_, more) => Err(format!("one run is meant, by its id, and nothing else: not `{}`", more.trim())),
+    }
 }
 
 /// `/workflow pause` and its like (WFM-9).

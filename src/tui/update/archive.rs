@@ -112,10 +112,17 @@ pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
                 Err(why) => archive.refuse(&why),
             }
         }
-        Told::Exported(result) if awaited => {
+        Told::Done(result) if awaited => {
             archive.wait = None;
             match result {
-                Ok(text) => archive.note = Some((Tone::Good, text)),
+                Ok(text) => {
+                    archive.note = Some((Tone::Good, text));
+                    // the run may have changed
+                    archive.list.stale = true;
+                    let mut cmds: Vec<Cmd> = reread(model).into_iter().collect();
+                    cmds.extend(feed(model));
+                    return cmds;
+                }
                 Err(why) => archive.refuse(&why),
             }
         }
@@ -125,7 +132,7 @@ pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
             page(archive, number, Err(why.clone()));
             opened(archive, number, Err(why));
         }
-        Told::Text(Ok(_)) | Told::Exported(_) => {}
+        Told::Text(Ok(_)) | Told::Done(_) => {}
     }
     feed(model)
 }

@@ -74,7 +74,7 @@ pub fn keeps(model: &mut Model, line: &str) -> bool {
 /// It is meant for a run of which too little is known yet.
 fn is_too_early(model: &Model, steer: &Steer) -> bool {
     match steer {
-        Steer::Status | Steer::Breaks | Steer::Pending(_) | Steer::Approvals(_) => false,
+        Steer::Status | Steer::Control(..) | Steer::Breaks | Steer::Pending(_) | Steer::Approvals(_) => false,
         // where it stands, and its data, may have changed since the glance
         Steer::Pause | Steer::Set { .. } => true,
         _ => front(model).is_none(),

@@ -1,7 +1,8 @@
 //! Answers of the outside to what the screen asked.
 
 use super::{
-    archive, asides, busy, editor, history, index, keys, mention, setup, shell, submit, typing, verbosity,
+    archive, asides, busy, editor, history, index, keys, mention, setup, shell, steering, submit, typing,
+    verbosity,
 };
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
@@ -40,6 +41,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             let text = report::cost(&model.ledger(), (&model.runs, &model.paid_beside), &prices);
             say_report(model, "Cost", &text);
         }
+        Reply::Controlled(told) => steering::controlled(model, told),
         Reply::Reviewed(text) => reviewed(model, text),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),

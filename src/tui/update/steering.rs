@@ -8,7 +8,7 @@ use super::front::{front, nothing_runs, send};
 use super::{approvals, history};
 use crate::domain::ids::RunId;
 use crate::engine::steering::{Breakpoint, Steering, Stops};
-use crate::runtime::command::Command;
+use crate::runtime::command::{Command, Control};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::run_view::watch::Defined;
@@ -16,7 +16,7 @@ use crate::tui::run_view::{RunView, Stand, Taking};
 use crate::tui::slash::closest;
 use crate::tui::slash::steering::{Steer, Which};
 use crate::tui::text::{counted, dollars, duration, fit, one_line, thousands};
-use crate::tui::transcript::item::{Item, Tone};
+use crate::tui::transcript::item::{Block, Item, Tone};
 
 mod set;
 
@@ -29,6 +29,7 @@ pub fn act(model: &mut Model, steer: Steer) -> Vec<Cmd> {
         Steer::Continue => go_on(model),
         Steer::Step => step(model),
         Steer::Stop => stop(model),
+        Steer::Control(run, control) => elsewhere(model, run, control),
         Steer::Status => {
             let text = status(model);
             model.say(Item::report("Status", &text));
@@ -84,6 +85,27 @@ pub fn go_on(model: &mut Model) -> Vec<Cmd> {
         }
         None => nothing_runs(model),
     }
+}
+
+/// The run in front hears it as if it had not been named.
+fn elsewhere(model: &mut Model, run: String, control: Control) -> Vec<Cmd> {
+    if front(model).is_some_and(|front| front.id.as_str() == run) {
+        return match control {
+            Control::Pause => pause(model),
+            Control::Cancel => stop(model),
+        };
+    }
+    model.hint = Some(format!("telling run {} …", one_line(&run)));
+    vec![Cmd::Control(run, control)]
+}
+
+/// What came of that.
+pub fn controlled(model: &mut Model, told: Result<String, String>) {
+    model.hint = None;
+    match told {
+        Ok(text) => model.say(Item::note(&text)),
+        Err(why) => model.say(Item::Block(Block::new(Tone::Bad, "The run was not told", &why))),
+    };
 }
 
 fn stop(model: &mut Model) -> Vec<Cmd> {

@@ -163,6 +163,9 @@ fn note(model: &Model, archive: &Archive, columns: usize) -> (Vec<String>, Style
             Some(format!("fork before step {step}; set (name=value …, may be empty): {typed}"))
         }
         Some(Question::Export { typed, .. }) => Some(format!("export to (.json, or .md to read): {typed}")),
+        Some(Question::Cancel { run }) => {
+            Some(format!("end run {run} for good? what it did stays in its history"))
+        }
         Some(Question::Agree { .. }) | None => None,
     };
     if let Some(line) = asked {
@@ -222,6 +225,7 @@ fn keys(model: &Model, archive: Option<&Archive>, columns: usize) -> Vec<String>
     }
     match &archive.question {
         Some(Question::Agree { .. }) => return vec!["y do it · n, Esc leave it · ↑↓ scroll".to_owned()],
+        Some(Question::Cancel { .. }) => return vec!["y do it · n, Esc leave it".to_owned()],
         Some(_) => return vec!["Enter does it · Esc leaves it".to_owned()],
         None => {}
     }

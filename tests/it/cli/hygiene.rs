@@ -267,11 +267,9 @@ fn a_run_that_goes_on_elsewhere_is_left_to_it() {
         let runs: Value = serde_json::from_str(&ran.out).ok()?;
         Some(runs[0]["id"].as_str()?.to_owned())
     });
-    for arguments in [
-        &["resume", &id, "--replies", "replies.json"][..],
-        &["runs", "cancel", &id],
-        &["runs", "gc", "--keep", "0", "--yes"],
-    ] {
+    for arguments in
+        [&["resume", &id, "--replies", "replies.json"][..], &["runs", "gc", "--keep", "0", "--yes"]]
+    {
         let ran = world.run(arguments);
         let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains(&id)).collect();
         if arguments[1] == "gc" {

@@ -26,7 +26,7 @@ fn gated() -> serde_json::Value {
 }
 
 /// The first file is written, the question is open.
-fn at_the_gate() -> Terminal {
+pub(super) fn at_the_gate() -> Terminal {
     let mut terminal = Terminal::with_workflow("gated", &gated());
     terminal.wait_for("message, or / for commands");
     terminal.press("/workflow gated\r");
@@ -36,7 +36,7 @@ fn at_the_gate() -> Terminal {
     terminal
 }
 
-fn lines(terminal: &Terminal, file: &str) -> usize {
+pub(super) fn lines(terminal: &Terminal, file: &str) -> usize {
     std::fs::read_to_string(terminal.project().join(file)).map_or(0, |text| text.lines().count())
 }
 

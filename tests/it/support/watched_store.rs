@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::stream::BoxStream;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
 use synthdev::domain::journal::{
     Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary, SearchQuery, Space,
     TokenRecord,
 };
-use synthdev::ports::run_store::{RowRef, RunReader, RunStore, StoreError, WordsOf};
+use synthdev::ports::run_store::{Asking, Request, RowRef, RunReader, RunStore, StoreError, WordsOf};
 
 type Look = Box<dyn Fn() + Send>;
 
@@ -114,6 +115,14 @@ impl RunStore for Watched {
 
     fn glance(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
         self.inner.glance(run)
+    }
+
+    fn requests(&self) -> BoxStream<'static, Request> {
+        self.inner.requests()
+    }
+
+    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<Asking>, StoreError> {
+        self.inner.ask_driver(run, text)
     }
 
     fn drives(&self, run: &RunId) -> bool {

@@ -306,7 +306,7 @@ fn what_is_not_possible_says_why() {
     };
     let status = |status: RunStatus| move |row: &mut RunRow| row.status = status;
     check(&status(RunStatus::Completed), 'r', "is completed: fork or rewind begins at one of its steps");
-    check(&status(RunStatus::Running), 'r', "is running, here or in another process");
+    check(&status(RunStatus::Running), 'r', "is running: pause it first");
     check(&status(RunStatus::Paused), 't', "has not failed: it is paused");
     check(&|row| row.again = false, 't', "has failed where nothing can be tried again");
     check(&status(RunStatus::Running), 'b', "it cannot go back meanwhile");
@@ -399,7 +399,7 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     let all = asked(&mut desk);
     let [(number, Asked::Export { to, .. })] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(to, "out.md");
-    tell(&mut desk, *number, Told::Exported(Ok("written to /project/out.md".into())));
+    tell(&mut desk, *number, Told::Done(Ok("written to /project/out.md".into())));
     assert!(desk.screen(80, 24).contains("written to /project/out.md"));
 }
 

@@ -504,7 +504,7 @@ fn told(asked: Asked) -> Told {
         }
         Asked::Changes => Told::Changes(Some(2)),
         Asked::Open { .. } => Told::Opened(Ok(Some(Box::new(look())))),
-        Asked::Export { .. } => Told::Exported(Err("no".into())),
+        Asked::Export { .. } | Asked::Control { .. } => Told::Done(Err("no".into())),
         _ => Told::Text(Err("it was removed".into())),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::asking::wait_for;
 use crate::domain::ids::RunId;
+use crate::runtime::command::Control;
 use crate::tui::archive::{Asked, Deed, Question, Wait, Waiting};
 use crate::tui::backend::Travel;
 use crate::tui::model::Model;
@@ -47,6 +48,11 @@ pub(super) fn act(model: &mut Model, deed: Deed) -> Vec<Cmd> {
             wait_for(model, Asked::Why { run, step }, &about)
         }
         Deed::Compare => compare(model, run),
+        Deed::Pause => {
+            let about = format!("pausing {run} when what is under way has ended");
+            wait_for(model, Asked::Control { run, control: Control::Pause }, &about)
+        }
+        Deed::Cancel => question(model, Question::Cancel { run }),
     }
 }
 

@@ -73,7 +73,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
 pub(super) fn insert(archive: &mut Archive, text: &str) {
     match (&mut archive.question, &mut archive.search) {
         (Some(Question::Fork { typed, .. } | Question::Export { typed, .. }), _) => typed.push_str(text),
-        (Some(Question::Agree { .. }), _) => {}
+        (Some(Question::Agree { .. } | Question::Cancel { .. }), _) => {}
         (None, Some(search)) if search.typing => search.words.push_str(text),
         (None, _) if archive.list.typing => archive.list.filter.words.push_str(text),
         (None, _) => {}

@@ -4,6 +4,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::asking::wait_for;
 use super::moving::scroll;
+use crate::domain::ids::RunId;
+use crate::runtime::command::Control;
 use crate::tui::archive::{Archive, Asked, Question, Wait, Waiting};
 use crate::tui::backend::Travel;
 use crate::tui::model::Model;
@@ -19,9 +21,31 @@ pub(super) fn press(model: &mut Model, key: KeyEvent, typing: bool) -> Vec<Cmd> 
             let (travel, surprised) = (travel.clone(), !armed && typing);
             agree(model, travel, key, surprised)
         }
+        Some(Question::Cancel { run }) => {
+            let run = run.clone();
+            cancel(model, run, key)
+        }
         Some(_) => write(model, key),
         None => Vec::new(),
     }
+}
+
+/// It follows the key at once: who has pressed that is not surprised.
+fn cancel(model: &mut Model, run: RunId, key: KeyEvent) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    match key.code {
+        KeyCode::Char('y') => {
+            archive.question = None;
+            let about = format!("ending {run}");
+            return wait_for(model, Asked::Control { run, control: Control::Cancel }, &about);
+        }
+        KeyCode::Char('n') | KeyCode::Esc => {
+            archive.question = None;
+            archive.tell("nothing was changed");
+        }
+        _ => {}
+    }
+    Vec::new()
 }
 
 fn agree(model: &mut Model, wanted: Travel, key: KeyEvent, surprised: bool) -> Vec<Cmd> {
@@ -91,7 +115,7 @@ fn write(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
 fn typed(archive: &mut Archive) -> Option<&mut String> {
     match archive.question.as_mut()? {
         Question::Fork { typed, .. } | Question::Export { typed, .. } => Some(typed),
-        Question::Agree { .. } => None,
+        Question::Agree { .. } | Question::Cancel { .. } => None,
     }
 }
 
@@ -118,6 +142,6 @@ fn entered(model: &mut Model) -> Vec<Cmd> {
             archive.question = None;
             wait_for(model, Asked::Export { run, to }, "writing the file")
         }
-        Some(Question::Agree { .. }) | None => Vec::new(),
+        Some(Question::Agree { .. } | Question::Cancel { .. }) | None => Vec::new(),
     }
 }

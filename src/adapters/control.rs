@@ -1,0 +1,189 @@
+//! A process that can be asked something by others of the same person: a socket in a private directory, a line each way.
+//!
+//! Whoever asks waits for the answer as long as they like; a process that ends in between gives none. Elsewhere than on
+//! Unix nobody can be asked. Refuses to know what is asked.
+
+use std::path::{Path, PathBuf};
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+
+use crate::ports::run_store::Request;
+
+/// Where the process of this name listens, in the directory of those that do.
+pub fn place(directory: &Path, name: &str) -> PathBuf {
+    directory.join(name).with_extension(EXTENSION)
+}
+
+/// The name of the process that a file of that directory is the socket of.
+pub fn name_of(file: &Path) -> Option<&str> {
+    let socket = file.extension().is_some_and(|extension| extension == EXTENSION);
+    file.file_stem().filter(|_| socket)?.to_str()
+}
+
+const EXTENSION: &str = "control";
+
+/// What is asked here from now on, until it is dropped. Ends where nobody can ask. Needs the async runtime.
+pub fn listen(place: PathBuf) -> BoxStream<'static, Request> {
+    #[cfg(unix)]
+    return unix::listen(place);
+    #[cfg(not(unix))]
+    {
+        let _ = place;
+        Box::pin(futures_util::stream::empty())
+    }
+}
+
+/// Asks the process that listens there. `None`: there is none, or it has ended without an answer.
+pub fn ask(place: PathBuf, text: String) -> BoxFuture<'static, Option<String>> {
+    #[cfg(unix)]
+    return Box::pin(unix::ask(place, text));
+    #[cfg(not(unix))]
+    {
+        let _ = (place, text);
+        Box::pin(std::future::ready(None))
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{self, File};
+    use std::io;
+    use std::path::{Path, PathBuf};
+    use std::time::Duration;
+
+    use futures_util::stream::{self, BoxStream, FuturesUnordered, StreamExt};
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+    use tokio::net::{UnixListener, UnixStream};
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
+
+    use crate::ports::run_store::Request;
+
+    /// Bytes of what is asked or answered.
+    const LONGEST: u64 = 64 << 10;
+    /// For who connects and says nothing.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    /// Bytes of an address that every system takes.
+    const SHORT: usize = 100;
+
+    /// Removes the socket when nobody listens any more.
+    struct Ear {
+        listener: UnixListener,
+        place: PathBuf,
+    }
+
+    impl Drop for Ear {
+        fn drop(&mut self) {
+            // whoever finds it finds nobody behind it; the next process tidies up
+            let _ = fs::remove_file(&self.place);
+        }
+    }
+
+    pub(super) fn listen(place: PathBuf) -> BoxStream<'static, Request> {
+        let Ok(ear) = bind(place) else { return stream::empty().boxed() };
+        let state = (ear, FuturesUnordered::new());
+        stream::unfold(state, |(ear, mut asking)| async {
+            loop {
+                tokio::select! {
+                    Some(heard) = asking.next() => if let Some(request) = heard {
+                        return Some((request, (ear, asking)));
+                    },
+                    caller = ear.listener.accept() => match caller {
+                        Ok((stream, _)) => asking.push(hear(stream)),
+                        // out of descriptors, for now
+                        Err(_) => tokio::time::sleep(PATIENCE).await,
+                    },
+                }
+            }
+        })
+        .boxed()
+    }
+
+    fn bind(place: PathBuf) -> io::Result<Ear> {
+        let listener = at(&place, |address| UnixListener::bind(address))?;
+        Ok(Ear { listener, place })
+    }
+
+    /// What is asked, with the way back. One that is given up has its answer thrown away.
+    async fn hear(stream: UnixStream) -> Option<Request> {
+        let (from, mut to) = stream.into_split();
+        let mut text = String::new();
+        let mut from = BufReader::new(from.take(LONGEST));
+        timeout(PATIENCE, from.read_line(&mut text)).await.ok()?.ok()?;
+        let text = text.strip_suffix('\n')?.to_owned();
+        let (answer, told) = oneshot::channel::<String>();
+        tokio::spawn(async move {
+            if let Ok(told) = told.await {
+                let _ = timeout(PATIENCE, to.write_all(format!("{told}\n").as_bytes())).await;
+            }
+        });
+        Some(Request { text, answer })
+    }
+
+    pub(super) async fn ask(place: PathBuf, text: String) -> Option<String> {
+        let stream = at(&place, |address| std::os::unix::net::UnixStream::connect(address)).ok()?;
+        stream.set_nonblocking(true).ok()?;
+        let (from, mut to) = UnixStream::from_std(stream).ok()?.into_split();
+        to.write_all(format!("{text}\n").as_bytes()).await.ok()?;
+        let mut told = String::new();
+        BufReader::new(from.take(LONGEST)).read_line(&mut told).await.ok()?;
+        Some(told.strip_suffix('\n')?.to_owned())
+    }
+
+    /// A long path is no address: the directory is named by its descriptor then, where that can be done.
+    fn at<T>(place: &Path, act: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+        if place.as_os_str().len() <= SHORT {
+            return act(place);
+        }
+        let directory = File::open(place.parent().unwrap_or(place))?;
+        let number = std::os::fd::AsRawFd::as_raw_fd(&directory);
+        act(&Path::new("/proc/self/fd").join(number.to_string()).join(place.file_name().unwrap_or_default()))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use futures_util::StreamExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_asked_is_answered_as_long_as_somebody_listens() {
+        let directory = tempfile::tempdir().unwrap();
+        for deep in ["", &"deep/".repeat(30)] {
+            let directory = directory.path().join(deep);
+            std::fs::create_dir_all(&directory).unwrap();
+            let place = place(&directory, "me");
+            assert_eq!(ask(place.clone(), "who?".to_owned()).await, None, "nobody listens");
+            let mut asked = listen(place.clone());
+            let answering = tokio::spawn(async move {
+                // somebody who says nothing keeps nobody else waiting
+                for answers in [true, true, false] {
+                    let Request { text, answer } = asked.next().await.unwrap();
+                    assert_eq!(text, "who?");
+                    if answers {
+                        answer.send("me".to_owned()).unwrap();
+                    }
+                }
+            });
+            assert!(place.exists());
+            let silent = tokio::net::UnixStream::connect(&place).await;
+            assert_eq!(silent.is_ok(), deep.is_empty(), "a long path is no address");
+            assert_eq!(ask(place.clone(), "who?\nand more".to_owned()).await.as_deref(), Some("me"));
+            let two = [ask(place.clone(), "who?".to_owned()), ask(place.clone(), "who?".to_owned())];
+            let told = futures_util::future::join_all(two).await;
+            let answered = told.iter().filter(|told| told.as_deref() == Some("me")).count();
+            assert_eq!((answered, told.iter().filter(|told| told.is_none()).count()), (1, 1), "{told:?}");
+            answering.await.unwrap();
+            assert!(!place.exists(), "what is left of it");
+        }
+    }
+
+    #[test]
+    fn a_socket_tells_whose_it_is() {
+        let place = place(Path::new("/x"), "me");
+        assert_eq!((place.to_str(), name_of(&place)), (Some("/x/me.control"), Some("me")));
+        assert_eq!(name_of(Path::new("/x/me")), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! Pausing and ending runs wherever they are driven, for the command line and the screen.
+
+use std::time::Duration;
+
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::ports::run_store::StoreError;
+use crate::runtime::command::Control;
+use crate::runtime::control::Pausing;
+use crate::runtime::ending::Ending;
+use crate::runtime::handle::Handle;
+
+/// How long a person waits for what is under way in another process.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What came of it, for the person.
+///
+/// # Errors
+/// It does not run, or nobody can be told.
+pub(super) async fn control(
+    handle: &Handle,
+    run: &RunSummary,
+    control: Control,
+) -> Result<String, StoreError> {
+    let id = &run.id;
+    match control {
+        Control::Cancel => {
+            if handle.cancel(id).await? == Ending::Told {
+                return Ok(format!("run {id} was told to end"));
+            }
+            let status = handle.summary(id.as_str())?.progress.status;
+            Ok(format!("run {id} is {}", status.as_str()))
+        }
+        Control::Pause if run.progress.status != RunStatus::Running => Err(StoreError {
+            message: format!("run {id} does not run: it is {}", run.progress.status.as_str()),
+            hint: None,
+        }),
+        Control::Pause => Ok(match handle.pause(id, PATIENCE).await? {
+            Pausing::Done => paused(&handle.summary(id.as_str())?),
+            Pausing::Told(pid) => {
+                let by = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
+                format!(
+                    "run {id} was told to pause{by}: it does when what is under way there has come to its end"
+                )
+            }
+        }),
+    }
+}
+
+/// It may have come to its end by itself.
+fn paused(run: &RunSummary) -> String {
+    let (id, status) = (&run.id, run.progress.status);
+    match status {
+        RunStatus::Paused | RunStatus::Interrupted => {
+            format!("run {id} is paused; it goes on with: synthdev resume {id}")
+        }
+        _ => format!("run {id} is {}", status.as_str()),
+    }
+}

@@ -1,0 +1,157 @@
+//! One process asks another to pause or end a run that it drives (DELEG-1: a run is the same wherever it is looked at).
+//!
+//! Whoever asks is told when it is done: the run can be claimed then. Refuses to let others answer, approve or say
+//! anything in a run that is driven elsewhere: they take it up for that.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::command::Control;
+use super::errands::Desk;
+use super::handle::Handle;
+use super::mail::Mail;
+use super::runs::Runs;
+use super::shared::Shared;
+use crate::domain::ids::RunId;
+use crate::ports::run_store::{Asking, Request, StoreError};
+
+/// What came of pausing a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pausing {
+    /// Nobody drives it now.
+    Done,
+    /// It was told, and something was still under way when the time to wait was over: by which process, if not this one.
+    Told(Option<u32>),
+}
+
+/// A driver that does not listen is asked again so often, and so much later.
+const TRIES: u32 = 20;
+const SOON: Duration = Duration::from_millis(20);
+
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    run: RunId,
+    control: Control,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    /// The run is not driven there any more.
+    Done,
+    /// It is a conversation: that stands still by itself.
+    Conversation,
+    /// It is not understood there: that program is an older one.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Hears what others want of the runs that are driven here, as long as any can be.
+async fn hear(mut requests: BoxStream<'static, Request>, runs: Weak<Runs>, desk: Arc<Desk>) {
+    while let Some(Request { text, answer }) = requests.next().await {
+        let (Some(runs), desk) = (runs.upgrade(), Arc::clone(&desk)) else { return };
+        tokio::spawn(async move {
+            let told = match serde_json::from_str::<Asked>(&text) {
+                Ok(Asked { run, control }) => {
+                    desk.until_risen(&run).await;
+                    carry_out(&runs, &run, control).await
+                }
+                Err(_) => Answer::Unknown,
+            };
+            if let Ok(told) = serde_json::to_string(&told) {
+                // who asked may have gone
+                let _ = answer.send(told);
+            }
+        });
+    }
+}
+
+async fn carry_out(runs: &Runs, run: &RunId, control: Control) -> Answer {
+    let (answer, taken) = oneshot::channel();
+    // one that ends in that moment does not answer
+    if runs.send(run, Mail::Control(control, answer)) && taken.await == Ok(false) {
+        return Answer::Conversation;
+    }
+    runs.until_left(run).await;
+    Answer::Done
+}
+
+impl Handle {
+    /// Before the first run of this process is to be seen by others: whoever sees one can ask for it.
+    pub(super) fn listen(&self) {
+        let Shared { ports, runs, desk, .. } = &*self.shared;
+        runs.listens(|| {
+            let hearing = hear(ports.store.requests(), Arc::downgrade(runs), Arc::clone(desk));
+            tokio::spawn(hearing).abort_handle()
+        });
+    }
+
+    /// Pauses a run, wherever it is driven: what is under way there ends, and nothing new begins. One that nobody drives
+    /// stays as it is. `patience`: how long that is waited for.
+    ///
+    /// # Errors
+    /// It is a conversation, its driver cannot be asked, or the store cannot be read.
+    pub async fn pause(&self, run: &RunId, patience: Duration) -> Result<Pausing, StoreError> {
+        self.desk().until_risen(run).await;
+        if self.shared.runs.drives(run) {
+            let here = timeout(patience, carry_out(&self.shared.runs, run, Control::Pause)).await;
+            return match here {
+                Ok(Answer::Conversation) => Err(conversation(run)),
+                Ok(Answer::Done | Answer::Unknown) => Ok(Pausing::Done),
+                Err(_) => Ok(Pausing::Told(None)),
+            };
+        }
+        Ok(match self.ask_driver(run, Control::Pause, patience).await? {
+            Some(told) => told,
+            None => Pausing::Done,
+        })
+    }
+
+    /// `None`: no other process drives it.
+    pub(super) async fn ask_driver(
+        &self,
+        run: &RunId,
+        control: Control,
+        patience: Duration,
+    ) -> Result<Option<Pausing>, StoreError> {
+        let asked = serde_json::to_string(&Asked { run: run.clone(), control }).unwrap_or_default();
+        let until = Instant::now() + patience;
+        let mut tries = TRIES;
+        while let Some(Asking { pid, answer }) = self.ports().store.ask_driver(run, asked.clone())? {
+            let Ok(told) = timeout_at(until, answer).await else {
+                return Ok(Some(Pausing::Told(Some(pid))));
+            };
+            match told.and_then(|told| serde_json::from_str(&told).ok()) {
+                Some(Answer::Done) => return Ok(Some(Pausing::Done)),
+                Some(Answer::Conversation) => return Err(conversation(run)),
+                // it is ending, or only writes something into the run
+                None if tries > 0 => {
+                    tries -= 1;
+                    sleep(SOON).await;
+                }
+                Some(Answer::Unknown) | None => return Err(deaf(run, pid)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn deaf(run: &RunId, pid: u32) -> StoreError {
+    StoreError {
+        message: format!("run {run} is driven by process {pid}, which cannot be asked to let go of it"),
+        hint: Some(format!("do it there, or end that process (kill {pid}): the run can be taken up then")),
+    }
+}
+
+fn conversation(run: &RunId) -> StoreError {
+    StoreError {
+        message: format!("run {run} is a conversation that goes on in another process"),
+        hint: Some("leave it there (/exit), or cancel it; then it can be taken up here".to_owned()),
+    }
+}

@@ -1,0 +1,81 @@
+//! The runs that are driven here: where to send what is meant for them, and who listens meanwhile to other processes that
+//! want something of them.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::AbortHandle;
+
+use super::mail::Mail;
+use crate::domain::ids::RunId;
+
+#[derive(Default)]
+pub(super) struct Runs {
+    outboxes: Mutex<HashMap<RunId, UnboundedSender<Mail>>>,
+    /// A run is driven here no longer.
+    left: Notify,
+    listener: OnceLock<Listener>,
+}
+
+struct Listener(AbortHandle);
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Runs {
+    fn outboxes(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Mail>>> {
+        self.outboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first one who is given listens to others, as long as runs can be driven here.
+    pub(super) fn listens(&self, begin: impl FnOnce() -> AbortHandle) {
+        self.listener.get_or_init(|| Listener(begin()));
+    }
+
+    /// From now on a run is driven here.
+    pub(super) fn begin(&self, run: RunId, outbox: UnboundedSender<Mail>) {
+        self.outboxes().insert(run, outbox);
+    }
+
+    /// `false`: it was taken up again here meanwhile.
+    pub(super) fn end(&self, run: &RunId, outbox: &UnboundedSender<Mail>) -> bool {
+        let mut outboxes = self.outboxes();
+        let left = outboxes.get(run).is_some_and(|known| known.same_channel(outbox));
+        if left {
+            outboxes.remove(run);
+        }
+        drop(outboxes);
+        self.left.notify_waiters();
+        left
+    }
+
+    /// `false`: nobody drives the run here.
+    pub(super) fn send(&self, run: &RunId, mail: Mail) -> bool {
+        self.outboxes().get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
+    }
+
+    pub(super) fn drives(&self, run: &RunId) -> bool {
+        self.outboxes().contains_key(run)
+    }
+
+    pub(super) fn all(&self) -> Vec<RunId> {
+        self.outboxes().keys().cloned().collect()
+    }
+
+    pub(super) async fn until_left(&self, run: &RunId) {
+        loop {
+            let mut left = pin!(self.left.notified());
+            left.as_mut().enable();
+            if !self.drives(run) {
+                return;
+            }
+            left.await;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A run is the same wherever it is driven: in the server, in a command of a shell, each tells the other's to pause or end.
+
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use super::super::cli::world::{World, eventually};
+use super::client::Client;
+use super::flows::{asking, flow, world};
+use super::pausing::token;
+
+fn nap(seconds: f64) -> Value {
+    let states = json!([{"name": "start", "transition": [{"target": "nap"}]},
+        {"name": "nap", "type": "wait", "duration": seconds, "transition": [{"target": "stop"}]}]);
+    flow("nap", &states)
+}
+
+/// The id of the run that works, whoever drives it.
+fn working(world: &World) -> String {
+    eventually("a run works", || {
+        let listed = world.run(&["runs", "list", "--json"]).json();
+        let runs = listed["runs"].as_array().or_else(|| listed.as_array()).unwrap().clone();
+        let works =
+            runs.iter().find(|run| run["status"] == "running" && run["path"].to_string().contains("nap"));
+        works.map(|run| run["run_id"].as_str().or(run["id"].as_str()).unwrap().to_owned())
+    })
+}
+
+fn in_a_shell(world: &World) -> Child {
+    world
+        .command(&["run", "nap"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_command_pauses_and_ends_what_the_server_drives() {
+    let world = world(&[nap(60.0)]);
+    let mut client = Client::open(&world);
+    let asked = client.begin_call("nap", json!({}));
+    let run = working(&world);
+    let said = world.run(&["runs", "pause", &run]).code(0).out;
+    assert_eq!(said.trim(), format!("run {run} is paused; it goes on with: synthdev resume {run}"));
+    let told = client.told(asked);
+    assert_eq!((&told["status"], &told["workflowId"]), (&json!("paused"), &json!(run)), "{told}");
+    let again = world.run(&["runs", "pause", &run]).code(2).err;
+    assert!(again.contains(&format!("run {run} does not run: it is paused")), "{again}");
+    // it goes on where it was, and the end comes from a shell, too
+    let asked = client.begin_call("continue_workflow", json!({"workflowId": run}));
+    assert_eq!(working(&world), run);
+    let said = world.run(&["runs", "cancel", &run]).code(0).out;
+    assert_eq!(said.trim(), format!("run {run} is cancelled"));
+    assert_eq!(client.told(asked)["status"], "cancelled");
+    let again = world.run(&["runs", "cancel", &run]).code(2).err;
+    assert!(again.contains("is cancelled already"), "{again}");
+    client.close();
+}
+
+#[test]
+fn a_client_pauses_and_ends_what_a_command_drives() {
+    let world = world(&[nap(60.0)]);
+    let mut client = Client::open(&world);
+    let rows = [("pause_workflow", "paused", 3), ("cancel_workflow", "cancelled", 130)];
+    for (tool, status, code) in rows {
+        let child = in_a_shell(&world);
+        let run = working(&world);
+        let told = client.call(tool, json!({"workflowId": run}));
+        assert_eq!((&told["status"], &told["workflowId"]), (&json!(status), &json!(run)), "{told}");
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(code), "{tool}: {said}");
+        let refused = client.call("pause_workflow", json!({"workflowId": run}));
+        assert_eq!(refused["error"]["type"], "not_paused", "{refused}");
+        if status == "paused" {
+            assert_eq!(client.call("cancel_workflow", json!({"workflowId": run}))["status"], "cancelled");
+        }
+    }
+    client.close();
+}
+
+#[test]
+fn what_a_client_paused_goes_on_with_its_time() {
+    let world = world(&[nap(1.0)]);
+    let mut client = Client::open(&world);
+    let asked = client.begin_call("nap", json!({}));
+    let run = working(&world);
+    // a second session of the same server is another one that may
+    let paused = client.call("pause_workflow", json!({"workflowId": run}));
+    assert_eq!(paused["status"], "paused", "{paused}");
+    assert!(paused["message"].as_str().unwrap().contains("continue_workflow"), "{paused}");
+    assert_eq!(client.told(asked)["status"], "paused");
+    let done = client.call("continue_workflow", json!({"workflowId": run}));
+    assert_eq!(done["status"], "completed", "{done}");
+    client.close();
+}
+
+#[test]
+fn a_killed_server_is_not_asked() {
+    let world = world(&[nap(60.0)]);
+    let mut client = Client::open(&world);
+    client.begin_call("nap", json!({}));
+    let run = working(&world);
+    client.kill();
+    let said = world.run(&["runs", "pause", &run]).code(2).err;
+    assert!(said.contains(&format!("run {run} does not run: it is interrupted")), "{said}");
+    assert_eq!(world.run(&["runs", "cancel", &run]).code(0).out.trim(), format!("run {run} is cancelled"));
+}
+
+#[test]
+fn a_question_to_a_client_stays_open_while_a_person_looks() {
+    let world = world(&[asking("ask", &json!({"kind": "text"}))]);
+    let mut client = Client::open(&world);
+    let told = client.call("ask", json!({}));
+    let run = told["workflowId"].as_str().unwrap().to_owned();
+    let done = world.run(&["resume", &run, "--results", "{\"answer\": \"by a person\"}"]).code(0).out;
+    assert!(done.contains("by a person"), "{done}");
+    // the client comes too late, and is told so
+    let late = json!({"resumeToken": token(&told), "results": {"answer": "by a client"}});
+    assert_eq!(client.call("resume_workflow", late)["error"]["type"], "token_stale");
+    client.close();
+}

@@ -1,0 +1,87 @@
+//! A run that another session drives: paused from here and taken up, or ended.
+
+use super::resuming::{at_the_gate, lines};
+use super::terminal::Terminal;
+use super::{ENTER, ESC};
+
+fn both() -> (Terminal, Terminal) {
+    let first = at_the_gate();
+    let mut second = first.again();
+    second.wait_for("message, or / for commands");
+    second.press("/history\r");
+    second.wait_until("its row", |screen| {
+        screen.lines().any(|line| line.contains("gated") && line.contains("running"))
+    });
+    (first, second)
+}
+
+#[test]
+fn what_waits_in_one_session_is_answered_in_another() {
+    let (mut first, mut second) = both();
+    second.press("r");
+    second.wait_for("is running: pause it first");
+    second.press("P");
+    second.wait_for("it goes on with: /resume");
+    first.wait_for("it is to be paused: what is under way comes to its end");
+    first.wait_for("gated paused");
+    second.press("r");
+    second.wait_for("taken up again");
+    second.wait_for("Go on with limit 1?");
+    second.press("y");
+    second.wait_for("echo second");
+    second.press("y");
+    second.wait_for("✓ gated completed");
+    assert_eq!((lines(&second, "first.txt"), lines(&second, "second.txt")), (1, 1));
+    for session in [&mut first, &mut second] {
+        session.press("/exit\r");
+        assert!(session.end().contains("exit=0"));
+    }
+}
+
+#[test]
+fn a_run_of_one_session_is_ended_in_another() {
+    let (mut first, mut second) = both();
+    second.press("x");
+    second.wait_for("for good? what it did stays in its history");
+    second.press("n");
+    second.wait_for("nothing was changed");
+    second.press("x");
+    second.wait_for("y do it · n, Esc leave it");
+    second.press("y");
+    second.wait_for("is cancelled");
+    first.wait_for("gated cancelled");
+    second.press("x");
+    second.wait_for("is cancelled already");
+    second.press(ESC);
+    second.wait_for("message, or / for commands");
+    second.press("/pause nobody\r");
+    second.wait_for("there is no run `nobody`");
+    second.press(ENTER);
+    for session in [&mut first, &mut second] {
+        session.press("/exit\r");
+        assert!(session.end().contains("exit=0"));
+    }
+}
+
+#[test]
+fn a_run_is_told_by_its_id() {
+    let (mut first, mut second) = both();
+    let screen = second.screen();
+    let row = screen.lines().find(|line| line.contains("gated")).unwrap();
+    let run = row.split_whitespace().find(|word| word.len() == 12).unwrap().to_owned();
+    second.press(ESC);
+    second.wait_for("message, or / for commands");
+    second.press(&format!("/resume {run}\r"));
+    second.wait_for("is running in another process");
+    second.press(&format!("/pause {run}\r"));
+    second.wait_for(&format!("run {run} is paused; it goes on with: /resume {run}"));
+    second.press(&format!("/pause {run}\r"));
+    second.wait_for(&format!("run {run} does not run: it is paused"));
+    second.press(&format!("/stop {run}\r"));
+    second.wait_for(&format!("run {run} is cancelled"));
+    first.wait_for("gated paused");
+    for session in [&mut first, &mut second] {
+        session.press("/exit\r");
+        assert!(session.end().contains("exit=0"));
+    }
+}

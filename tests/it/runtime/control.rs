@@ -1,0 +1,208 @@
+//! A run that another process drives: paused there to be taken up here, or ended. Two stores on one file are two processes.
+
+use super::*;
+use synthdev::engine::steering::Steering;
+use synthdev::runtime::control::Pausing;
+use synthdev::runtime::ending::Ending;
+use synthdev::runtime::resume::Going;
+
+/// Another process of the same person.
+fn other(world: &World) -> Handle {
+    let store = Arc::new(SqliteStore::at(world.directory.path().join("data/runs.sqlite")));
+    Handle::new(Ports { store, ..world.handle.ports().clone() }, Options::default())
+}
+
+fn with(work: Work, agents: Vec<AgentSpec>) -> Arc<Workflow> {
+    workflow(ParameterType::String, work, Vec::new(), agents)
+}
+
+fn asks_model() -> Work {
+    Work::Agent {
+        agent: AgentIx(0),
+        function: AgentFunction::SendUserMessage,
+        input: Input::Text("Who are you?".into()),
+    }
+}
+
+fn present() -> Going {
+    Going { present: true, ..Going::default() }
+}
+
+fn status(handle: &Handle, run: &RunId) -> RunStatus {
+    handle.summary(run.as_str()).unwrap().progress.status
+}
+
+async fn finished(events: &mut UnboundedReceiver<Published>) -> (RunStatus, Option<Value>) {
+    loop {
+        let event = tokio::time::timeout(PATIENCE, events.recv()).await.expect("a hang").unwrap().event;
+        if let RunEvent::Finished { status, output, .. } = event {
+            return (status, output);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_person_there_is_answered_here() {
+    let mut world = World::new();
+    let here = other(&world);
+    let run = world.start(&with(pause("Ship it?"), Vec::new()));
+    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    let (seen, there, _) = world.end().await;
+    let said = seen.iter().any(|event| matches!(event, RunEvent::Warning { code, .. } if code == "parked"));
+    assert_eq!((there, said), (RunStatus::Paused, true));
+    let open = here.summary(run.as_str()).unwrap().progress.pauses;
+    assert_eq!((open.len(), open[0].message.as_str()), (1, "Ship it?"));
+    // whoever answers there is too late
+    world.handle.send(&run, Command::Answer { call: open[0].call, answer: Answer::Continue });
+    let mut events = here.subscribe(false);
+    let answers = vec![(open[0].call, Answer::Text { text: "yes".into() })];
+    here.resume(&run, Going { answers, ..present() }).await.unwrap();
+    assert_eq!(finished(&mut events).await, (RunStatus::Completed, Some(json!("yes"))));
+    // nobody drives it, so nobody is asked
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_under_way_there_comes_to_its_end_first() {
+    let mut world = World::new();
+    let here = other(&world);
+    let (go, times) = (world.directory.path().join("go"), world.directory.path().join("times"));
+    let command =
+        format!("echo once >> '{}'; until [ -e '{}' ]; do sleep 0.01; done", times.display(), go.display());
+    let waits = Work::Step(Step {
+        tool: "execute_terminal".into(),
+        risk: ToolRisk::Execute,
+        arguments: vec![(vec!["command".into()], Input::Text(command))],
+        expect: Expect::Ok,
+    });
+    let mut spec = spec(&with(waits, Vec::new()), true);
+    spec.approvals = spec.approvals.approving_all();
+    let run = world.handle.start(spec).unwrap();
+    while !times.exists() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let first = here.pause(&run, Duration::from_millis(1)).await;
+    assert_eq!(first, Ok(Pausing::Told(Some(std::process::id()))));
+    assert_eq!(status(&here, &run), RunStatus::Running);
+    std::fs::write(go, "").unwrap();
+    // it may have come to its end by then: it does nothing twice
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    let (_, there, _) = world.end().await;
+    if there == RunStatus::Paused {
+        let mut events = here.subscribe(false);
+        here.resume(&run, present()).await.unwrap();
+        assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
+    }
+    assert_eq!(std::fs::read_to_string(times).unwrap(), "once\n");
+    assert!(here.verify(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_only_takes_time_there_goes_on_here() {
+    let mut world = World::new();
+    let here = other(&world);
+    let run = world.start(&with(Work::Wait(Wait::For(Input::Value(json!(1)))), Vec::new()));
+    world.until(|event| matches!(event, RunEvent::Waiting { .. })).await;
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(status(&here, &run), RunStatus::Paused);
+    let mut events = here.subscribe(false);
+    here.resume(&run, Going::default()).await.unwrap();
+    assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_is_ended_from_elsewhere_whatever_it_does() {
+    let stalls = vec![("m-0", vec![Behaviour::text("never").stall()])];
+    let server = ModelServer::start_per_model(stalls).await;
+    let mut chat = with(asks_model(), vec![agent(0, &server.base_url)]);
+    let own = Arc::get_mut(&mut chat).unwrap();
+    own.conversational = true;
+    let rows: [(&str, Arc<Workflow>); 4] = [
+        ("asks", with(pause("Ship it?"), Vec::new())),
+        ("waits", with(Work::Wait(Wait::For(Input::Value(json!(60)))), Vec::new())),
+        ("asks a model", with(asks_model(), vec![agent(0, &server.base_url)])),
+        ("talks", chat),
+    ];
+    for (what, workflow) in rows {
+        let mut world = World::new();
+        let here = other(&world);
+        let run = world.start(&workflow);
+        let begun = |event: &RunEvent| {
+            let asked = matches!(event, RunEvent::PersonAsked { .. } | RunEvent::ModelCalled { .. });
+            asked || matches!(event, RunEvent::Waiting { .. })
+        };
+        world.until(begun).await;
+        if what == "talks" {
+            let refused = here.pause(&run, PATIENCE).await.unwrap_err();
+            let said = format!("run {run} is a conversation that goes on in another process");
+            assert_eq!(refused.message, said);
+        }
+        assert_eq!(here.cancel(&run).await, Ok(Ending::Done), "{what}");
+        let end = if what == "talks" { RunStatus::Completed } else { RunStatus::Cancelled };
+        assert_eq!((world.end().await.1, status(&here, &run)), (end, end), "{what}");
+        let again = here.cancel(&run).await.unwrap_err();
+        assert_eq!(again.message, format!("run {run} is {} already", end.as_str()), "{what}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_driver_that_hears_nothing_is_named() {
+    let mut world = World::new();
+    let here = other(&world);
+    let run = world.start(&with(pause("Ship it?"), Vec::new()));
+    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    // as an older program, or one on a system without sockets
+    let drivers = world.directory.path().join("data/drivers");
+    for file in std::fs::read_dir(drivers).unwrap().flatten() {
+        if file.path().extension().is_some() {
+            std::fs::remove_file(file.path()).unwrap();
+        }
+    }
+    let own = std::process::id();
+    let said = format!("run {run} is driven by process {own}, which cannot be asked to let go of it");
+    assert_eq!(here.cancel(&run).await.unwrap_err().message, said);
+    assert_eq!(here.pause(&run, PATIENCE).await.unwrap_err().message, said);
+    assert_eq!(status(&here, &run), RunStatus::Running);
+    // here it is
+    assert_eq!(world.handle.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(status(&here, &run), RunStatus::Paused);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_who_want_it_each_gets_it_once_it_is_free() {
+    let mut world = World::new();
+    let run = world.start(&with(pause("Ship it?"), Vec::new()));
+    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    let others: Vec<Handle> = (0..8).map(|_| other(&world)).collect();
+    let taking = others.iter().map(|here| async {
+        let paused = here.pause(&run, PATIENCE).await;
+        (paused, here.resume(&run, present()).await)
+    });
+    let told = futures_util::future::join_all(taking).await;
+    assert!(told.iter().all(|(paused, _)| *paused == Ok(Pausing::Done)), "{told:?}");
+    assert!(told.iter().any(|(_, resumed)| resumed.is_ok()), "{told:?}");
+    // one of them has it in the end
+    let driving = others.iter().filter(|here| here.running().contains(&run)).count();
+    assert_eq!((driving, status(&world.handle, &run)), (1, RunStatus::Running));
+    let ends = others.iter().find(|here| !here.running().contains(&run)).unwrap();
+    assert_eq!(ends.cancel(&run).await, Ok(Ending::Done));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_stands_is_left_as_it_stands() {
+    let mut world = World::new();
+    let here = other(&world);
+    let mut flow = spec(&with(pause("Ship it?"), Vec::new()), true);
+    flow.stops.step = true;
+    let run = world.handle.start(flow).unwrap();
+    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    let mut events = here.subscribe(false);
+    here.resume(&run, present()).await.unwrap();
+    here.send(&run, Command::Steer(Steering::Continue));
+    let asked =
+        |event: &RunEvent| matches!(event, RunEvent::PersonAsked { question: Question::Pause { .. }, .. });
+    while !asked(&events.recv().await.unwrap().event) {}
+    assert_eq!(here.cancel(&run).await, Ok(Ending::Told));
+}
