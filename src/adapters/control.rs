@@ -10,18 +10,20 @@ use futures_util::stream::BoxStream;
 
 use crate::ports::run_store::Request;
 
-/// Where the process of this name listens, in the directory of those that do.
+/// Where the process of this name listens, in the directory of those that do. Addresses are short on many systems: the
+/// beginning of the name is enough.
 pub fn place(directory: &Path, name: &str) -> PathBuf {
-    directory.join(name).with_extension(EXTENSION)
+    directory.join(name.get(..SHORT_NAME).unwrap_or(name)).with_extension(EXTENSION)
 }
 
-/// The name of the process that a file of that directory is the socket of.
+/// With what the name of the process begins that a file of that directory is the socket of.
 pub fn name_of(file: &Path) -> Option<&str> {
     let socket = file.extension().is_some_and(|extension| extension == EXTENSION);
     file.file_stem().filter(|_| socket)?.to_str()
 }
 
 const EXTENSION: &str = "control";
+const SHORT_NAME: usize = 16;
 
 /// What is asked here from now on, until it is dropped. Ends where nobody can ask. Needs the async runtime.
 pub fn listen(place: PathBuf) -> BoxStream<'static, Request> {
@@ -64,6 +66,8 @@ mod unix {
     const LONGEST: u64 = 64 << 10;
     /// For who connects and says nothing.
     const PATIENCE: Duration = Duration::from_secs(5);
+    /// So many may be about to ask at once; others wait.
+    const ASKING: usize = 64;
     /// Bytes of an address that every system takes.
     const SHORT: usize = 100;
 
@@ -89,7 +93,7 @@ mod unix {
                     Some(heard) = asking.next() => if let Some(request) = heard {
                         return Some((request, (ear, asking)));
                     },
-                    caller = ear.listener.accept() => match caller {
+                    caller = ear.listener.accept(), if asking.len() < ASKING => match caller {
                         Ok((stream, _)) => asking.push(hear(stream)),
                         // out of descriptors, for now
                         Err(_) => tokio::time::sleep(PATIENCE).await,
@@ -114,8 +118,13 @@ mod unix {
         let text = text.strip_suffix('\n')?.to_owned();
         let (answer, told) = oneshot::channel::<String>();
         tokio::spawn(async move {
-            if let Ok(told) = told.await {
-                let _ = timeout(PATIENCE, to.write_all(format!("{told}\n").as_bytes())).await;
+            let mut rest = Vec::new();
+            tokio::select! {
+                told = told => if let Ok(told) = told {
+                    let _ = timeout(PATIENCE, to.write_all(format!("{told}\n").as_bytes())).await;
+                },
+                // who asked has gone; whoever answers sees that
+                _ = from.read_to_end(&mut rest) => {}
             }
         });
         Some(Request { text, answer })

@@ -53,6 +53,9 @@ fn paused(run: &RunSummary) -> String {
         RunStatus::Paused | RunStatus::Interrupted => {
             format!("run {id} is paused; it goes on with: synthdev resume {id}")
         }
+        RunStatus::Failed if !run.progress.pauses.is_empty() => {
+            format!("run {id} stands where it failed; that is tried again with: synthdev resume {id}")
+        }
         _ => format!("run {id} is {}", status.as_str()),
     }
 }

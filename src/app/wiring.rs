@@ -98,6 +98,7 @@ pub fn specs(project: &Path) -> Vec<ToolSpec> {
 /// For runs started from now on: the configuration changed, the watchers stay.
 pub fn rewire(old: &Wired, project: &Path, data: &Path, catalog: &Catalog) -> Wired {
     let (ports, options, providers) = parts(project, data, catalog, None);
+    let ports = Ports { store: Arc::clone(&old.handle.ports().store), ..ports };
     Wired { handle: old.handle.rewired(ports, options), providers, deck: None }
 }
 
@@ -140,7 +141,9 @@ pub fn beside(old: &Wired, (project, worktree): (&Path, &Path), data: &Path, cat
     let providers = Arc::clone(&old.providers);
     let options = Options { project: project.display().to_string(), ..options };
     let tools = worktree_tools((project, worktree), data, catalog);
-    let ports = Ports { lock: None, models: providers.clone(), tools, ..ports };
+    // one store for all runs of this process: it has one name, under which others find who drives them
+    let store = Arc::clone(&old.handle.ports().store);
+    let ports = Ports { lock: None, models: providers.clone(), tools, store, ..ports };
     Wired { handle: old.handle.rewired(ports, options), providers, deck: old.deck.clone() }
 }
 

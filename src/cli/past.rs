@@ -152,6 +152,12 @@ fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
         RunStatus::Failed | RunStatus::Cancelled => {
             writeln!(out, "\ngo back: synthdev runs rewind {id} --to STEP, or runs fork {id} --at STEP")
         }
+        RunStatus::Running if !pauses.is_empty() => {
+            writeln!(
+                out,
+                "\nit is asked where it is driven; to answer here: synthdev runs pause {id}, then synthdev resume {id}"
+            )
+        }
         RunStatus::Running | RunStatus::Completed => Ok(()),
     }
 }

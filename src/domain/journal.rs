@@ -151,10 +151,13 @@ pub struct OpenPause {
     pub since: Timestamp,
 }
 
+/// Kind of the pause of a run that nobody has to say anything about.
+pub const FREE: &str = "paused";
+
 impl OpenPause {
-    /// It stands still because somebody wanted that, and asks nothing: it only has to be taken up.
-    pub fn asks_nothing(&self) -> bool {
-        self.reason == PauseReason::User && self.call == CallId(0)
+    /// It was paused and asks nothing: whoever wants to takes it up.
+    pub fn is_free(&self) -> bool {
+        self.reason == PauseReason::User && self.kind.as_deref() == Some(FREE)
     }
 }
 

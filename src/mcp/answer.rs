@@ -33,8 +33,7 @@ pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {
         RunStatus::Paused => waiting::fields(run, offers, &mut fields),
         RunStatus::Running => {
             fields.insert("currentStep".to_owned(), json!(run.progress.path.last()));
-            let message = "The workflow runs. Ask get_workflow_status for its result.";
-            fields.insert("message".to_owned(), json!(message));
+            waiting::elsewhere(run, &mut fields);
         }
         RunStatus::Interrupted => {
             let message = "The run was cut off. continue_workflow takes it up where it stands.";

@@ -45,6 +45,8 @@ struct Asked {
 enum Answer {
     /// The run is not driven there any more.
     Done,
+    /// It was not driven there when that was asked.
+    NotDriven,
     /// It is a conversation: that stands still by itself.
     Conversation,
     /// It is not understood there: that program is an older one.
@@ -54,18 +56,24 @@ enum Answer {
 
 /// Hears what others want of the runs that are driven here, as long as any can be.
 async fn hear(mut requests: BoxStream<'static, Request>, runs: Weak<Runs>, desk: Arc<Desk>) {
-    while let Some(Request { text, answer }) = requests.next().await {
+    while let Some(Request { text, mut answer }) = requests.next().await {
         let (Some(runs), desk) = (runs.upgrade(), Arc::clone(&desk)) else { return };
         tokio::spawn(async move {
             let told = match serde_json::from_str::<Asked>(&text) {
                 Ok(Asked { run, control }) => {
-                    desk.until_risen(&run).await;
-                    carry_out(&runs, &run, control).await
+                    let carried = async {
+                        desk.until_risen(&run).await;
+                        carry_out(&runs, &run, control).await
+                    };
+                    tokio::select! {
+                        told = carried => told,
+                        // what was told stays told; nobody waits for it any more
+                        () = answer.closed() => return,
+                    }
                 }
                 Err(_) => Answer::Unknown,
             };
             if let Ok(told) = serde_json::to_string(&told) {
-                // who asked may have gone
                 let _ = answer.send(told);
             }
         });
@@ -73,12 +81,13 @@ async fn hear(mut requests: BoxStream<'static, Request>, runs: Weak<Runs>, desk:
 }
 
 async fn carry_out(runs: &Runs, run: &RunId, control: Control) -> Answer {
+    let Some(outbox) = runs.outbox(run) else { return Answer::NotDriven };
     let (answer, taken) = oneshot::channel();
     // one that ends in that moment does not answer
-    if runs.send(run, Mail::Control(control, answer)) && taken.await == Ok(false) {
+    if outbox.send(Mail::Control(control, answer)).is_ok() && taken.await == Ok(false) {
         return Answer::Conversation;
     }
-    runs.until_left(run).await;
+    runs.until_left(run, &outbox).await;
     Answer::Done
 }
 
@@ -102,8 +111,8 @@ impl Handle {
         if self.shared.runs.drives(run) {
             let here = timeout(patience, carry_out(&self.shared.runs, run, Control::Pause)).await;
             return match here {
-                Ok(Answer::Conversation) => Err(conversation(run)),
-                Ok(Answer::Done | Answer::Unknown) => Ok(Pausing::Done),
+                Ok(Answer::Conversation) => Err(conversation(run, "here")),
+                Ok(Answer::Done | Answer::NotDriven | Answer::Unknown) => Ok(Pausing::Done),
                 Err(_) => Ok(Pausing::Told(None)),
             };
         }
@@ -129,13 +138,13 @@ impl Handle {
             };
             match told.and_then(|told| serde_json::from_str(&told).ok()) {
                 Some(Answer::Done) => return Ok(Some(Pausing::Done)),
-                Some(Answer::Conversation) => return Err(conversation(run)),
+                Some(Answer::Conversation) => return Err(conversation(run, "in another process")),
                 // it is ending, or only writes something into the run
-                None if tries > 0 => {
+                Some(Answer::NotDriven) | None if tries > 0 => {
                     tries -= 1;
                     sleep(SOON).await;
                 }
-                Some(Answer::Unknown) | None => return Err(deaf(run, pid)),
+                Some(Answer::Unknown | Answer::NotDriven) | None => return Err(deaf(run, pid)),
             }
         }
         Ok(None)
@@ -144,14 +153,14 @@ impl Handle {
 
 fn deaf(run: &RunId, pid: u32) -> StoreError {
     StoreError {
-        message: format!("run {run} is driven by process {pid}, which cannot be asked to let go of it"),
-        hint: Some(format!("do it there, or end that process (kill {pid}): the run can be taken up then")),
+        message: format!("run {run} belongs to process {pid}, which does not let go of it"),
+        hint: Some("do it there, or end that process: then the run is free".to_owned()),
     }
 }
 
-fn conversation(run: &RunId) -> StoreError {
+fn conversation(run: &RunId, place: &str) -> StoreError {
     StoreError {
-        message: format!("run {run} is a conversation that goes on in another process"),
-        hint: Some("leave it there (/exit), or cancel it; then it can be taken up here".to_owned()),
+        message: format!("run {run} is a conversation that goes on {place}: it stands still by itself"),
+        hint: Some("leave it (/exit) or cancel it: then it can be taken up elsewhere".to_owned()),
     }
 }

@@ -212,7 +212,7 @@ impl Driver {
         self.hear(now, &output.events);
         // what is paid for late may be the last that lists learn of the run
         let late = matches!(input, Input::Stopped { .. });
-        let boundary = late || output.events.iter().any(is_boundary);
+        let boundary = late || output.events.iter().any(is_boundary) || asks(&input, &output.effects);
         let (machine, last) = (&self.machine, &self.last);
         let progress = || news(machine, last, late);
         let recorded =
@@ -433,6 +433,7 @@ fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>, late: bool) -> Opt
         late || last.path.len() != progress.path.len()
             || last.status != progress.status
             || last.snapshot != progress.snapshot
+            || last.pauses != progress.pauses
             || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
     });
     news.then(|| last.insert(progress).clone())
@@ -440,6 +441,13 @@ fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>, late: bool) -> Opt
 
 /// Milliseconds after which the summary row is written although only sums have changed.
 const STALE_MS: i64 = 1_000;
+
+/// A person is asked something, or has answered it.
+fn asks(input: &Input, effects: &[Effect]) -> bool {
+    let answered = matches!(input, Input::Approved { .. } | Input::Answered { .. });
+    let asks = |effect: &Effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. });
+    answered || effects.iter().any(asks)
+}
 
 /// Where the summary row changes in a way that lists show.
 fn is_boundary(event: &RunEvent) -> bool {

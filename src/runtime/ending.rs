@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::command::{Command, Control};
 use super::control::Pausing;
 use super::glance::Ring;
@@ -39,6 +41,8 @@ impl Handle {
     /// # Errors
     /// The process that drives it does not end it in time, it has ended, or the store cannot be written.
     pub async fn cancel(&self, run: &RunId) -> Result<Ending, StoreError> {
+        let until = Instant::now() + PATIENCE;
+        let mut alone = false;
         loop {
             self.desk().until_risen(run).await;
             if self.shared.send(run, Mail::Command(Command::End)) {
@@ -47,25 +51,28 @@ impl Handle {
             match self.ports().store.claim(run) {
                 Ok(before) => return self.cancel_idle(run, before).map(|()| Ending::Done),
                 // somebody here began to take it up in between
-                Err(_) if self.desk().is_rising(run) || self.shared.drives(run) => {
-                    tokio::time::sleep(SOON).await;
-                }
+                Err(_) if self.desk().is_rising(run) || self.shared.drives(run) => {}
                 Err(refused) => {
-                    self.cancel_elsewhere(run, refused).await?;
+                    // whoever had it may have let go of it meanwhile, but only once
+                    let asked = self.cancel_elsewhere(run).await?;
                     // a conversation is completed then
                     let status = self.summary(run.as_str())?.progress.status;
-                    if matches!(status, RunStatus::Cancelled | RunStatus::Completed) {
+                    if asked && matches!(status, RunStatus::Cancelled | RunStatus::Completed) {
                         return Ok(Ending::Done);
                     }
-                    // it stood still before that was heard
+                    if !asked && std::mem::replace(&mut alone, true) || Instant::now() >= until {
+                        return Err(refused);
+                    }
                 }
             }
+            tokio::time::sleep(SOON).await;
         }
     }
 
-    async fn cancel_elsewhere(&self, run: &RunId, refused: StoreError) -> Result<(), StoreError> {
+    /// `false`: no other process drives it.
+    async fn cancel_elsewhere(&self, run: &RunId) -> Result<bool, StoreError> {
         match self.ask_driver(run, Control::Cancel, PATIENCE).await? {
-            Some(Pausing::Done) => Ok(()),
+            Some(Pausing::Done) => Ok(true),
             Some(Pausing::Told(pid)) => Err(StoreError {
                 message: format!(
                     "process {} was told to cancel run {run} and has not done so within {} s",
@@ -76,9 +83,7 @@ impl Handle {
                     "look whether that process still works; ending it leaves the run interrupted".to_owned(),
                 ),
             }),
-            // it was left in that moment
-            None if self.summary(run.as_str())?.progress.status != RunStatus::Running => Ok(()),
-            None => Err(refused),
+            None => Ok(false),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
@@ -17,7 +17,7 @@ pub(super) struct Runs {
     outboxes: Mutex<HashMap<RunId, UnboundedSender<Mail>>>,
     /// A run is driven here no longer.
     left: Notify,
-    listener: OnceLock<Listener>,
+    listener: Mutex<Option<Listener>>,
 }
 
 struct Listener(AbortHandle);
@@ -33,9 +33,12 @@ impl Runs {
         self.outboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first one who is given listens to others, as long as runs can be driven here.
+    /// Somebody listens to others from now on, as long as runs can be driven here.
     pub(super) fn listens(&self, begin: impl FnOnce() -> AbortHandle) {
-        self.listener.get_or_init(|| Listener(begin()));
+        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        if listener.as_ref().is_none_or(|listener| listener.0.is_finished()) {
+            *listener = Some(Listener(begin()));
+        }
     }
 
     /// From now on a run is driven here.
@@ -55,6 +58,11 @@ impl Runs {
         left
     }
 
+    /// The way to who drives it now.
+    pub(super) fn outbox(&self, run: &RunId) -> Option<UnboundedSender<Mail>> {
+        self.outboxes().get(run).cloned()
+    }
+
     /// `false`: nobody drives the run here.
     pub(super) fn send(&self, run: &RunId, mail: Mail) -> bool {
         self.outboxes().get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
@@ -68,11 +76,12 @@ impl Runs {
         self.outboxes().keys().cloned().collect()
     }
 
-    pub(super) async fn until_left(&self, run: &RunId) {
+    /// Until this drive of the run is over; there may be another one by then.
+    pub(super) async fn until_left(&self, run: &RunId, outbox: &UnboundedSender<Mail>) {
         loop {
             let mut left = pin!(self.left.notified());
             left.as_mut().enable();
-            if !self.drives(run) {
+            if !self.outboxes().get(run).is_some_and(|known| known.same_channel(outbox)) {
                 return;
             }
             left.await;

@@ -80,12 +80,19 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
+/// Whether a driver lives, or may live, whose name begins so.
+fn is_there(place: &Path, beginning: &str) -> bool {
+    let names = fs::read_dir(place).into_iter().flatten().flatten();
+    let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.any(|name| is_name(&name) && name.starts_with(beginning) && is_held(place, &name) != Some(false))
+}
+
 /// Removes what killed processes have left.
 fn tidy(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
-        if let Some(name) = control::name_of(&path) {
-            if is_held(place, name) == Some(false) {
+        if let Some(beginning) = control::name_of(&path) {
+            if !is_there(place, beginning) {
                 let _ = fs::remove_file(&path);
             }
             continue;

@@ -111,7 +111,7 @@ fn line(
     if let Some(origin) = run.origin.as_ref().filter(|_| tree) {
         more(&came_from(origin, &run.id))?;
     }
-    if progress.status == RunStatus::Paused {
+    if matches!(progress.status, RunStatus::Paused | RunStatus::Running) {
         for pause in progress.pauses.iter().take(MOST_PAUSES) {
             more(&waits_for(pause))?;
         }

@@ -49,6 +49,9 @@ impl Machine {
                     (self.halt, self.halted) = (None, true);
                     return;
                 }
+                if self.parks_before(target) {
+                    break;
+                }
                 if !self.stands_before(target) {
                     self.enter(target);
                 }

@@ -13,8 +13,8 @@ use super::steered::{stand_failure, stand_words};
 use super::{Asked, Effect, Input, Lane, Machine, Phase, RunEvent};
 use crate::domain::delegation::Delegated;
 use crate::domain::failure::Failure;
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
+use crate::domain::ids::{CallId, StateIx, Timestamp};
+use crate::domain::journal::{FREE, OpenPause, PauseReason, RunStatus};
 use crate::domain::tool::ASKED_BY;
 use crate::domain::workflow::Work;
 use crate::engine::effect::Question;
@@ -38,11 +38,25 @@ impl Machine {
         let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.pause_of(lane)).collect();
         if let (true, true, Some(first)) = (self.parked, pauses.is_empty(), lanes.first()) {
             // what was asked has run out of time meanwhile: the run only waits to be taken up again
-            let state = self.name_in(first, first.frames.len().saturating_sub(1));
-            let message = if self.parking { "paused" } else { BY_YOU };
-            pauses.push(open(CallId(0), state, PauseReason::User, message.to_owned(), self.now));
+            pauses.push(self.pause_of_nobody(first));
         }
         pauses
+    }
+
+    /// Nobody is asked anything: it was stopped.
+    fn pause_of_nobody(&self, lane: &Lane) -> OpenPause {
+        let enters = lane.jump.filter(|_| lane.id == self.lane.id).map(|target| self.name_of(target));
+        let state = enters.unwrap_or_else(|| self.name_in(lane, lane.frames.len().saturating_sub(1)));
+        let message = if self.parking { "paused" } else { BY_YOU };
+        let pause = open(CallId(0), state, PauseReason::User, message.to_owned(), self.now);
+        // where a person was there, or wants it to stand, a person says how it goes on
+        let free = self.parking && !self.present && !self.hold;
+        OpenPause { kind: free.then(|| FREE.to_owned()), ..pause }
+    }
+
+    /// A person who is there is asked something: others see that, too.
+    pub(super) fn asks_here(&self) -> bool {
+        self.present && self.every_lane().any(|lane| waits(&lane.phase))
     }
 
     /// What is recorded of a run that stands still takes only what sets it going again.
@@ -90,6 +104,30 @@ impl Machine {
         }
     }
 
+    /// An end is no new beginning.
+    pub(super) fn parks_before(&mut self, target: StateIx) -> bool {
+        let ends = || {
+            self.workflow().is_some_and(|workflow| workflow.state(target).is_some_and(|state| state.terminal))
+        };
+        if !self.parking || ends() {
+            return false;
+        }
+        // the visit before is over: its time must not run out meanwhile
+        self.stop_visit_timers();
+        self.lane.jump = Some(target);
+        true
+    }
+
+    /// Lanes that were kept from entering a state do so now.
+    pub(super) fn leave_park(&mut self) {
+        if std::mem::take(&mut self.parking) {
+            let mut held: Vec<u64> =
+                self.every_lane().filter(|lane| lane.jump.is_some()).map(|lane| lane.id).collect();
+            held.sort_unstable();
+            self.ready.extend(held);
+        }
+    }
+
     pub(super) fn park(&mut self) {
         let alone = !self.present || self.stopping;
         if !alone || self.parked || self.halted || !self.is_quiet() {
@@ -110,6 +148,7 @@ impl Machine {
     /// Every lane waits for a person, or for one that does.
     fn is_quiet(&self) -> bool {
         let still = |lane: &Lane| match lane.phase {
+            _ if self.parking && lane.jump.is_some() => true,
             Phase::Person(_, asked) => asked != Asked::Message && !self.is_prompt(lane),
             Phase::Approval(_) | Phase::Fork | Phase::Held | Phase::ToolHeld => true,
             // what is left of its time runs when somebody takes it up

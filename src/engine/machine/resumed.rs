@@ -29,7 +29,7 @@ impl Machine {
             self.lane.passed = true;
         }
         (self.parked, self.stopping, self.halted) = (false, false, false);
-        self.parking = false;
+        self.leave_park();
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
             lane.shown = false;
         }

@@ -36,13 +36,14 @@ pub(in crate::mcp) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> b
 }
 
 pub(super) fn fields(run: &RunSummary, offers: &[Offer], fields: &mut Map<String, Value>) {
-    if offers.iter().all(|offer| offer.pause.asks_nothing()) {
+    if matches!(offers, [only] if only.pause.is_free()) {
         let message = "The workflow was paused. continue_workflow takes it up where it stands.";
         fields.insert("message".to_owned(), json!(message));
         return;
     }
     let answerable: Vec<Value> = offers.iter().filter_map(asked).collect();
-    let left: Vec<Value> = offers.iter().filter(|offer| offer.token.is_none()).map(left_open).collect();
+    let left: Vec<Value> =
+        offers.iter().filter(|offer| offer.token.is_none()).map(|offer| left_open(&offer.pause)).collect();
     if let Some(first) = answerable.first().and_then(Value::as_object) {
         fields.extend(first.clone());
     } else {
@@ -54,6 +55,20 @@ pub(super) fn fields(run: &RunSummary, offers: &[Offer], fields: &mut Map<String
     }
     if !left.is_empty() {
         fields.insert("waitsForPerson".to_owned(), Value::Array(left));
+    }
+}
+
+/// Of a run that works; a person may be asked something in it where it is driven.
+pub(super) fn elsewhere(run: &RunSummary, fields: &mut Map<String, Value>) {
+    let open: Vec<Value> = run.progress.pauses.iter().map(left_open).collect();
+    let message = if open.is_empty() {
+        "The workflow runs. Ask get_workflow_status for its result."
+    } else {
+        "A person is asked where the workflow is driven. After pause_workflow it can be answered elsewhere."
+    };
+    fields.insert("message".to_owned(), json!(message));
+    if !open.is_empty() {
+        fields.insert("waitsForPerson".to_owned(), Value::Array(open));
     }
 }
 
@@ -84,8 +99,7 @@ fn asked(offer: &Offer) -> Option<Value> {
     }))
 }
 
-fn left_open(offer: &Offer) -> Value {
-    let Offer { pause, .. } = offer;
+fn left_open(pause: &OpenPause) -> Value {
     json!({"state": pause.state, "reason": pause.reason, "message": pause.message})
 }
 

@@ -7,7 +7,7 @@ use super::super::arguments::Arguments;
 use super::super::refusal::{Problem, Refusal, of_resume};
 use super::call::{Call, run_of};
 use crate::domain::ids::CallId;
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use crate::domain::journal::{PauseReason, RunStatus, RunSummary};
 use crate::engine::input::Answer;
 
 pub(super) async fn carry_on(mut call: Call<'_>) -> Result<Value, Refusal> {
@@ -32,7 +32,7 @@ pub(super) async fn carry_on(mut call: Call<'_>) -> Result<Value, Refusal> {
 /// It was paused, and nobody is asked anything.
 fn stands(run: &RunSummary) -> bool {
     let open = &run.progress.pauses;
-    run.progress.status == RunStatus::Paused && open.iter().all(OpenPause::asks_nothing)
+    run.progress.status == RunStatus::Paused && matches!(open.as_slice(), [only] if only.is_free())
 }
 
 /// The steps of a failed run that can be tried again.

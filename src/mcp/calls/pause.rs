@@ -24,11 +24,15 @@ pub(super) async fn pause(mut call: Call<'_>) -> Result<Value, Refusal> {
         let detail = format!("it is {}", run.progress.status.as_str());
         return Err(Problem::new("not_paused", "The run does not run", detail).into());
     }
-    let told = call.backend.handle().pause(&run.id, PATIENCE).await.map_err(|error| {
+    let handle = call.backend.handle();
+    // nobody waits for the client that asks
+    let asks = call.backend.interactions().asks(&run.id) || handle.desk().asks(&run.id);
+    let patience = if asks { Duration::ZERO } else { PATIENCE };
+    let told = handle.pause(&run.id, patience).await.map_err(|error| {
         Problem::new("not_paused", "The run was not paused", error.message).hint(error.hint)
     })?;
     let mut answer = call.now(&run.id)?;
-    if let Pausing::Told(_) = told {
+    if let (Pausing::Told(_), "running") = (told, answer["status"].as_str().unwrap_or_default()) {
         answer["message"] = json!(LATER);
     }
     Ok(answer)

@@ -87,7 +87,9 @@ pub fn pending<'a>(
         for pause in &run.progress.pauses {
             let (workflow, state) = (one_line(&run.workflow), one_line(&pause.state));
             let since = ago(pause.since, now);
-            let _ = writeln!(text, "{} {workflow}, {state}: {}, {since}", run.id, wish(pause));
+            let place =
+                if run.progress.status == RunStatus::Running { ", asked in another process" } else { "" };
+            let _ = writeln!(text, "{} {workflow}, {state}: {}, {since}{place}", run.id, wish(pause));
             let _ = writeln!(text, "   {}", fit(&one_line(&pause.message), SHOWN));
             if !pause.required_outputs.is_empty() {
                 let fields = Fields::of(&pause.required_outputs, pause.schema.as_ref());
@@ -96,8 +98,15 @@ pub fn pending<'a>(
             }
         }
     }
-    if !list.is_empty() {
-        text.push_str("→ /resume RUN asks again");
+    let any =
+        |of: RunStatus| list.iter().any(|run| run.progress.status == of && !run.progress.pauses.is_empty());
+    match (any(RunStatus::Paused), any(RunStatus::Running)) {
+        (true, false) => text.push_str("→ /resume RUN asks again"),
+        (true, true) => {
+            text.push_str("→ /resume RUN asks again; for those of another process first /pause RUN")
+        }
+        (false, true) => text.push_str("→ /pause RUN, then /resume RUN asks it here"),
+        (false, false) => {}
     }
     (!text.is_empty()).then_some(text)
 }
@@ -113,7 +122,7 @@ fn stands(run: &RunSummary) -> String {
     let progress = &run.progress;
     let state = progress.path.last().map(|state| format!(" in {}", one_line(state))).unwrap_or_default();
     match (progress.status, progress.pauses.as_slice()) {
-        (RunStatus::Paused | RunStatus::Failed, [first, more @ ..]) => {
+        (RunStatus::Paused | RunStatus::Failed | RunStatus::Running, [first, more @ ..]) => {
             let more = if more.is_empty() { String::new() } else { format!(" (+{} more)", more.len()) };
             format!("waits in {}: {}{more}", one_line(&first.state), wish(first))
         }

@@ -38,7 +38,7 @@ pub fn runs(statuses: Vec<RunStatus>, words: Option<String>) -> Cmd {
 
 /// What runs of this project wait for, step by step.
 pub fn pending() -> Cmd {
-    let statuses = vec![RunStatus::Paused];
+    let statuses = vec![RunStatus::Paused, RunStatus::Running];
     Cmd::Runs(RunFilter { here: true, statuses, words: None, limit: LISTED }, RunsFor::Pending)
 }
 
@@ -144,7 +144,10 @@ fn bad(model: &mut Model, title: &str, reason: &str) {
 /// Questions that are on screen first: they are answered there.
 fn waits(model: &mut Model, list: &[RunSummary]) -> Vec<Cmd> {
     let asked = model.dialogs.iter().filter(|dialog| dialog.run().is_some());
-    let text = report::pending(asked.map(|dialog| dialog.title.as_str()), list, model.now);
+    // what is asked in runs of this session is known better here
+    let known = |run: &RunSummary| model.run(&run.id).is_some_and(|view| !view.over);
+    let list: Vec<RunSummary> = list.iter().filter(|run| !known(run)).cloned().collect();
+    let text = report::pending(asked.map(|dialog| dialog.title.as_str()), &list, model.now);
     model.say(match text {
         Some(text) => Item::report("Waits for an answer", &text),
         None => Item::note("no run of this project waits for an answer"),

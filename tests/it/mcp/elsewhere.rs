@@ -1,5 +1,6 @@
 //! A run is the same wherever it is driven: in the server, in a command of a shell, each tells the other's to pause or end.
 
+use std::io::Write;
 use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
@@ -83,17 +84,50 @@ fn a_client_pauses_and_ends_what_a_command_drives() {
 
 #[test]
 fn what_a_client_paused_goes_on_with_its_time() {
-    let world = world(&[nap(1.0)]);
+    let world = world(&[nap(3.0)]);
     let mut client = Client::open(&world);
     let asked = client.begin_call("nap", json!({}));
-    let run = working(&world);
-    // a second session of the same server is another one that may
+    let run = eventually("it works", || {
+        client.call("list_runs", json!({"status": "running"}))["runs"][0]["workflowId"]
+            .as_str()
+            .map(str::to_owned)
+    });
     let paused = client.call("pause_workflow", json!({"workflowId": run}));
     assert_eq!(paused["status"], "paused", "{paused}");
     assert!(paused["message"].as_str().unwrap().contains("continue_workflow"), "{paused}");
     assert_eq!(client.told(asked)["status"], "paused");
     let done = client.call("continue_workflow", json!({"workflowId": run}));
     assert_eq!(done["status"], "completed", "{done}");
+    client.close();
+}
+
+#[test]
+fn what_a_person_is_asked_elsewhere_is_told() {
+    let world = world(&[asking("ask", &json!({"kind": "text"}))]);
+    let mut client = Client::open(&world);
+    // a person at pipes: they stay open
+    let mut child =
+        world.command(&["--linear"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"/workflow ask\n").unwrap();
+    let status =
+        |client: &mut Client, run: &Value| client.call("get_workflow_status", json!({"workflowId": run}));
+    let run = eventually("the person is asked", || {
+        let run = client.call("list_runs", json!({"status": "running"}))["runs"][0]["workflowId"].clone();
+        let told = run.is_string().then(|| status(&mut client, &run))?;
+        (told["waitsForPerson"][0]["state"] == "ask").then_some(run)
+    });
+    let told = client.call("pause_workflow", json!({"workflowId": run}));
+    let well = json!({"resumeToken": token(&told), "results": {"answer": "by a client"}});
+    let done = client.call("resume_workflow", well);
+    assert_eq!(
+        (&done["status"], &done["output"]),
+        (&json!("completed"), &json!({"answer": "by a client"})),
+        "{done}"
+    );
+    drop(input);
+    let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(said.contains("it is to be paused"), "{said}");
     client.close();
 }
 

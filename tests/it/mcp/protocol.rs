@@ -99,6 +99,7 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
             "resume_workflow",
             "continue_workflow",
             "get_workflow_status",
+            "pause_workflow",
             "cancel_workflow",
             "list_runs",
             "agent_llm",

@@ -18,6 +18,7 @@ fn both() -> (Terminal, Terminal) {
 #[test]
 fn what_waits_in_one_session_is_answered_in_another() {
     let (mut first, mut second) = both();
+    second.wait_for("waits in gate: your approval");
     second.press("r");
     second.wait_for("is running: pause it first");
     second.press("P");
@@ -73,6 +74,9 @@ fn a_run_is_told_by_its_id() {
     second.wait_for("message, or / for commands");
     second.press(&format!("/resume {run}\r"));
     second.wait_for("is running in another process");
+    second.press("/pending\r");
+    second.wait_for(&format!("{run} gated, gate: your approval"));
+    second.wait_for("→ /pause RUN, then /resume RUN asks it here");
     second.press(&format!("/pause {run}\r"));
     second.wait_for(&format!("run {run} is paused; it goes on with: /resume {run}"));
     second.press(&format!("/pause {run}\r"));

@@ -67,16 +67,29 @@ async fn what_waits_for_a_person_there_is_answered_here() {
 async fn what_is_under_way_there_comes_to_its_end_first() {
     let mut world = World::new();
     let here = other(&world);
-    let (go, times) = (world.directory.path().join("go"), world.directory.path().join("times"));
-    let command =
-        format!("echo once >> '{}'; until [ -e '{}' ]; do sleep 0.01; done", times.display(), go.display());
+    let (ready, times) = (world.directory.path().join("go"), world.directory.path().join("times"));
+    let command = format!(
+        "echo once >> '{}'; until [ -e '{}' ]; do sleep 0.01; done",
+        times.display(),
+        ready.display()
+    );
     let waits = Work::Step(Step {
         tool: "execute_terminal".into(),
         risk: ToolRisk::Execute,
         arguments: vec![(vec!["command".into()], Input::Text(command))],
         expect: Expect::Ok,
     });
-    let mut spec = spec(&with(waits, Vec::new()), true);
+    let touch = Work::Step(Step {
+        tool: "execute_terminal".into(),
+        risk: ToolRisk::Execute,
+        arguments: vec![(vec!["command".into()], Input::Text("true".into()))],
+        expect: Expect::Ok,
+    });
+    let mut flow = with(waits, Vec::new());
+    let states = &mut Arc::get_mut(&mut flow).unwrap().states;
+    states[0].transitions = go(2);
+    states.push(State { name: "second".into(), work: touch, transitions: go(1), ..State::default() });
+    let mut spec = spec(&flow, true);
     spec.approvals = spec.approvals.approving_all();
     let run = world.handle.start(spec).unwrap();
     while !times.exists() {
@@ -85,15 +98,15 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
     let first = here.pause(&run, Duration::from_millis(1)).await;
     assert_eq!(first, Ok(Pausing::Told(Some(std::process::id()))));
     assert_eq!(status(&here, &run), RunStatus::Running);
-    std::fs::write(go, "").unwrap();
-    // it may have come to its end by then: it does nothing twice
+    std::fs::write(ready, "").unwrap();
+    // who gave up waiting finds it paused, before what comes next
     assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
-    let (_, there, _) = world.end().await;
-    if there == RunStatus::Paused {
-        let mut events = here.subscribe(false);
-        here.resume(&run, present()).await.unwrap();
-        assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
-    }
+    assert_eq!(world.end().await.1, RunStatus::Paused);
+    let stands = here.summary(run.as_str()).unwrap().progress;
+    assert_eq!((stands.path, stands.pauses[0].state.as_str()), (vec!["fork".to_owned()], "second"));
+    let mut events = here.subscribe(false);
+    here.resume(&run, present()).await.unwrap();
+    assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
     assert_eq!(std::fs::read_to_string(times).unwrap(), "once\n");
     assert!(here.verify(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
 }
@@ -135,7 +148,9 @@ async fn a_run_is_ended_from_elsewhere_whatever_it_does() {
         world.until(begun).await;
         if what == "talks" {
             let refused = here.pause(&run, PATIENCE).await.unwrap_err();
-            let said = format!("run {run} is a conversation that goes on in another process");
+            let said = format!(
+                "run {run} is a conversation that goes on in another process: it stands still by itself"
+            );
             assert_eq!(refused.message, said);
         }
         assert_eq!(here.cancel(&run).await, Ok(Ending::Done), "{what}");
@@ -160,10 +175,18 @@ async fn a_driver_that_hears_nothing_is_named() {
         }
     }
     let own = std::process::id();
-    let said = format!("run {run} is driven by process {own}, which cannot be asked to let go of it");
+    let said = format!("run {run} belongs to process {own}, which does not let go of it");
     assert_eq!(here.cancel(&run).await.unwrap_err().message, said);
     assert_eq!(here.pause(&run, PATIENCE).await.unwrap_err().message, said);
     assert_eq!(status(&here, &run), RunStatus::Running);
+    // one that has it in its hands and does not drive it
+    let idle = world.handle.start(spec(&with(pause("And this?"), Vec::new()), false)).unwrap();
+    while world.handle.running().contains(&idle) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    world.handle.ports().store.claim(&idle).unwrap();
+    let said = format!("run {idle} belongs to process {own}, which does not let go of it");
+    assert_eq!(here.cancel(&idle).await.unwrap_err().message, said);
     // here it is
     assert_eq!(world.handle.pause(&run, PATIENCE).await, Ok(Pausing::Done));
     assert_eq!(status(&here, &run), RunStatus::Paused);

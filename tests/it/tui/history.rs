@@ -166,7 +166,7 @@ fn all_that_can_be_taken_up_is_counted() {
 fn pending_lists_each_question_with_what_it_wants() {
     let mut desk = Desk::new();
     let Some(Cmd::Runs(filter, RunsFor::Pending)) = desk.line("/pending").take().pop() else { panic!() };
-    assert_eq!((filter.here, filter.statuses), (true, vec![RunStatus::Paused]));
+    assert_eq!((filter.here, filter.statuses), (true, vec![RunStatus::Paused, RunStatus::Running]));
     listed(&mut desk, RunsFor::Pending, vec![]);
     assert!(desk.screen(80, 24).contains("no run of this project waits for an answer"));
     let mut run = paused("7ab0000000aa", PauseReason::Input);

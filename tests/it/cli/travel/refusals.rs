@@ -150,7 +150,6 @@ fn a_run_that_is_driven_is_left_alone() {
         &["rewind", &running, "--to", "1", "--yes"][..],
         &["rewind", &running, "--to", "1", "--keep-files", "--yes"],
         &["undo", &running, "--yes"],
-        &["cancel", &running],
         // nor are the files changed under its hands
         &["rewind", &past.run, "--to", "3", "--yes"],
         &["undo", &past.run, "--yes"],
