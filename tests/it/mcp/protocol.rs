@@ -120,9 +120,9 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
         tools[2]["inputSchema"]["properties"]["resumeToken"]["description"],
         "Token from previous workflow response"
     );
-    assert_eq!(tools[15]["description"], "About ticket");
+    assert_eq!(tools[16]["description"], "About ticket");
     assert_eq!(
-        tools[15]["inputSchema"],
+        tools[16]["inputSchema"],
         json!({"type": "object", "required": ["summary"], "additionalProperties": false,
                "properties": {"summary": {"type": "string", "description": "Of the ticket"},
                               "priority": {"type": "number", "default": 3}}})

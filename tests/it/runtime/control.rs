@@ -1,6 +1,8 @@
 //! A run that another process drives: paused there to be taken up here, or ended. Two stores on one file are two processes.
 
 use super::*;
+use synthdev::app::wiring;
+use synthdev::config::catalog::{Catalog, Sources};
 use synthdev::engine::steering::Steering;
 use synthdev::runtime::control::Pausing;
 use synthdev::runtime::ending::Ending;
@@ -228,4 +230,16 @@ async fn one_that_stands_is_left_as_it_stands() {
         |event: &RunEvent| matches!(event, RunEvent::PersonAsked { question: Question::Pause { .. }, .. });
     while !asked(&events.recv().await.unwrap().event) {}
     assert_eq!(here.cancel(&run).await, Ok(Ending::Told));
+}
+
+#[tokio::test]
+async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
+    let directory = tempfile::tempdir().unwrap();
+    let catalog = Catalog::load(Sources::default(), wiring::specs(directory.path()));
+    let (project, data) = (directory.path(), directory.path().join("data"));
+    let wired = wiring::wire(project, &data, &catalog, None);
+    let again = wiring::rewire(&wired, project, &data, &catalog);
+    let beside = wiring::beside(&again, (project, &project.join("tree")), &data, &catalog);
+    let store = |wired: &wiring::Wired| Arc::clone(&wired.handle.ports().store);
+    assert!([&again, &beside].iter().all(|other| Arc::ptr_eq(&store(other), &store(&wired))));
 }
