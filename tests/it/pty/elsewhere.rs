@@ -15,6 +15,13 @@ fn both() -> (Terminal, Terminal) {
     (first, second)
 }
 
+fn leave(sessions: [&mut Terminal; 2]) {
+    for session in sessions {
+        session.press("/exit\r");
+        assert!(session.end().contains("exit=0"));
+    }
+}
+
 #[test]
 fn what_waits_in_one_session_is_answered_in_another() {
     let (mut first, mut second) = both();
@@ -33,10 +40,7 @@ fn what_waits_in_one_session_is_answered_in_another() {
     second.press("y");
     second.wait_for("✓ gated completed");
     assert_eq!((lines(&second, "first.txt"), lines(&second, "second.txt")), (1, 1));
-    for session in [&mut first, &mut second] {
-        session.press("/exit\r");
-        assert!(session.end().contains("exit=0"));
-    }
+    leave([&mut first, &mut second]);
 }
 
 #[test]
@@ -58,10 +62,7 @@ fn a_run_of_one_session_is_ended_in_another() {
     second.press("/pause nobody\r");
     second.wait_for("there is no run `nobody`");
     second.press(ENTER);
-    for session in [&mut first, &mut second] {
-        session.press("/exit\r");
-        assert!(session.end().contains("exit=0"));
-    }
+    leave([&mut first, &mut second]);
 }
 
 #[test]
@@ -84,8 +85,5 @@ fn a_run_is_told_by_its_id() {
     second.press(&format!("/stop {run}\r"));
     second.wait_for(&format!("run {run} is cancelled"));
     first.wait_for("gated paused");
-    for session in [&mut first, &mut second] {
-        session.press("/exit\r");
-        assert!(session.end().contains("exit=0"));
-    }
+    leave([&mut first, &mut second]);
 }
