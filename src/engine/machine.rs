@@ -336,7 +336,7 @@ impl Machine {
             output: self.result.clone(),
             error: self.error.clone(),
             updated: self.now,
-            pauses: if self.parked || self.asks_here() { self.pauses() } else { Vec::new() },
+            pauses: if self.parked || self.asks_here() { self.open_here() } else { Vec::new() },
         }
     }
 

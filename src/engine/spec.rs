@@ -9,7 +9,7 @@ use crate::domain::workflow::Program;
 use crate::engine::steering::Stops;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 8;
+pub const MACHINE_VERSION: u32 = 9;
 
 /// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -39,6 +39,10 @@ pub const KEEPS_SINCE: u32 = 7;
 /// who stands elsewhere, an errand that goes back has all its time limits again and keeps what its states have spent, and
 /// sealed thoughts are counted anew when a server with another protocol takes over.
 pub const RESTS_SINCE: u32 = 8;
+
+/// Since this version a tool that was allowed and held is judged again where those are gone who were to run it, or where
+/// the run has arrived from elsewhere.
+pub const JUDGES_HELD_SINCE: u32 = 9;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

@@ -193,7 +193,10 @@ async fn warn_in_time(
 ) {
     let left = Duration::from_secs(ttl_seconds) / 6;
     tokio::time::sleep(left * 5).await;
-    let still = |run: RunSummary| run.progress.pauses.iter().any(|open| open.call == pause.call);
+    let still = |run: RunSummary| {
+        let open = run.progress.pauses.iter().any(|open| open.call == pause.call);
+        open && run.progress.status == RunStatus::Paused
+    };
     if handle.summary(run.as_str()).is_ok_and(still) {
         let seconds = left.as_secs();
         tracing::warn!(%run, state = pause.state, "nobody has resumed it yet: a token expires in {seconds} s");

@@ -31,8 +31,11 @@ pub enum Pausing {
 }
 
 /// A driver that does not listen is asked again so often, and so much later.
-const TRIES: u32 = 20;
+const TRIES: u32 = 50;
 const SOON: Duration = Duration::from_millis(20);
+
+/// A process that lives no longer than that does not listen. Whoever asks tries for much longer.
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 #[derive(Serialize, Deserialize)]
 struct Asked {
@@ -92,11 +95,16 @@ async fn carry_out(runs: &Runs, run: &RunId, control: Control) -> Answer {
 }
 
 impl Handle {
-    /// Before the first run of this process is to be seen by others: whoever sees one can ask for it.
+    /// From the first run of this process on others may ask for it. A command that is done at once has no use for that.
     pub(super) fn listen(&self) {
         let Shared { ports, runs, desk, .. } = &*self.shared;
         runs.listens(|| {
-            let hearing = hear(ports.store.requests(), Arc::downgrade(runs), Arc::clone(desk));
+            let (store, runs, desk) = (Arc::downgrade(&ports.store), Arc::downgrade(runs), Arc::clone(desk));
+            let hearing = async move {
+                sleep(AT_ONCE).await;
+                let Some(requests) = store.upgrade().map(|store| store.requests()) else { return };
+                hear(requests, runs, desk).await;
+            };
             tokio::spawn(hearing).abort_handle()
         });
     }

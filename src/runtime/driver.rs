@@ -212,7 +212,7 @@ impl Driver {
         self.hear(now, &output.events);
         // what is paid for late may be the last that lists learn of the run
         let late = matches!(input, Input::Stopped { .. });
-        let boundary = late || output.events.iter().any(is_boundary) || asks(&input, &output.effects);
+        let boundary = late || output.events.iter().any(is_boundary) || asks(&output);
         let (machine, last) = (&self.machine, &self.last);
         let progress = || news(machine, last, late);
         let recorded =
@@ -442,11 +442,13 @@ fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>, late: bool) -> Opt
 /// Milliseconds after which the summary row is written although only sums have changed.
 const STALE_MS: i64 = 1_000;
 
-/// A person is asked something, or has answered it.
-fn asks(input: &Input, effects: &[Effect]) -> bool {
-    let answered = matches!(input, Input::Approved { .. } | Input::Answered { .. });
+/// A person is asked something, or no longer.
+fn asks(output: &Output) -> bool {
     let asks = |effect: &Effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. });
-    answered || effects.iter().any(asks)
+    let answered = |event: &RunEvent| {
+        matches!(event, RunEvent::PersonAnswered { .. } | RunEvent::ApprovalAnswered { .. })
+    };
+    output.effects.iter().any(asks) || output.events.iter().any(answered)
 }
 
 /// Where the summary row changes in a way that lists show.

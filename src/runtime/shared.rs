@@ -74,6 +74,7 @@ impl Shared {
         let progress = RunProgress {
             status: RunStatus::Failed,
             error: Some(error),
+            pauses: Vec::new(),
             updated: now,
             ..last.unwrap_or_else(|| RunProgress::begun(now))
         };

@@ -12,6 +12,7 @@ use crate::domain::journal::OpenPause;
 use crate::domain::script::LOOPS;
 use crate::domain::tool::{ASKED_BY, ToolInvocation};
 use crate::domain::workflow::{Pause, PauseKind, Work};
+use crate::engine::spec::JUDGES_HELD_SINCE;
 
 /// Steps that a sub-agent does itself (S4.13). All others are the run's own.
 const THEIRS: [&str; 2] = ["shell", "mcp"];
@@ -163,16 +164,24 @@ impl Machine {
         self.is_errand(&self.lane) && THEIRS.contains(&invocation.tool.as_str())
     }
 
-    /// What sub-agents were to do unasked is asked about where they are gone.
-    pub(super) fn serve(&mut self, sub_agents: bool) {
+    /// What sub-agents were to do unasked is asked about where they are gone, and what was allowed elsewhere where the run
+    /// has `arrived`.
+    pub(super) fn serve(&mut self, sub_agents: bool, arrived: bool) {
         let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
-        if !left {
-            return;
-        }
-        let handed: Vec<u64> =
-            self.every_lane().filter(|lane| lane.errand.is_some()).map(|lane| lane.id).collect();
+        let judges_held = self.spec.machine_version >= JUDGES_HELD_SINCE;
+        let foreign = |lane: &Lane| arrived && judges_held && lane.phase == Phase::ToolHeld;
+        let handed: Vec<u64> = self
+            .every_lane()
+            .filter(|lane| left && lane.errand.is_some() || foreign(lane))
+            .map(|lane| lane.id)
+            .collect();
         for id in handed {
-            if !self.switch(id) || !self.is_step() || !matches!(self.lane.phase, Phase::Tool(_)) {
+            if !self.switch(id) {
+                continue;
+            }
+            let held = judges_held && self.lane.phase == Phase::ToolHeld;
+            let theirs = self.is_step() && (held || matches!(self.lane.phase, Phase::Tool(_)));
+            if !theirs && !foreign(&self.lane) {
                 continue;
             }
             let Some((invocation, risk)) = self.current_invocation() else { continue };

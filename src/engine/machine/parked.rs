@@ -59,6 +59,21 @@ impl Machine {
         self.present && self.every_lane().any(|lane| waits(&lane.phase))
     }
 
+    /// What is asked of it now, for lists: others need not know all of it.
+    pub(super) fn open_here(&self) -> Vec<OpenPause> {
+        /// Questions, and characters of each.
+        const SHOWN: usize = 16;
+        const KEPT: usize = 400;
+        let mut open = self.pauses();
+        if !self.parked {
+            open.truncate(SHOWN);
+            for pause in &mut open {
+                pause.message = pause.message.chars().take(KEPT).collect();
+            }
+        }
+        open
+    }
+
     /// What is recorded of a run that stands still takes only what sets it going again.
     pub(super) fn takes(&self, input: &Input) -> bool {
         if matches!(input, Input::Stopped { .. }) {
@@ -115,17 +130,21 @@ impl Machine {
         // the visit before is over: its time must not run out meanwhile
         self.stop_visit_timers();
         self.lane.jump = Some(target);
+        // what it waited for has been answered
+        (self.lane.phase, self.lane.shown) = (Phase::New, false);
         true
     }
 
-    /// Lanes that were kept from entering a state do so now.
-    pub(super) fn leave_park(&mut self) {
-        if std::mem::take(&mut self.parking) {
+    /// Lanes that were kept from entering a state do so now. `false`: it was not to be parked.
+    pub(super) fn leave_park(&mut self) -> bool {
+        let parking = std::mem::take(&mut self.parking);
+        if parking {
             let mut held: Vec<u64> =
                 self.every_lane().filter(|lane| lane.jump.is_some()).map(|lane| lane.id).collect();
             held.sort_unstable();
             self.ready.extend(held);
         }
+        parking
     }
 
     pub(super) fn park(&mut self) {

@@ -28,8 +28,12 @@ impl Machine {
             self.ready.push_front(self.lane.id);
             self.lane.passed = true;
         }
-        (self.parked, self.stopping, self.halted) = (false, false, false);
-        self.leave_park();
+        // time that is up is nobody who takes it up: a person may look at what stands elsewhere
+        let by_time = self.spec.machine_version >= RESTS_SINCE && only_time(&given);
+        // nor does it set going what was paused
+        let stays = by_time && self.parking;
+        (self.parked, self.stopping, self.halted) = (false, stays, false);
+        let left_park = !stays && self.leave_park();
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
             lane.shown = false;
         }
@@ -48,12 +52,10 @@ impl Machine {
         if std::mem::take(&mut self.fresh) || arrived {
             self.snapshot_before();
         }
-        self.serve(sub_agents);
+        self.serve(sub_agents, arrived);
         for (call, reason) in unclear {
             self.ask_uncertain(call, reason);
         }
-        // time that is up is nobody who takes it up: a person may look at what stands elsewhere
-        let by_time = self.spec.machine_version >= RESTS_SINCE && only_time(&given);
         if !present && !by_time {
             // who takes it up without looking wants it to go on
             self.let_go();
@@ -64,6 +66,10 @@ impl Machine {
         self.ask_again(&given.iter().filter_map(Input::answers).collect::<Vec<_>>());
         for input in given {
             self.settle();
+            if left_park && self.halted {
+                // it stands before a step that one of the others has come to
+                return;
+            }
             if self.turn_to(&input) {
                 self.dispatch(input);
             }

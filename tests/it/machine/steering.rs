@@ -2,7 +2,7 @@
 
 use super::*;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
-use synthdev::domain::workflow::{Branch, BranchErrors, Expect, Join, Parallel, Step};
+use synthdev::domain::workflow::{Branch, BranchErrors, Expect, Join, Parallel, Pause, PauseKind, Step};
 use synthdev::engine::input::Resumed;
 use synthdev::engine::steering::{Breakpoint, Stops};
 
@@ -98,6 +98,106 @@ fn who_lets_others_have_it_begins_nothing_new() {
     one.act(Act::Time);
     one.act(SAYS());
     assert_eq!(one.finish()[5..], ["model", "enter stop", "end completed"]);
+}
+
+/// Two branches of two states; `a` asks first, `b` speaks.
+fn asks_and_speaks() -> Vec<Workflow> {
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    let fork = Parallel {
+        branches: vec![branch("a", 1), branch("b", 4)],
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: Default::default(),
+    };
+    let ask = Pause {
+        kind: PauseKind::Text,
+        message: Given::Text("What now?".to_owned()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: None,
+        request: None,
+    };
+    vec![workflow(vec![
+        state("start", Work::Parallel(fork), 7),
+        state("start.a/ask", Work::Pause(ask), 2),
+        state("start.a/c", speak(), 3),
+        ending("start.a/stop"),
+        state("start.b/y", speak(), 5),
+        state("start.b/d", speak(), 6),
+        ending("start.b/stop"),
+    ])]
+}
+
+#[test]
+fn what_was_answered_while_it_is_parked_is_answered() {
+    let text = |text: &str| Answer::Text { text: text.to_owned() };
+    let mut one = Play::new(asks_and_speaks(), true);
+    one.act(Act::Steers(Steering::Park));
+    let open = one.machine.pauses();
+    one.act(Act::Answers(text("first")));
+    assert_eq!(one.machine.pauses(), [], "nobody is asked any more");
+    // neither of these is for the question that was answered
+    one.feed(Input::Answered { call: open[0].call, answer: text("second") });
+    one.act(Act::Said("third"));
+    one.act(SAYS());
+    assert_eq!(one.lines.last().unwrap(), "end paused paused", "{:?}", one.lines);
+    let stands = one.machine.pauses();
+    assert_eq!((stands.len(), stands[0].is_free()), (1, false), "a person was there");
+    one.feed(resumed(false));
+    [SAYS(), SAYS()].into_iter().for_each(|act| one.act(act));
+    let told = one.finish();
+    let entered = |state: &str| told.iter().filter(|line| *line == &format!("enter {state}")).count();
+    assert_eq!((entered("start.a/ask"), entered("start.a/c"), entered("start.b/d")), (1, 1, 1), "{told:?}");
+    assert_eq!(told.last().unwrap(), "end completed");
+}
+
+#[test]
+fn time_that_is_up_sets_nothing_going_that_was_paused() {
+    let mut flow = asks_and_speaks();
+    let Work::Pause(ask) = &mut flow[0].states[1].work else { panic!() };
+    (ask.ttl_ms, ask.default) = (Some(1_000), Some(json!("nobody")));
+    let mut one = Play::new(flow, true);
+    one.act(Act::Steers(Steering::Park));
+    one.act(SAYS());
+    assert_eq!(one.lines.last().unwrap(), "end paused input_required", "{:?}", one.lines);
+    let open = one.machine.pauses()[0].call;
+    // its process is gone
+    one.pending.clear();
+    one.feed(Input::Resumed(Box::new(Resumed { elapsed: vec![open], ..Resumed::default() })));
+    assert_eq!(one.lines.last().unwrap(), "end paused paused", "{:?}", one.lines);
+    assert!(one.machine.pauses()[0].is_free() && !one.lines.contains(&"enter start.b/d".to_owned()));
+    one.feed(resumed(false));
+    [SAYS(), SAYS()].into_iter().for_each(|act| one.act(act));
+    assert_eq!(one.finish().last().unwrap(), "end completed");
+}
+
+#[test]
+fn what_was_allowed_and_held_is_judged_again_where_it_arrives() {
+    let arguments = vec![(vec!["command".to_owned()], Given::Script(ScriptIx(0)))];
+    let shell = Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments, expect: Expect::Ok };
+    for (arrived, then) in [(false, "run shell"), (true, "approve shell")] {
+        let flow = vec![workflow(vec![state("start", Work::Step(shell.clone()), 1)])];
+        let mut spec = spec(flow, true);
+        spec.approvals = spec.approvals.approving_all();
+        let mut one = Play::of(spec);
+        one.act(Act::Steers(Steering::Park));
+        one.act(Act::Values(vec![Some(json!("touch x"))]));
+        assert_eq!(one.lines[1..], ["warning parked", "end paused paused"], "{arrived}");
+        let approvals = ApprovalPolicy { execute: Permission::Ask, ..ApprovalPolicy::default() };
+        let approvals = arrived.then_some(approvals);
+        one.feed(Input::Resumed(Box::new(Resumed {
+            present: true,
+            approvals,
+            arrived,
+            ..Resumed::default()
+        })));
+        assert!(one.lines.last().unwrap().starts_with(then), "{arrived}: {:?}", one.lines);
+    }
 }
 
 #[test]

@@ -171,11 +171,14 @@ async fn a_driver_that_hears_nothing_is_named() {
     world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
     // as an older program, or one on a system without sockets
     let drivers = world.directory.path().join("data/drivers");
-    for file in std::fs::read_dir(drivers).unwrap().flatten() {
-        if file.path().extension().is_some() {
-            std::fs::remove_file(file.path()).unwrap();
-        }
+    let socket = || {
+        let mut files = std::fs::read_dir(&drivers).unwrap().flatten().map(|file| file.path());
+        files.find(|file| file.extension().is_some())
+    };
+    while socket().is_none() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
+    std::fs::remove_file(socket().unwrap()).unwrap();
     let own = std::process::id();
     let said = format!("run {run} belongs to process {own}, which does not let go of it");
     assert_eq!(here.cancel(&run).await.unwrap_err().message, said);
