@@ -76,6 +76,7 @@
 //! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
 //! | what a run is told while it is being read and taken up | `tui/update/opening.rs`, `tui/update/rising.rs` |
 //! | a run that is ended for good | `runtime/ending.rs` |
+//! | a question that goes away with its run | `tui/update/gone.rs` |
 //! | what other processes want of a run | `runtime/control.rs`, `adapters/control.rs`, `app/control.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/shelf.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |

@@ -31,7 +31,7 @@ pub(super) async fn control(
             Ok(format!("run {id} is {}", status.as_str()))
         }
         Control::Pause if run.progress.status != RunStatus::Running => Err(StoreError {
-            message: format!("run {id} does not run: it is {}", run.progress.status.as_str()),
+            message: format!("run {id} is {}: there is nothing to pause", run.progress.status.as_str()),
             hint: None,
         }),
         Control::Pause => Ok(match handle.pause(id, PATIENCE).await? {
@@ -50,8 +50,9 @@ pub(super) async fn control(
 fn paused(run: &RunSummary) -> String {
     let (id, status) = (&run.id, run.progress.status);
     match status {
-        RunStatus::Paused | RunStatus::Interrupted => {
-            format!("run {id} is paused; it goes on with: synthdev resume {id}")
+        RunStatus::Paused => format!("run {id} is paused; it goes on with: synthdev resume {id}"),
+        RunStatus::Interrupted => {
+            format!("run {id} is interrupted: its process has ended; it goes on with: synthdev resume {id}")
         }
         RunStatus::Failed if !run.progress.pauses.is_empty() => {
             format!("run {id} stands where it failed; that is tried again with: synthdev resume {id}")

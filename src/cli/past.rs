@@ -133,7 +133,12 @@ fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\nwaits for")?;
     }
     for pause in pauses {
-        let kind = pause.kind.as_ref().map(|kind| format!(" ({})", name(kind))).unwrap_or_default();
+        let kind = pause
+            .kind
+            .as_ref()
+            .filter(|_| !pause.is_free())
+            .map(|kind| format!(" ({})", name(kind)))
+            .unwrap_or_default();
         let (state, reason) = (name(&pause.state), pause.reason.as_str());
         writeln!(out, "  {state}: {reason}{kind}: {}", one_line(&pause.message, 160))?;
         if !pause.choices.is_empty() {

@@ -43,3 +43,11 @@ pub enum Control {
     /// It ends for good.
     Cancel,
 }
+
+/// Who wants that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// This process.
+    Own,
+    Others,
+}

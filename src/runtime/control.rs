@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::command::Control;
+use super::command::{Control, Whose};
 use super::errands::Desk;
 use super::handle::Handle;
 use super::mail::Mail;
@@ -66,7 +66,7 @@ async fn hear(mut requests: BoxStream<'static, Request>, runs: Weak<Runs>, desk:
                 Ok(Asked { run, control }) => {
                     let carried = async {
                         desk.until_risen(&run).await;
-                        carry_out(&runs, &run, control).await
+                        carry_out(&runs, &run, control, Whose::Others).await
                     };
                     tokio::select! {
                         told = carried => told,
@@ -83,11 +83,11 @@ async fn hear(mut requests: BoxStream<'static, Request>, runs: Weak<Runs>, desk:
     }
 }
 
-async fn carry_out(runs: &Runs, run: &RunId, control: Control) -> Answer {
+async fn carry_out(runs: &Runs, run: &RunId, control: Control, whose: Whose) -> Answer {
     let Some(outbox) = runs.outbox(run) else { return Answer::NotDriven };
     let (answer, taken) = oneshot::channel();
     // one that ends in that moment does not answer
-    if outbox.send(Mail::Control(control, answer)).is_ok() && taken.await == Ok(false) {
+    if outbox.send(Mail::Control(control, whose, answer)).is_ok() && taken.await == Ok(false) {
         return Answer::Conversation;
     }
     runs.until_left(run, &outbox).await;
@@ -117,7 +117,7 @@ impl Handle {
     pub async fn pause(&self, run: &RunId, patience: Duration) -> Result<Pausing, StoreError> {
         self.desk().until_risen(run).await;
         if self.shared.runs.drives(run) {
-            let here = timeout(patience, carry_out(&self.shared.runs, run, Control::Pause)).await;
+            let here = timeout(patience, carry_out(&self.shared.runs, run, Control::Pause, Whose::Own)).await;
             return match here {
                 Ok(Answer::Conversation) => Err(conversation(run, "here")),
                 Ok(Answer::Done | Answer::NotDriven | Answer::Unknown) => Ok(Pausing::Done),
@@ -139,8 +139,9 @@ impl Handle {
     ) -> Result<Option<Pausing>, StoreError> {
         let asked = serde_json::to_string(&Asked { run: run.clone(), control }).unwrap_or_default();
         let until = Instant::now() + patience;
-        let mut tries = TRIES;
+        let (mut tries, mut asks) = (TRIES, 0_u32);
         while let Some(Asking { pid, answer }) = self.ports().store.ask_driver(run, asked.clone())? {
+            asks += 1;
             let Ok(told) = timeout_at(until, answer).await else {
                 return Ok(Some(Pausing::Told(Some(pid))));
             };
@@ -155,7 +156,8 @@ impl Handle {
                 Some(Answer::Unknown | Answer::NotDriven) | None => return Err(deaf(run, pid)),
             }
         }
-        Ok(None)
+        // its process may have ended with it, before it could answer
+        Ok((asks > 0).then_some(Pausing::Done))
     }
 }
 
@@ -168,7 +170,7 @@ fn deaf(run: &RunId, pid: u32) -> StoreError {
 
 fn conversation(run: &RunId, place: &str) -> StoreError {
     StoreError {
-        message: format!("run {run} is a conversation that goes on {place}: it stands still by itself"),
-        hint: Some("leave it (/exit) or cancel it: then it can be taken up elsewhere".to_owned()),
+        message: format!("run {run} is a conversation that goes on {place}"),
+        hint: Some("it ends where somebody talks in it, with /exit".to_owned()),
     }
 }

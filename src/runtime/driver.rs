@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::command::{Command, Control};
+use super::command::{Command, Control, Whose};
 use super::commanded::as_input;
 use super::errands::{self, Answered};
 use super::glance::Ring;
@@ -125,8 +125,8 @@ impl Driver {
                     }
                 }
                 Some(Mail::Submitted(submitted)) => self.take_submitted(*submitted, tasks, partial),
-                Some(Mail::Control(control, answer)) => {
-                    let _ = answer.send(self.take_control(control, tasks, partial));
+                Some(Mail::Control(control, whose, answer)) => {
+                    let _ = answer.send(self.take_control(control, whose, tasks, partial));
                 }
                 Some(Mail::Repeats { call, answer }) => {
                     let allowed = self.pay_failed(call, tasks, partial);
@@ -147,13 +147,21 @@ impl Driver {
         self.begin(effects.into_iter().chain(paid), tasks);
     }
 
-    /// `false`: it is not done to a conversation.
-    fn take_control(&mut self, control: Control, tasks: &mut Tasks, partial: &Partial) -> bool {
-        let command = match control {
-            Control::Cancel => Command::End,
-            Control::Pause if self.machine.is_chat() => return false,
-            Control::Pause => Command::Steer(Steering::Park),
+    /// `false`: it is not done to a conversation, in which somebody talks here.
+    fn take_control(&mut self, control: Control, whose: Whose, tasks: &mut Tasks, partial: &Partial) -> bool {
+        if self.machine.is_chat() {
+            return false;
+        }
+        let (command, told) = match control {
+            Control::Cancel => (Command::End, "another process ends this run"),
+            Control::Pause => (
+                Command::Steer(Steering::Park),
+                "another process pauses this run: what is under way ends first",
+            ),
         };
+        if whose == Whose::Others {
+            self.warn("control", told.to_owned());
+        }
         if let Some(input) = as_input(Mail::Command(command), partial, &self.shared.redactor) {
             self.take(input, tasks, partial);
         }
@@ -310,9 +318,9 @@ impl Driver {
         }
     }
 
-    fn warn(&self, text: String) {
+    fn warn(&self, code: &str, text: String) {
         let now = self.shared.ports.clock.now();
-        self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: "journal".into(), text });
+        self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: code.into(), text });
     }
 
     /// What came of writing the journal; gives back what had to wait for it.
@@ -324,7 +332,10 @@ impl Driver {
                 self.withheld.written();
                 if self.trouble.take().is_some() {
                     self.shared.desk.written(&self.run);
-                    self.warn("this run is recorded again, with all that happened meanwhile".to_owned());
+                    self.warn(
+                        "journal",
+                        "this run is recorded again, with all that happened meanwhile".to_owned(),
+                    );
                 }
                 self.held_back()
             }
@@ -340,7 +351,7 @@ impl Driver {
         self.withheld.failed();
         self.lost |= !self.shared.ports.store.drives(&self.run);
         if !self.lost && self.trouble.is_none() {
-            self.warn(format!(
+            self.warn("journal", format!(
                 "this run cannot be recorded: {error}. Until it can, no model is called and no tool is used"
             ));
         }
@@ -367,7 +378,7 @@ impl Driver {
                     return self.give_up(unrecorded(&self.run, trouble));
                 }
                 self.shared.ports.store.release(&self.run);
-                self.warn(format!(
+                self.warn("journal", format!(
                     "the end of this run could not be recorded: its history shows it as interrupted, and `synthdev \
                      resume {}` does again what is missing there",
                     self.run

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot::Sender;
 
-use super::command::{Command, Control};
+use super::command::{Command, Control, Whose};
 use crate::domain::cost::Used;
 use crate::domain::ids::CallId;
 use crate::engine::effect::Effect;
@@ -23,8 +23,8 @@ pub(super) enum Mail {
         call: CallId,
         answer: Sender<bool>,
     },
-    /// Another process wants something of it: whether it is done.
-    Control(Control, Sender<bool>),
+    /// It is to be paused or ended: whether that is done.
+    Control(Control, Whose, Sender<bool>),
     /// A sub-agent's result.
     Submitted(Box<Submitted>),
     /// A task that performed an effect panicked: its answer will never come.

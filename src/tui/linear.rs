@@ -27,7 +27,7 @@ use crate::tui::slash::needs::without_screen;
 use crate::tui::terminal;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::{Item, Tone};
-use crate::tui::update::{history, leave, update};
+use crate::tui::update::{gone, history, leave, update};
 
 mod lines;
 mod printer;
@@ -238,7 +238,15 @@ impl Linear {
             return self.command(text.trim());
         }
         if !self.model.dialogs.is_empty() {
+            // a file or a program answers in its order
+            if self.typed && gone::is_late(&self.model, terminal::now()) {
+                gone::keeps(&mut self.model, text);
+                return;
+            }
             return self.answer(text);
+        }
+        if !self.typed {
+            self.model.gone = None;
         }
         self.send(text);
     }

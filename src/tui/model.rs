@@ -112,10 +112,20 @@ pub struct Model {
     pub last_key: Option<Timestamp>,
     /// When a model's command came into the empty input box: an Enter that was on its way then does not run it.
     pub offered: Option<Timestamp>,
+    /// A question went away with its run.
+    pub gone: Option<Gone>,
     pub last_interrupt: Option<Timestamp>,
     /// The whole screen is written again with the next frame: another program wrote across it.
     pub repaint: bool,
     pub leaving: bool,
+}
+
+/// A question that went away with its run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gone {
+    pub at: Timestamp,
+    /// Its answer was being typed, and stands in the input box.
+    pub draft: bool,
 }
 
 /// What stands behind the text, as far as the terminal says it.

@@ -114,7 +114,7 @@ pub enum Reply {
         result: Result<(), String>,
     },
     /// What came of pausing or ending a run by its id.
-    Controlled(Result<String, String>),
+    Controlled(Control, Result<String, String>),
     /// A request with its answer, as a text.
     Reviewed(Result<String, String>),
     Steps(Result<Steps, String>),

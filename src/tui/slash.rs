@@ -29,16 +29,9 @@ pub use task::TASK_WORDS;
 
 /// A command that `steering` understands.
 const fn steers(row: steering::Row) -> SlashCommand {
-    let steering::Row { name, aliases, usage, about, more } = row;
-    SlashCommand {
-        name,
-        aliases,
-        usage,
-        about,
-        more,
-        argument: Argument::None,
-        parse: |_| Err(String::new()),
-    }
+    let steering::Row { name, aliases, usage, about, more, run } = row;
+    let argument = if run { Argument::Run } else { Argument::None };
+    SlashCommand { name, aliases, usage, about, more, argument, parse: |_| Err(String::new()) }
 }
 
 /// All of them, in the order in which help shows them; the files beside this one say what each is.

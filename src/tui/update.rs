@@ -16,6 +16,7 @@ mod clipboard;
 mod commands;
 mod editor;
 mod front;
+pub mod gone;
 pub mod history;
 mod index;
 mod interrupted;

@@ -113,10 +113,7 @@ impl Machine {
         if self.is_chat() {
             return;
         }
-        self.stopping = true;
-        if !std::mem::replace(&mut self.parking, true) {
-            self.warn("parked", "it is to be paused: what is under way comes to its end");
-        }
+        (self.stopping, self.parking) = (true, true);
     }
 
     /// An end is no new beginning.

@@ -17,7 +17,10 @@ pub(super) async fn carry_on(mut call: Call<'_>) -> Result<Value, Refusal> {
     let failed = failed(&run);
     if run.progress.status != RunStatus::Interrupted && failed.is_empty() && !stands(&run) {
         let detail = format!("it is {}, and nothing of it can be tried again", run.progress.status.as_str());
-        let hint = "get_workflow_status tells what it needs";
+        let hint = match run.progress.status {
+            RunStatus::Running => "pause_workflow pauses it, wherever it is driven",
+            _ => "get_workflow_status tells what it needs",
+        };
         return Err(Problem::new("not_continued", "The run was not cut off", detail)
             .hint(Some(hint.to_owned()))
             .into());

@@ -22,7 +22,7 @@ pub(super) async fn pause(mut call: Call<'_>) -> Result<Value, Refusal> {
     let run = run_of(call.backend, &id)?;
     if run.progress.status != RunStatus::Running {
         let detail = format!("it is {}", run.progress.status.as_str());
-        return Err(Problem::new("not_paused", "The run does not run", detail).into());
+        return Err(Problem::new("not_paused", "There is nothing to pause", detail).into());
     }
     let handle = call.backend.handle();
     // nobody waits for the client that asks

@@ -60,7 +60,7 @@ impl Deed {
         let found = match self {
             Self::Export | Self::Compare | Self::Why => None,
             Self::Pause => (run.status != RunStatus::Running)
-                .then(|| format!("run {id} does not run: it is {}", run.status.as_str())),
+                .then(|| format!("run {id} is {}: there is nothing to pause", run.status.as_str())),
             Self::Cancel => matches!(run.status, RunStatus::Completed | RunStatus::Cancelled)
                 .then(|| format!("run {id} is {} already", run.status.as_str())),
             Self::Resume => elsewhere().or_else(|| not_resumed(run)),

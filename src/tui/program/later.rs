@@ -101,7 +101,7 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
         }
         Cmd::Control(run, control) => {
             let told = backend.control(run, control);
-            Box::pin(async move { Reply::Controlled(told.await) })
+            Box::pin(async move { Reply::Controlled(control, told.await) })
         }
         Cmd::Definition(run) => {
             let found = backend.definition(run.clone());

@@ -62,9 +62,11 @@ pub struct Row {
     pub usage: &'static str,
     pub about: &'static str,
     pub more: &'static str,
+    /// It may name a run.
+    pub run: bool,
 }
 
-const NONE: Row = Row { name: "", aliases: &[], usage: "", about: "", more: "" };
+const NONE: Row = Row { name: "", aliases: &[], usage: "", about: "", more: "", run: false };
 
 pub const PAUSE: Row = Row {
     name: "pause",
@@ -73,6 +75,7 @@ pub const PAUSE: Row = Row {
     more: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
            changes common_data. Esc stops the model in the middle of a word, /stop ends the run at once. A run of another \
            process, named by its id, is paused there; /resume takes it up here.",
+    run: true,
     ..NONE
 };
 
@@ -97,6 +100,7 @@ pub const STOP: Row = Row {
     about: "end the workflow that runs",
     more: "What it did stays in its history, and /undo brings the files back. A run that waits, or that another process \
            drives, is ended by its id.",
+    run: true,
     ..NONE
 };
 
@@ -137,7 +141,7 @@ pub const PENDING: Row = Row {
 pub const APPROVALS: Row = Row {
     name: "approvals",
     usage: "[N [allow|run|session|always|deny]]",
-    about: "everything that waits for your answer, in every run",
+    about: "everything that waits for your answer in this session",
     more: "With a number that question is asked now, or answered: allow (this call), run, session or always (also later \
            calls of the tool: in this run, until you leave, or saved in your settings), deny. Alt+A goes through the \
            questions.",

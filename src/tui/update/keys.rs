@@ -3,8 +3,8 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{
-    answers, approvals, archive, editor, history, interrupted, leave, mention, panes, setup, shell, steering,
-    submit, typing,
+    answers, approvals, archive, editor, gone, history, interrupted, leave, mention, panes, setup, shell,
+    steering, submit, typing,
 };
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
@@ -43,6 +43,14 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     }
     let meant = model.keymap.action(Chord::of(key), model.now_valid());
     let beside = meant.is_some_and(Action::is_anywhere);
+    if model.composer.is_empty()
+        && let Some(gone) = &mut model.gone
+    {
+        gone.draft = false;
+    }
+    if !beside && !model.linear && gone::is_late(model, at) && holds_back(model, key) {
+        return Vec::new();
+    }
     if let Some(cmds) = in_question(model, key, typing, beside) {
         return cmds;
     }
@@ -67,6 +75,19 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     let now = Now { asked: false, ..model.now_valid() };
     let meant = model.keymap.action(Chord::of(key), now);
     outside(model, key, meant)
+}
+
+/// A key for the question that has just taken the place of another one: it is read first.
+fn holds_back(model: &mut Model, key: KeyEvent) -> bool {
+    let typed = !model.composer.is_empty() && key.code != KeyCode::Enter;
+    let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !typed && !scrolls(dialog, key)) else {
+        return false;
+    };
+    if dialog.is_written() && key.code != KeyCode::Enter {
+        return false;
+    }
+    dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
+    true
 }
 
 /// Whoever wants to leave is not kept by a question; it stays open.

@@ -41,7 +41,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             let text = report::cost(&model.ledger(), (&model.runs, &model.paid_beside), &prices);
             say_report(model, "Cost", &text);
         }
-        Reply::Controlled(told) => steering::controlled(model, told),
+        Reply::Controlled(control, told) => steering::controlled(model, control, told),
         Reply::Reviewed(text) => reviewed(model, text),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{approvals, history, rising, steering, submit};
+use super::{approvals, gone, history, rising, steering, submit};
 use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;
@@ -26,7 +26,11 @@ pub mod voices;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
     let end = voices::before(model, run);
+    let ends = matches!(event, RunEvent::Finished { .. });
+    let asked = gone::front(model).filter(|_| ends);
+    let written = model.dialogs.front().is_some_and(Dialog::is_written);
     let cmds = happened(model, run, at, event);
+    gone::look(model, asked, written, at);
     voices::after(model, run, end);
     cmds
 }

@@ -95,16 +95,20 @@ fn elsewhere(model: &mut Model, run: String, control: Control) -> Vec<Cmd> {
             Control::Cancel => stop(model),
         };
     }
-    model.hint = Some(format!("telling run {} …", one_line(&run)));
+    model.hint = Some(format!("telling run {}, and waiting up to 10 s …", one_line(&run)));
     vec![Cmd::Control(run, control)]
 }
 
 /// What came of that.
-pub fn controlled(model: &mut Model, told: Result<String, String>) {
+pub fn controlled(model: &mut Model, control: Control, told: Result<String, String>) {
     model.hint = None;
+    let title = match control {
+        Control::Pause => "The run is not paused from here",
+        Control::Cancel => "The run is not ended from here",
+    };
     match told {
         Ok(text) => model.say(Item::note(&text)),
-        Err(why) => model.say(Item::Block(Block::new(Tone::Bad, "The run was not told", &why))),
+        Err(why) => model.say(Item::Block(Block::new(Tone::Bad, title, &why))),
     };
 }
 

@@ -1,6 +1,6 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
-use super::{commands, interrupted, opening};
+use super::{commands, gone, interrupted, opening};
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
@@ -19,6 +19,9 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
     // Commands work first, whatever runs (REPL-2).
     if slash::is_command(&text) {
         return commands::run(model, &text);
+    }
+    if gone::keeps(model, &text) {
+        return Vec::new();
     }
     if let Some(name) = &model.isolating {
         model.say(Item::warning(&format!("{name} has not begun yet: its files are copied")));

@@ -81,23 +81,23 @@ fn a_pause_lets_what_runs_end() {
 #[test]
 fn who_lets_others_have_it_begins_nothing_new() {
     const PARK: fn() -> Act = || Act::Steers(Steering::Park);
-    let parked = ["enter start", "model", "warning parked", "end paused paused"];
+    let parked = ["enter start", "model", "end paused paused"];
     let mut one = Play::new(two(), true);
     [PARK(), PARK(), SAYS()].into_iter().for_each(|act| one.act(act));
     assert_eq!(one.lines, parked);
     one.feed(resumed(true));
     one.act(SAYS());
-    assert_eq!(one.finish()[4..], ["enter review", "model", "enter stop", "end completed"]);
+    assert_eq!(one.finish()[3..], ["enter review", "model", "enter stop", "end completed"]);
     // what only takes time need not be waited for, and is not forgotten
     let again = Recovery { retry: vec![retry(&["*"], 2, 0)], ..Recovery::default() };
     let mut one = Play::new(vec![workflow(vec![with(state("start", speak(), 1), again)])], false);
     let broken = Act::Breaks(ModelError::Transport { detail: "no line".to_owned() });
     [broken, PARK()].into_iter().for_each(|act| one.act(act));
-    assert_eq!(one.lines[3..], ["warning parked", "end paused paused"]);
+    assert_eq!(one.lines[3..], ["end paused paused"]);
     one.feed(resumed(false));
     one.act(Act::Time);
     one.act(SAYS());
-    assert_eq!(one.finish()[5..], ["model", "enter stop", "end completed"]);
+    assert_eq!(one.finish()[4..], ["model", "enter stop", "end completed"]);
 }
 
 /// Two branches of two states; `a` asks first, `b` speaks.
@@ -187,7 +187,7 @@ fn what_was_allowed_and_held_is_judged_again_where_it_arrives() {
         let mut one = Play::of(spec);
         one.act(Act::Steers(Steering::Park));
         one.act(Act::Values(vec![Some(json!("touch x"))]));
-        assert_eq!(one.lines[1..], ["warning parked", "end paused paused"], "{arrived}");
+        assert_eq!(one.lines[1..], ["end paused paused"], "{arrived}");
         let approvals = ApprovalPolicy { execute: Permission::Ask, ..ApprovalPolicy::default() };
         let approvals = arrived.then_some(approvals);
         one.feed(Input::Resumed(Box::new(Resumed {

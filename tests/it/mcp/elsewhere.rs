@@ -48,7 +48,7 @@ fn a_command_pauses_and_ends_what_the_server_drives() {
     let told = client.told(asked);
     assert_eq!((&told["status"], &told["workflowId"]), (&json!("paused"), &json!(run)), "{told}");
     let again = world.run(&["runs", "pause", &run]).code(2).err;
-    assert!(again.contains(&format!("run {run} does not run: it is paused")), "{again}");
+    assert!(again.contains(&format!("run {run} is paused: there is nothing to pause")), "{again}");
     // it goes on where it was, and the end comes from a shell, too
     let asked = client.begin_call("continue_workflow", json!({"workflowId": run}));
     assert_eq!(working(&world), run);
@@ -127,7 +127,7 @@ fn what_a_person_is_asked_elsewhere_is_told() {
     );
     drop(input);
     let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
-    assert!(said.contains("it is to be paused"), "{said}");
+    assert!(said.contains("another process pauses this run"), "{said}");
     client.close();
 }
 
@@ -139,7 +139,7 @@ fn a_killed_server_is_not_asked() {
     let run = working(&world);
     client.kill();
     let said = world.run(&["runs", "pause", &run]).code(2).err;
-    assert!(said.contains(&format!("run {run} does not run: it is interrupted")), "{said}");
+    assert!(said.contains(&format!("run {run} is interrupted: there is nothing to pause")), "{said}");
     assert_eq!(world.run(&["runs", "cancel", &run]).code(0).out.trim(), format!("run {run} is cancelled"));
 }
 

@@ -30,7 +30,7 @@ fn what_waits_in_one_session_is_answered_in_another() {
     second.wait_for("is running: pause it first");
     second.press("P");
     second.wait_for("it goes on with: /resume");
-    first.wait_for("it is to be paused: what is under way comes to its end");
+    first.wait_for("another process pauses this run");
     first.wait_for("gated paused");
     second.press("r");
     second.wait_for("taken up again");
@@ -54,6 +54,7 @@ fn a_run_of_one_session_is_ended_in_another() {
     second.wait_for("y do it · n, Esc leave it");
     second.press("y");
     second.wait_for("is cancelled");
+    first.wait_for("another process ends this run");
     first.wait_for("gated cancelled");
     second.press("x");
     second.wait_for("is cancelled already");
@@ -81,7 +82,7 @@ fn a_run_is_told_by_its_id() {
     second.press(&format!("/pause {run}\r"));
     second.wait_for(&format!("run {run} is paused; it goes on with: /resume {run}"));
     second.press(&format!("/pause {run}\r"));
-    second.wait_for(&format!("run {run} does not run: it is paused"));
+    second.wait_for(&format!("run {run} is paused: there is nothing to pause"));
     second.press(&format!("/stop {run}\r"));
     second.wait_for(&format!("run {run} is cancelled"));
     first.wait_for("gated paused");

@@ -90,6 +90,50 @@ fn one_key_or_a_choice() {
     }
 }
 
+/// A question is taken away by others; what was on its way to it answers no other one.
+#[test]
+fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
+    let paused = || finished(RunStatus::Paused, None, None);
+    let two = |first: Question| {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", person(20, first)).pause(5_000);
+        desk.run("r2", workflow_started("other", "")).run("r2", person(30, pause(PauseKind::Approval)));
+        desk.pause(5_000).take();
+        desk.screen(80, 24);
+        desk
+    };
+    for (code, waits) in [(KeyCode::Char('y'), 20), (KeyCode::Char('y'), 1_300), (KeyCode::Enter, 300)] {
+        let mut desk = two(pause(PauseKind::Approval));
+        desk.run("r1", paused());
+        desk.screen(80, 24);
+        desk.pause(waits).key(code);
+        assert_eq!(desk.take(), [], "{code:?} after {waits} ms");
+        assert!(desk.screen(80, 24).contains("this appeared just now"), "{}", desk.screen(80, 24));
+        // it was read by now
+        desk.pause(2_000).key(KeyCode::Char('y'));
+        let yes = Answer::Value { value: json!(true) };
+        assert_eq!(
+            desk.take(),
+            [Cmd::Send(RunId::from("r2"), Command::Answer { call: CallId(30), answer: yes })]
+        );
+    }
+    // an answer that was being typed is said to nobody else
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, pause(PauseKind::Text))).pause(800).typed("my secret").take();
+    desk.run("r1", paused()).pause(60_000).take();
+    desk.key(KeyCode::Enter);
+    assert_eq!(desk.take(), []);
+    assert!(desk.screen(80, 24).contains("the question is gone: Enter again says this all the same"));
+    desk.key(KeyCode::Enter);
+    assert!(!desk.take().is_empty(), "who insists says it");
+    // what is typed later is a text like others
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, pause(PauseKind::Text))).run("r1", paused());
+    desk.pause(2_000).typed("hello").take();
+    desk.key(KeyCode::Enter);
+    assert!(!desk.take().is_empty());
+}
+
 /// Who changes what stands in the input box does not answer the question that has come over it.
 #[test]
 fn a_text_that_is_changed_answers_nothing() {
