@@ -1,11 +1,11 @@
-//! A process that can be asked something by others of the same person: a socket in a private directory, a line each way.
+//! A process that can be asked something by others of the same person: a socket in a private directory, one line to it and
+//! as many back as it says.
 //!
 //! Whoever asks waits for the answer as long as they like; a process that ends in between gives none. Elsewhere than on
 //! Unix nobody can be asked. Refuses to know what is asked.
 
 use std::path::{Path, PathBuf};
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use crate::ports::run_store::Request;
@@ -36,14 +36,14 @@ pub fn listen(place: PathBuf) -> BoxStream<'static, Request> {
     }
 }
 
-/// Asks the process that listens there. `None`: there is none, or it has ended without an answer.
-pub fn ask(place: PathBuf, text: String) -> BoxFuture<'static, Option<String>> {
+/// Asks the process that listens there: what it says to that, until it has said all or ends. Nothing if there is none.
+pub fn ask(place: PathBuf, text: String) -> BoxStream<'static, String> {
     #[cfg(unix)]
-    return Box::pin(unix::ask(place, text));
+    return unix::ask(place, text);
     #[cfg(not(unix))]
     {
         let _ = (place, text);
-        Box::pin(std::future::ready(None))
+        Box::pin(futures_util::stream::empty())
     }
 }
 
@@ -57,7 +57,7 @@ mod unix {
     use futures_util::stream::{self, BoxStream, FuturesUnordered, StreamExt};
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
     use tokio::net::{UnixListener, UnixStream};
-    use tokio::sync::oneshot;
+    use tokio::sync::mpsc;
     use tokio::time::timeout;
 
     use crate::ports::run_store::Request;
@@ -116,28 +116,44 @@ mod unix {
         let mut from = BufReader::new(from.take(LONGEST));
         timeout(PATIENCE, from.read_line(&mut text)).await.ok()?.ok()?;
         let text = text.strip_suffix('\n')?.to_owned();
-        let (answer, told) = oneshot::channel::<String>();
+        let (answers, mut told) = mpsc::unbounded_channel::<String>();
         tokio::spawn(async move {
             let mut rest = Vec::new();
+            let telling = async {
+                while let Some(told) = told.recv().await {
+                    timeout(PATIENCE, to.write_all(format!("{told}\n").as_bytes())).await.ok()?.ok()?;
+                }
+                Some(())
+            };
             tokio::select! {
-                told = told => if let Ok(told) = told {
-                    let _ = timeout(PATIENCE, to.write_all(format!("{told}\n").as_bytes())).await;
-                },
+                _ = telling => {}
                 // who asked has gone; whoever answers sees that
                 _ = from.read_to_end(&mut rest) => {}
             }
         });
-        Some(Request { text, answer })
+        Some(Request { text, answers })
     }
 
-    pub(super) async fn ask(place: PathBuf, text: String) -> Option<String> {
-        let stream = at(&place, |address| std::os::unix::net::UnixStream::connect(address)).ok()?;
-        stream.set_nonblocking(true).ok()?;
-        let (from, mut to) = UnixStream::from_std(stream).ok()?.into_split();
-        to.write_all(format!("{text}\n").as_bytes()).await.ok()?;
-        let mut told = String::new();
-        BufReader::new(from.take(LONGEST)).read_line(&mut told).await.ok()?;
-        Some(told.strip_suffix('\n')?.to_owned())
+    pub(super) fn ask(place: PathBuf, text: String) -> BoxStream<'static, String> {
+        let asked = stream::once(async move {
+            let stream = at(&place, |address| std::os::unix::net::UnixStream::connect(address)).ok()?;
+            stream.set_nonblocking(true).ok()?;
+            let (from, mut to) = UnixStream::from_std(stream).ok()?.into_split();
+            to.write_all(format!("{text}\n").as_bytes()).await.ok()?;
+            // both ways stay open: who closes one has gone
+            Some((BufReader::new(from.take(LONGEST)), to))
+        });
+        let asked = asked.filter_map(std::future::ready).boxed();
+        asked
+            .flat_map(|ways| {
+                stream::unfold(ways, |(mut from, to)| async {
+                    let mut told = String::new();
+                    from.read_line(&mut told).await.ok()?;
+                    Some((told.strip_suffix('\n')?.to_owned(), (from, to)))
+                })
+                .boxed()
+            })
+            .boxed()
     }
 
     /// A long path is no address: the directory is named by its descriptor then, where that can be done.
@@ -159,31 +175,37 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_asked_is_answered_as_long_as_somebody_listens() {
+        let said = |place: &Path, text: &str| ask(place.to_owned(), text.to_owned()).collect::<Vec<String>>();
         let directory = tempfile::tempdir().unwrap();
         for deep in ["", &"deep/".repeat(30)] {
             let directory = directory.path().join(deep);
             std::fs::create_dir_all(&directory).unwrap();
             let place = place(&directory, "me");
-            assert_eq!(ask(place.clone(), "who?".to_owned()).await, None, "nobody listens");
+            assert!(said(&place, "who?").await.is_empty(), "nobody listens");
             let mut asked = listen(place.clone());
             let answering = tokio::spawn(async move {
-                // somebody who says nothing keeps nobody else waiting
-                for answers in [true, true, false] {
-                    let Request { text, answer } = asked.next().await.unwrap();
+                for words in [&["me", "and now all"][..], &["me"], &[]] {
+                    let Request { text, answers } = asked.next().await.unwrap();
                     assert_eq!(text, "who?");
-                    if answers {
-                        answer.send("me".to_owned()).unwrap();
-                    }
+                    words.iter().for_each(|word| answers.send((*word).to_owned()).unwrap());
                 }
+                // who no longer waits is not waited for
+                let Request { answers, .. } = asked.next().await.unwrap();
+                answers.send("wait".to_owned()).unwrap();
+                answers.closed().await;
             });
             assert!(place.exists());
+            // somebody who says nothing keeps nobody else waiting
             let silent = tokio::net::UnixStream::connect(&place).await;
             assert_eq!(silent.is_ok(), deep.is_empty(), "a long path is no address");
-            assert_eq!(ask(place.clone(), "who?\nand more".to_owned()).await.as_deref(), Some("me"));
-            let two = [ask(place.clone(), "who?".to_owned()), ask(place.clone(), "who?".to_owned())];
-            let told = futures_util::future::join_all(two).await;
-            let answered = told.iter().filter(|told| told.as_deref() == Some("me")).count();
-            assert_eq!((answered, told.iter().filter(|told| told.is_none()).count()), (1, 1), "{told:?}");
+            assert_eq!(said(&place, "who?\nand more").await, ["me", "and now all"]);
+            let told = futures_util::future::join(said(&place, "who?"), said(&place, "who?")).await;
+            let mut told = [told.0, told.1];
+            told.sort();
+            assert_eq!(told, [vec![], vec!["me".to_owned()]]);
+            let mut gone = ask(place.clone(), "who?".to_owned());
+            assert_eq!(gone.next().await.as_deref(), Some("wait"));
+            drop(gone);
             answering.await.unwrap();
             assert!(!place.exists(), "what is left of it");
         }

@@ -31,7 +31,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use futures_util::future::{FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use rusqlite::Connection;
 
@@ -234,8 +233,8 @@ impl RunStore for SqliteStore {
         let other = driver.filter(|driver| me.as_ref() != Some(&driver.process));
         Ok(other.map(|Driver { pid, process, .. }| {
             let place = presence::control_of(&self.path, process::lock_of(&process));
-            let answer = place.map_or_else(|| ready(None).boxed(), |place| control::ask(place, text));
-            Asking { pid, answer }
+            let answers = place.map_or_else(|| stream::empty().boxed(), |place| control::ask(place, text));
+            Asking { pid, answers }
         }))
     }
 

@@ -39,7 +39,14 @@ pub(super) async fn control(
             Pausing::Told(pid) => {
                 let by = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
                 format!(
-                    "run {id} was told to pause{by}: it does when what is under way there has come to its end"
+                    "run {id} was told to pause{by}: it does when what is under way there has come to its end, unless \
+                     it is over then"
+                )
+            }
+            Pausing::Unheard(pid) => {
+                format!(
+                    "process {pid}, which drives run {id}, does not answer: it pauses the run when it works again; ending \
+                     that process leaves the run interrupted"
                 )
             }
         }),

@@ -5,9 +5,8 @@
 
 use std::ops::ControlFlow;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use tokio::sync::oneshot;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
@@ -50,18 +49,18 @@ pub trait RunReader {
     fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()>;
 }
 
-/// What another process asks of this one. Without an answer it is told nothing.
+/// What another process asks of this one, and the way to tell it what comes of that; closed when it no longer waits.
 #[derive(Debug)]
 pub struct Request {
     pub text: String,
-    pub answer: oneshot::Sender<String>,
+    pub answers: UnboundedSender<String>,
 }
 
 /// The process that drives a run was asked something.
 pub struct Asking {
     pub pid: u32,
-    /// `None`: it cannot be asked, or has ended without an answer.
-    pub answer: BoxFuture<'static, Option<String>>,
+    /// What it says to that; none at all if it cannot be asked.
+    pub answers: BoxStream<'static, String>,
 }
 
 /// Calls are short (tens of microseconds) and synchronous, but for `sync`, `search`, `delete`, `import` and `space`,

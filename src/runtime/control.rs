@@ -26,8 +26,10 @@ use crate::ports::run_store::{Asking, Request, StoreError};
 pub enum Pausing {
     /// Nobody drives it now.
     Done,
-    /// It was told, and something was still under way when the time to wait was over: by which process, if not this one.
+    /// It was told, and something was still under way when the time to wait was over; in which process, if not here.
     Told(Option<u32>),
+    /// The process that drives it has not even heard it by then.
+    Unheard(u32),
 }
 
 /// A driver that does not listen is asked again so often, and so much later.
@@ -46,6 +48,8 @@ struct Asked {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
+    /// It was heard; what comes of it follows.
+    Heard,
     /// The run is not driven there any more.
     Done,
     /// It was not driven there when that was asked.
@@ -59,9 +63,12 @@ enum Answer {
 
 /// Hears what others want of the runs that are driven here, as long as any can be.
 async fn hear(mut requests: BoxStream<'static, Request>, runs: Weak<Runs>, desk: Arc<Desk>) {
-    while let Some(Request { text, mut answer }) = requests.next().await {
+    while let Some(Request { text, answers }) = requests.next().await {
         let (Some(runs), desk) = (runs.upgrade(), Arc::clone(&desk)) else { return };
         tokio::spawn(async move {
+            // who asked may have gone
+            let tell = |answer: Answer| serde_json::to_string(&answer).map(|told| answers.send(told));
+            let _ = tell(Answer::Heard);
             let told = match serde_json::from_str::<Asked>(&text) {
                 Ok(Asked { run, control }) => {
                     let carried = async {
@@ -71,14 +78,12 @@ async fn hear(mut requests: BoxStream<'static, Request>, runs: Weak<Runs>, desk:
                     tokio::select! {
                         told = carried => told,
                         // what was told stays told; nobody waits for it any more
-                        () = answer.closed() => return,
+                        () = answers.closed() => return,
                     }
                 }
                 Err(_) => Answer::Unknown,
             };
-            if let Ok(told) = serde_json::to_string(&told) {
-                let _ = answer.send(told);
-            }
+            let _ = tell(told);
         });
     }
 }
@@ -120,7 +125,7 @@ impl Handle {
             let here = timeout(patience, carry_out(&self.shared.runs, run, Control::Pause, Whose::Own)).await;
             return match here {
                 Ok(Answer::Conversation) => Err(conversation(run, "here")),
-                Ok(Answer::Done | Answer::NotDriven | Answer::Unknown) => Ok(Pausing::Done),
+                Ok(Answer::Done | Answer::Heard | Answer::NotDriven | Answer::Unknown) => Ok(Pausing::Done),
                 Err(_) => Ok(Pausing::Told(None)),
             };
         }
@@ -140,25 +145,38 @@ impl Handle {
         let asked = serde_json::to_string(&Asked { run: run.clone(), control }).unwrap_or_default();
         let until = Instant::now() + patience;
         let (mut tries, mut asks) = (TRIES, 0_u32);
-        while let Some(Asking { pid, answer }) = self.ports().store.ask_driver(run, asked.clone())? {
+        while let Some(Asking { pid, answers }) = self.ports().store.ask_driver(run, asked.clone())? {
             asks += 1;
-            let Ok(told) = timeout_at(until, answer).await else {
-                return Ok(Some(Pausing::Told(Some(pid))));
+            let mut heard = false;
+            let told = match timeout_at(until, last_of(answers, &mut heard)).await {
+                Ok(told) => told,
+                Err(_) if heard => return Ok(Some(Pausing::Told(Some(pid)))),
+                Err(_) => return Ok(Some(Pausing::Unheard(pid))),
             };
-            match told.and_then(|told| serde_json::from_str(&told).ok()) {
+            match told {
                 Some(Answer::Done) => return Ok(Some(Pausing::Done)),
                 Some(Answer::Conversation) => return Err(conversation(run, "in another process")),
                 // it is ending, or only writes something into the run
-                Some(Answer::NotDriven) | None if tries > 0 => {
+                Some(Answer::NotDriven | Answer::Heard) | None if tries > 0 => {
                     tries -= 1;
                     sleep(SOON).await;
                 }
-                Some(Answer::Unknown | Answer::NotDriven) | None => return Err(deaf(run, pid)),
+                _ => return Err(deaf(run, pid)),
             }
         }
         // its process may have ended with it, before it could answer
         Ok((asks > 0).then_some(Pausing::Done))
     }
+}
+
+/// What came of it in the end; `None`: nothing that is understood.
+async fn last_of(mut answers: BoxStream<'static, String>, heard: &mut bool) -> Option<Answer> {
+    let mut last = None;
+    while let Some(told) = answers.next().await {
+        last = serde_json::from_str(&told).ok();
+        *heard |= last == Some(Answer::Heard);
+    }
+    last
 }
 
 fn deaf(run: &RunId, pid: u32) -> StoreError {

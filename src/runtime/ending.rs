@@ -83,6 +83,13 @@ impl Handle {
                     "look whether that process still works; ending it leaves the run interrupted".to_owned(),
                 ),
             }),
+            Some(Pausing::Unheard(pid)) => Err(StoreError {
+                message: format!("process {pid}, which drives run {run}, does not answer"),
+                hint: Some(
+                    "it ends the run when it works again; ending that process leaves the run interrupted"
+                        .to_owned(),
+                ),
+            }),
             None => Ok(false),
         }
     }

@@ -32,8 +32,16 @@ pub(super) async fn pause(mut call: Call<'_>) -> Result<Value, Refusal> {
         Problem::new("not_paused", "The run was not paused", error.message).hint(error.hint)
     })?;
     let mut answer = call.now(&run.id)?;
-    if let (Pausing::Told(_), "running") = (told, answer["status"].as_str().unwrap_or_default()) {
-        answer["message"] = json!(LATER);
+    let running = answer["status"] == "running";
+    match told {
+        Pausing::Told(_) if running => answer["message"] = json!(LATER),
+        Pausing::Unheard(pid) if running => {
+            let message = format!(
+                "Process {pid}, which drives the workflow, does not answer. It pauses when it works again."
+            );
+            answer["message"] = json!(message);
+        }
+        _ => {}
     }
     Ok(answer)
 }

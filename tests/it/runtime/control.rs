@@ -179,8 +179,13 @@ async fn a_driver_that_hears_nothing_is_named() {
     while socket().is_none() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    std::fs::remove_file(socket().unwrap()).unwrap();
+    let place = socket().unwrap();
+    std::fs::remove_file(&place).unwrap();
     let own = std::process::id();
+    // as a process that was stopped
+    let stopped = std::os::unix::net::UnixListener::bind(&place).unwrap();
+    assert_eq!(here.pause(&run, Duration::from_millis(20)).await, Ok(Pausing::Unheard(own)));
+    drop(stopped);
     let said = format!("run {run} belongs to process {own}, which does not let go of it");
     assert_eq!(here.cancel(&run).await.unwrap_err().message, said);
     assert_eq!(here.pause(&run, PATIENCE).await.unwrap_err().message, said);
