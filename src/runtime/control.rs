@@ -33,7 +33,7 @@ pub enum Pausing {
 }
 
 /// A driver that does not listen is asked again so often, and so much later.
-const TRIES: u32 = 50;
+const TRIES: u32 = 150;
 const SOON: Duration = Duration::from_millis(20);
 
 /// A process that lives no longer than that does not listen. Whoever asks tries for much longer.
