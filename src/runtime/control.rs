@@ -54,7 +54,7 @@ enum Answer {
     Done,
     /// It was not driven there when that was asked.
     NotDriven,
-    /// It is a conversation: that stands still by itself.
+    /// It is a conversation: that belongs to who talks in it.
     Conversation,
     /// It is not understood there: that program is an older one.
     #[serde(other)]

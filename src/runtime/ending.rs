@@ -39,7 +39,7 @@ impl Handle {
     /// taken up here is waited for, and told.
     ///
     /// # Errors
-    /// The process that drives it does not end it in time, it has ended, or the store cannot be written.
+    /// The process that drives it does not end it in time, it is a conversation there, it has ended, or the store cannot be written.
     pub async fn cancel(&self, run: &RunId) -> Result<Ending, StoreError> {
         let until = Instant::now() + PATIENCE;
         let mut alone = false;
@@ -55,7 +55,7 @@ impl Handle {
                 Err(refused) => {
                     // whoever had it may have let go of it meanwhile, but only once
                     let asked = self.cancel_elsewhere(run).await?;
-                    // a conversation is completed then
+                    // it may have come to its end by itself
                     let status = self.summary(run.as_str())?.progress.status;
                     if asked && matches!(status, RunStatus::Cancelled | RunStatus::Completed) {
                         return Ok(Ending::Done);
