@@ -61,6 +61,7 @@ fn job(
         id: "call_1".to_owned(),
         name: "review_work".to_owned(),
         arguments: r#"{"improvement_needed": true, "continue_message": "handle empty lines"}"#.to_owned(),
+        original: None,
     };
     let scope = ScopeView {
         version,

@@ -94,6 +94,7 @@ fn reply(shape: Shape, request: &ModelRequest, count: usize) -> ModelReply {
         id: format!("call_{count}"),
         name: "read_files".to_owned(),
         arguments: "{\"path\":\"src/lib.rs\",\"from\":1,\"lines\":12}".to_owned(),
+        original: None,
     };
     ModelReply {
         text: if tools { String::new() } else { text(count) },

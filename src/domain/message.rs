@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::protocol::Protocol;
+use super::secret::Secret;
 
 /// The role a message has in a request. (A persona is a `Role`, a place in a context is a `Side`.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -32,6 +33,10 @@ pub struct ToolCall {
     pub id: String,
     pub name: String,
     pub arguments: String,
+    /// The arguments as the model sent them, where a key in `arguments` is hidden. They are what is executed. Kept in
+    /// memory only: a run that is resumed from its record does not have them.
+    #[serde(skip)]
+    pub original: Option<Secret>,
 }
 
 /// A part of a model's answer that only its provider can read, such as a signed thought. Some providers want it

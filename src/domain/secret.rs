@@ -6,6 +6,10 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+/// Stands where a key was, in texts that models, tools and users read. No shell and no file format reads it as a
+/// pattern that matches something else, and few texts hold it by chance: a tool call that holds it is refused.
+pub const REDACTION_MARK: &str = "[redacted:key]";
+
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::secret::{REDACTION_MARK, Secret};
+
 /// What running a tool can do to the world; decides approval and what a crash means (§1.7 crash rule).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,6 +107,38 @@ pub struct ToolInvocation {
     pub agent: String,
     pub tool: String,
     pub arguments: Value,
+    /// The arguments as they were decided, where a key in `arguments` is hidden: JSON text. They are what is executed,
+    /// and never written down.
+    #[serde(skip)]
+    pub original: Option<Secret>,
+}
+
+impl ToolInvocation {
+    /// The call as it is executed: nothing in it is hidden.
+    #[must_use]
+    pub fn with_original_arguments(mut self) -> Self {
+        let original = self.original.take();
+        if let Some(arguments) = original.and_then(|text| serde_json::from_str(text.expose()).ok()) {
+            self.arguments = arguments;
+        }
+        self
+    }
+
+    /// Whether its arguments hold the mark that stands for a key: what the mark stands for is not known.
+    pub fn holds_redaction_mark(&self) -> bool {
+        holds_redaction_mark(&self.arguments)
+    }
+}
+
+fn holds_redaction_mark(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(REDACTION_MARK),
+        Value::Array(items) => items.iter().any(holds_redaction_mark),
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| key.contains(REDACTION_MARK) || holds_redaction_mark(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// What a tool did. A failure is a normal outcome: its text goes back to the model.

@@ -88,7 +88,7 @@ fn decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall, Stri
         match judge(value) {
             found if found.is_empty() => {
                 let (id, name) = (format!("{id}-1"), tool.name.clone());
-                return Ok(ToolCall { id, name, arguments: value.to_string() });
+                return Ok(ToolCall { id, name, arguments: value.to_string(), original: None });
             }
             found => problems.push(format!("`{name}` does not fit the schema: {}", found.join("; "))),
         }
@@ -112,6 +112,7 @@ fn spoken(id: &str, data: &Value) -> Result<(String, Vec<ToolCall>), String> {
             id: own.unwrap_or_else(|| format!("{id}-{}", at + 1)),
             name: name.to_owned(),
             arguments,
+            original: None,
         });
     }
     let text = data.as_str().or_else(|| data["text"].as_str());

@@ -247,7 +247,8 @@ mod tests {
     fn a_conversation_with_tools_is_told_in_blocks_or_in_words() {
         let mut call = ChatMessage::text(ChatRole::Assistant, "I look.");
         let arguments = "{\"path\": \"a\"}".to_owned();
-        call.tool_calls = vec![ToolCall { id: "c1".to_owned(), name: "read".to_owned(), arguments }];
+        call.tool_calls =
+            vec![ToolCall { id: "c1".to_owned(), name: "read".to_owned(), arguments, original: None }];
         let user = ChatMessage::text(ChatRole::User, "What is in it?");
         let results = [ChatMessage::tool_result("c1", "plum"), ChatMessage::tool_result("c2", "pear")];
         let told = [&user, &call, &results[0], &results[1]];

@@ -211,7 +211,7 @@ impl Driver {
     /// said to be over.
     fn step(&mut self, input: Input) -> Vec<Effect> {
         let now = self.shared.ports.clock.now();
-        let input = self.shared.redactor.clean_data(input);
+        let input = self.shared.redactor.clean_input(input);
         let output = self.machine.handle(now, input.clone());
         let mark = self.journal.mark();
         if output.events.iter().any(|event| matches!(event, RunEvent::Finished { .. })) {

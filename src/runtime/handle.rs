@@ -22,7 +22,7 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::RunHeader;
 use crate::domain::lock::{Hold, Holder};
 use crate::domain::snapshot::Worktree;
-use crate::domain::workflow::plain_text;
+use crate::domain::workflow::{Program, plain_text};
 use crate::engine::event::Published;
 use crate::engine::input::Input;
 use crate::engine::machine::Machine;
@@ -121,7 +121,8 @@ impl Handle {
         worktree: Option<Worktree>,
     ) -> Result<RunId, StoreError> {
         let shared = &self.shared;
-        // the definition, too: it is stored, and shown to models
+        self.judge_definition(&spec.program)?;
+        // what is left are texts that models read, and inputs
         let spec = shared.redactor.clean_data(spec);
         let guard = self.lock(&run, &spec)?;
         if spec.program.changes_files() {
@@ -141,6 +142,41 @@ impl Handle {
         let opening = Opening { ring: Ring::default(), output, at, again: Vec::new() };
         self.launch(run.clone(), machine, guard, opening, Vec::new());
         Ok(run)
+    }
+
+    /// A definition is recorded with its keys hidden, and a run is resumed from its record: states and scripts with a key
+    /// in them would then do something else.
+    ///
+    /// # Errors
+    /// A state or a script holds a key.
+    pub(super) fn judge_definition(&self, program: &Program) -> Result<(), StoreError> {
+        let redactor = &self.shared.redactor;
+        if !redactor.holds_key(program) {
+            return Ok(());
+        }
+        for workflow in &program.workflows {
+            let state = workflow.states.iter().find(|state| redactor.holds_key(state));
+            let script = || workflow.scripts.iter().find(|script| redactor.holds_key(script));
+            let place = match state {
+                Some(state) => format!("state `{}`", state.name),
+                None => match script() {
+                    Some(script) => format!("the script at {}:{}", script.place.line, script.place.column),
+                    None => continue,
+                },
+            };
+            return Err(StoreError {
+                message: format!(
+                    "workflow `{}` holds the text of an API key in {place}: nothing was started",
+                    workflow.name
+                ),
+                hint: Some(
+                    "name the variable instead of its text: `$NAME` in a command whose `env` sets it, or \
+                     {\"env\": \"NAME\"} in a header of an `http` state"
+                        .to_owned(),
+                ),
+            });
+        }
+        Ok(())
     }
 
     /// Drives a run from here on; `mail` is what it gets first.

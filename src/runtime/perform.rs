@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
+use serde_json::json;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -19,8 +20,9 @@ use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
 use crate::domain::script::ScriptJob;
+use crate::domain::secret::REDACTION_MARK;
 use crate::domain::snapshot::SnapshotRequest;
-use crate::domain::tool::{Repeat, ToolInvocation, ToolPreview, ToolRisk};
+use crate::domain::tool::{Repeat, ToolInvocation, ToolOutcome, ToolPreview, ToolRisk};
 use crate::engine::effect::{Effect, Question};
 use crate::engine::event::RunEvent;
 use crate::engine::input::{Answer, Input};
@@ -184,12 +186,16 @@ impl Performer {
     }
 
     async fn run_tool(&self, call: CallId, invocation: ToolInvocation, risk: ToolRisk) {
-        if let Err(error) = self.write_begun(call, &invocation).await {
+        let decided = invocation.clone().with_original_arguments();
+        if risk != ToolRisk::Read && decided.holds_redaction_mark() {
+            return self.answer(Input::ToolDone { call, outcome: refused_for_mark(&decided.tool) });
+        }
+        if let Err(error) = self.write_begun(call, &decided).await {
             let effect = Effect::RunTool { call, invocation, risk };
             let _ = self.outbox.send(Mail::Unbegun(Box::new(effect), error));
             return;
         }
-        let mut outcome = self.shared.ports.tools.run(&invocation).await;
+        let mut outcome = self.shared.ports.tools.run(&decided).await;
         outcome.content = self.shared.redactor.clean(outcome.content);
         outcome.summary = self.shared.redactor.clean(outcome.summary);
         self.answer(Input::ToolDone { call, outcome });
@@ -236,7 +242,8 @@ impl Performer {
             // the run is parked and waits
             return;
         }
-        let preview = self.shared.ports.tools.preview(invocation).await;
+        let decided = invocation.clone().with_original_arguments();
+        let preview = self.shared.ports.tools.preview(&decided).await;
         self.publish(RunEvent::ApprovalAsked {
             call,
             state,
@@ -255,7 +262,9 @@ impl Performer {
                 ToolPreview::Diff { path, diff: self.shared.redactor.clean(diff) }
             }
             ToolPreview::Text { text } => ToolPreview::Text { text: self.shared.redactor.clean(text) },
-            command @ ToolPreview::Command { .. } => command,
+            ToolPreview::Command { command, cwd, warning } => {
+                ToolPreview::Command { command: self.shared.redactor.clean(command), cwd, warning }
+            }
         }
     }
 
@@ -264,6 +273,20 @@ impl Performer {
         if !self.interactive && *question == Question::Message {
             self.answer(Input::Answered { call, answer: Answer::Stop });
         }
+    }
+}
+
+/// The mark stands for a key that the caller has never seen. Executed, it would be taken for the text itself: a file would
+/// lose its key, a command would mean another path.
+fn refused_for_mark(tool: &str) -> ToolOutcome {
+    let problem = format!(
+        "nothing was executed: the arguments hold `{REDACTION_MARK}`, which stands for a key that is hidden from you. Leave \
+         that part of the file alone (edit other lines), or let a command read the key from its variable"
+    );
+    ToolOutcome {
+        content: json!({"success": false, "tool": tool, "time_ms": 0, "error": problem}).to_string(),
+        summary: format!("refused: the arguments hold `{REDACTION_MARK}` instead of a key"),
+        ..ToolOutcome::default()
     }
 }
 

@@ -1,4 +1,7 @@
-//! Keys never reach a model, the journal or the screen, whatever a tool prints (CFG-20, HIST-8).
+//! Keys never reach a model, the journal or the screen, whatever a tool prints.
+//!
+//! Only copies are rewritten. What is executed stays as it was decided: a tool call whose arguments hold a key carries the
+//! original arguments beside the cleaned ones, in memory only.
 //!
 //! A key is found as it is and in the forms in which programs pass texts on: quoted as JSON, as base64 (also within a
 //! longer text), in an address, in hexadecimal. What was encrypted, compressed or spelled out differently is not.
@@ -6,6 +9,12 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::domain::model::ModelReply;
+use crate::domain::secret::{REDACTION_MARK, Secret};
+use crate::engine::input::Input;
+
+mod placeholder_key;
 
 /// The texts to hide: every key that this process holds, in all of its forms.
 #[derive(Clone, Default)]
@@ -19,8 +28,6 @@ pub struct Redactor {
 /// Shorter texts are no keys; hiding them would eat ordinary words.
 const SHORTEST: usize = 8;
 
-const HIDDEN: &str = "***";
-
 /// How often a text of JSON is quoted within another one.
 const DEEPEST: usize = 4;
 
@@ -29,7 +36,7 @@ impl Redactor {
     pub fn new(secrets: Vec<String>) -> Self {
         let mut forms: Vec<String> = secrets
             .iter()
-            .filter(|secret| secret.len() >= SHORTEST)
+            .filter(|secret| secret.len() >= SHORTEST && !placeholder_key::is_placeholder_key(secret))
             .flat_map(|secret| forms(secret))
             .collect();
         forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
@@ -56,13 +63,40 @@ impl Redactor {
         cleaned.unwrap_or(value)
     }
 
+    /// An input of a run, as the run and its record keep it. The calls in it are executed as the model sent them.
+    pub(super) fn clean_input(&self, input: Input) -> Input {
+        let Input::Replied { call, reply } = input else { return self.clean_data(input) };
+        Input::Replied { call, reply: self.clean_reply(reply) }
+    }
+
+    fn clean_reply(&self, reply: ModelReply) -> ModelReply {
+        let sent: Vec<String> = if self.forms.is_empty() {
+            Vec::new()
+        } else {
+            reply.tool_calls.iter().map(|call| call.arguments.clone()).collect()
+        };
+        let mut reply = self.clean_data(reply);
+        for (call, sent) in reply.tool_calls.iter_mut().zip(sent) {
+            if call.arguments != sent {
+                call.original = Some(Secret::new(sent));
+            }
+        }
+        reply
+    }
+
+    /// Whether a key stands in it, in whichever form.
+    pub(super) fn holds_key<T: Serialize>(&self, value: &T) -> bool {
+        !self.forms.is_empty()
+            && serde_json::to_string(value).is_ok_and(|text| self.find(text.as_bytes(), 0).is_some())
+    }
+
     pub(super) fn clean(&self, text: String) -> String {
         let bytes = text.as_bytes();
         let Some((mut start, mut length)) = self.find(bytes, 0) else { return text };
         let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
         loop {
             clean.push_str(&text[from..start]);
-            clean.push_str(HIDDEN);
+            clean.push_str(REDACTION_MARK);
             from = start + length;
             match self.find(bytes, from) {
                 Some(next) => (start, length) = next,
@@ -80,7 +114,7 @@ impl Redactor {
         let rest = &text[open..];
         let most = |form: &String| form.starts_with(rest) && rest.len() * 2 >= form.len();
         if rest.len() >= SHORTEST && self.forms.iter().any(most) {
-            text.replace_range(open.., HIDDEN);
+            text.replace_range(open.., REDACTION_MARK);
         }
         text
     }

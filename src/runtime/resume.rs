@@ -240,6 +240,11 @@ impl Handle {
             sub_agents: self.shared.desk.is_open(),
             stops: going.stops,
         }));
+        if let Input::Resumed(resumed) = &input
+            && let Some(program) = &resumed.program
+        {
+            self.judge_definition(program)?;
+        }
         let input = self.shared.redactor.clean_data(input);
         let at = self.ports().clock.now();
         let mut rows = Vec::new();

@@ -253,6 +253,7 @@ impl Handle {
     /// The machine before the step, with its changes, and the row that says so.
     fn stand(&self, tape: &mut Tape, returned: Returned) -> Result<(Machine, Vec<Row>), StoreError> {
         if let Some(program) = &returned.program {
+            self.judge_definition(program)?;
             tape.machine.clone().upgrade(program.clone()).map_err(|problems| StoreError {
                 message: format!("the definition cannot take the run over:\n{}", problems.join("\n")),
                 hint: Some("nothing was changed".to_owned()),

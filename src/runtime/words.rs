@@ -39,7 +39,7 @@ pub(super) fn of(input: &Input) -> Option<String> {
 
 /// The same of what a state calls itself: a command, a request, a tool. What an agent calls stands in its reply.
 pub(super) fn of_call(invocation: &ToolInvocation) -> Option<String> {
-    let ToolInvocation { agent, tool, arguments } = invocation;
+    let ToolInvocation { agent, tool, arguments, .. } = invocation;
     (agent == ASKED_BY).then(|| joined(&[call(tool, plain(&arguments.to_string()))])).flatten()
 }
 

@@ -233,6 +233,7 @@ fn texts(case: &Case) -> Texts {
         files: case.files.clone(),
         beside: case.beside.iter().map(|(path, text)| (path.clone(), lines(text))).collect(),
         models: case.models.as_ref().map(Value::to_string),
+        ..Texts::default()
     }
 }
 

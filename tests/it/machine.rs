@@ -150,7 +150,7 @@ impl Play {
             Act::Costs(tokens) => Input::Replied { call: self.call(model), reply: reply("words", tokens) },
             Act::Calls(tool) => {
                 let (id, name, arguments) = ("c".to_owned(), tool.to_owned(), "{}".to_owned());
-                let tool_calls = vec![ToolCall { id, name, arguments }];
+                let tool_calls = vec![ToolCall { id, name, arguments, original: None }];
                 let reply = ModelReply { tool_calls, ..reply("", 10) };
                 Input::Replied { call: self.call(model), reply }
             }

@@ -131,7 +131,7 @@ async fn every_status_has_its_class_and_one_clear_line() {
             "bad key",
             Behaviour::status(401, &error(&format!("Incorrect API key: {KEY}"))),
             "model.auth",
-            &["***"][..],
+            &["[redacted:key]"][..],
         ),
         ("forbidden", Behaviour::status(403, "{\"detail\":\"no\"}"), "model.auth", &["403", "no"]),
         (
@@ -290,6 +290,7 @@ fn calls(list: &[(&str, &str, &str)]) -> ChatMessage {
         id: (*id).to_owned(),
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
+        original: None,
     };
     ChatMessage { tool_calls: list.iter().map(call).collect(), ..ChatMessage::text(ChatRole::Assistant, "") }
 }

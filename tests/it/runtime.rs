@@ -3,6 +3,7 @@
 mod asides;
 mod control;
 mod ending;
+mod executed_arguments;
 mod sub_agents;
 mod travel;
 

@@ -104,7 +104,7 @@ impl Project {
 }
 
 fn invocation(tool: &str, arguments: Value) -> ToolInvocation {
-    ToolInvocation { agent: "coder".to_owned(), tool: tool.to_owned(), arguments }
+    ToolInvocation { agent: "coder".to_owned(), tool: tool.to_owned(), arguments, original: None }
 }
 
 #[test]

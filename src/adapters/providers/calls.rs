@@ -92,7 +92,7 @@ impl Calls {
             }
             let empty = piece.arguments.trim().is_empty();
             let arguments = if empty { "{}".to_owned() } else { piece.arguments };
-            calls.push(ToolCall { id, name: piece.name.trim().to_owned(), arguments });
+            calls.push(ToolCall { id, name: piece.name.trim().to_owned(), arguments, original: None });
         }
         Ok(calls)
     }

@@ -133,7 +133,7 @@ fn valid_call(call: &ToolCall, id: &str) -> ToolCall {
         Ok(_) | Err(_) if call.arguments.trim().is_empty() => "{}".to_owned(),
         Ok(_) | Err(_) => json!({ "invalid_arguments": call.arguments }).to_string(),
     };
-    ToolCall { id: id.to_owned(), name: function_name(&call.name), arguments }
+    ToolCall { id: id.to_owned(), name: function_name(&call.name), arguments, original: None }
 }
 
 #[cfg(test)]

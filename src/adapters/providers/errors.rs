@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, LOCATION};
 use serde_json::Value;
 
 use crate::domain::model::ModelError;
-use crate::domain::secret::Secret;
+use crate::domain::secret::{REDACTION_MARK, Secret};
 
 use super::retry_after::retry_after_ms;
 
@@ -160,7 +160,7 @@ pub fn scrub(mut error: ModelError, key: &Secret) -> ModelError {
     if key.len() >= SCRUBBED {
         let detail = detail_mut(&mut error);
         if detail.contains(key) {
-            *detail = detail.replace(key, "***");
+            *detail = detail.replace(key, REDACTION_MARK);
         }
     }
     error

@@ -55,7 +55,12 @@ impl StandIn {
         let arguments = if arguments.is_object() { arguments } else { json!({}) };
         let id = format!("call_{agent}_{}_{round}", tool.name);
         ModelReply {
-            tool_calls: vec![ToolCall { id, name: tool.name.clone(), arguments: arguments.to_string() }],
+            tool_calls: vec![ToolCall {
+                id,
+                name: tool.name.clone(),
+                arguments: arguments.to_string(),
+                original: None,
+            }],
             finish: FinishReason::ToolCalls,
             usage_estimated: true,
             ..ModelReply::default()

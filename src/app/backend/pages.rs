@@ -63,7 +63,8 @@ impl Desk {
         let tools = wiring::tools(&self.world.project, &self.world.dirs.data, &catalog);
         Box::pin(async move {
             let arguments = json!({"command": command});
-            let call = ToolInvocation { agent: String::new(), tool: TERMINAL.to_owned(), arguments };
+            let call =
+                ToolInvocation { agent: String::new(), tool: TERMINAL.to_owned(), arguments, original: None };
             if !sure
                 && let Some(ToolPreview::Command { warning: Some(warning), .. }) = tools.preview(&call).await
             {

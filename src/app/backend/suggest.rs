@@ -44,7 +44,12 @@ impl Desk {
             let told = match found {
                 Ok(command) => {
                     let arguments = json!({"command": command});
-                    let call = ToolInvocation { agent: String::new(), tool: TERMINAL.to_owned(), arguments };
+                    let call = ToolInvocation {
+                        agent: String::new(),
+                        tool: TERMINAL.to_owned(),
+                        arguments,
+                        original: None,
+                    };
                     let warning = match tools.preview(&call).await {
                         Some(ToolPreview::Command { warning, .. }) => warning,
                         _ => None,

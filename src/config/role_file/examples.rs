@@ -66,7 +66,7 @@ fn calls(message: &Fields<'_>, position: usize, findings: &mut Findings<'_>) -> 
             |node| node.as_str().map_or_else(|| node.to_value().to_string(), str::to_owned),
         );
         let id = id.unwrap_or_else(|| format!("example_{position}_{}", calls.len()));
-        calls.push(ToolCall { id, name: name.to_owned(), arguments });
+        calls.push(ToolCall { id, name: name.to_owned(), arguments, original: None });
     }
     calls
 }
@@ -105,7 +105,7 @@ fn legacy(
     if open.is_empty() {
         let name = message.text(&["name"], findings).map_or_else(|| "function".to_owned(), |name| name.value);
         let id = format!("example_{}_0", messages.len());
-        let call = ToolCall { id: id.clone(), name, arguments: "{}".to_owned() };
+        let call = ToolCall { id: id.clone(), name, arguments: "{}".to_owned(), original: None };
         match messages.last_mut().filter(|last| last.role == ChatRole::Assistant) {
             Some(spoken) => spoken.tool_calls.push(call),
             None => {

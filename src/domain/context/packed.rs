@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn entries_come_back_as_they_were() {
-        let call = ToolCall { id: "c".into(), name: "t".into(), arguments: "{not json".into() };
+        let call =
+            ToolCall { id: "c".into(), name: "t".into(), arguments: "{not json".into(), original: None };
         let answered = AnsweredCall { call, answer: "\u{1b}[2J größer\0".into(), ok: false };
         let sealed = Sealed { after: 1, block: json!({"type": "thinking", "n": 0.1, "list": [null, -1]}) };
         let said = Entry::text(Author::Agent("a".into()), ChatRole::Assistant, "schön\r\n");

@@ -40,7 +40,7 @@ impl Machine {
                 let content = plain_text(&value);
                 let summary = content.lines().next().unwrap_or_default().to_owned();
                 self.lane.phase = Phase::New;
-                if let Some((ToolInvocation { agent, tool, arguments }, _)) = self.current_invocation() {
+                if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) = self.current_invocation() {
                     self.emit(RunEvent::ToolStarted { call, agent, tool, arguments });
                 }
                 self.finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() });

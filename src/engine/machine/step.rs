@@ -30,6 +30,7 @@ impl Machine {
             agent: ASKED_BY.to_owned(),
             tool: step.tool.clone(),
             arguments: arguments.into(),
+            original: None,
         };
         if let Some(frame) = self.frame_mut() {
             frame.stay.step = Some((invocation, step.risk));

@@ -14,14 +14,14 @@ impl Machine {
     /// Goes on with the next waiting call, or with the visit when none is left.
     pub(super) fn next_tool(&mut self) {
         while let Some((agent, call)) = self.waiting_in(&self.lane) {
-            let (agent_id, name) = (agent.id.clone(), call.name.clone());
+            let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
             match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
                 Err(reason) => self.refuse(&agent_id, &name, &reason),
                 Ok(_) if self.stands_before_tool(&name) => return,
                 Ok((_, arguments)) if name == ASK_PERSON => return self.ask_for_agent(&agent_id, &arguments),
                 Ok((risk, arguments)) => {
                     let invocation =
-                        ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments };
+                        ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments, original };
                     match self.approvals.of(&name, risk) {
                         Permission::Allow => return self.run_tool(invocation, risk),
                         Permission::Ask => return self.ask_approval(invocation, risk),
@@ -117,7 +117,9 @@ impl Machine {
         }
         let (agent, call) = self.waiting_in(lane)?;
         let (spec, arguments) = admit(agent, &call.name, &call.arguments).ok()?;
-        let invocation = ToolInvocation { agent: agent.id.clone(), tool: call.name.clone(), arguments };
+        let original = call.original.clone();
+        let invocation =
+            ToolInvocation { agent: agent.id.clone(), tool: call.name.clone(), arguments, original };
         Some((invocation, spec.risk))
     }
 

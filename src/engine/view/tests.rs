@@ -205,7 +205,7 @@ fn used_tool(agent: &str) -> Entry {
     let mut entry = said(Author::Agent(agent.into()), ChatRole::Assistant, "");
     let arguments = "{\"file_paths\":[\"a\"]}".to_owned();
     entry.calls.push(AnsweredCall {
-        call: ToolCall { id: "c1".into(), name: "read_files".into(), arguments },
+        call: ToolCall { id: "c1".into(), name: "read_files".into(), arguments, original: None },
         answer: "alpha beta".into(),
         ok: true,
     });
@@ -887,7 +887,12 @@ mod properties {
             let mut entry = said(author, role, &"ä".repeat(length));
             for at in 0..calls {
                 entry.calls.push(AnsweredCall {
-                    call: ToolCall { id: format!("{at}"), name: "t".into(), arguments: "{}".into() },
+                    call: ToolCall {
+                        id: format!("{at}"),
+                        name: "t".into(),
+                        arguments: "{}".into(),
+                        original: None,
+                    },
                     answer: "r".repeat(length * 2),
                     ok: true,
                 });

@@ -180,6 +180,7 @@ mod tests {
             id: "c".to_owned(),
             name: name.to_owned(),
             arguments: arguments.to_owned(),
+            original: None,
         };
         ScopeView {
             state: "judge".to_owned(),

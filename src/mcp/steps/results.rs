@@ -163,7 +163,12 @@ mod tests {
 
     fn tool(name: &str) -> Work {
         let arguments = json!({"command": "ls", "server": "s", "tool": "t"});
-        Work::Tool(ToolInvocation { agent: "workflow".to_owned(), tool: name.to_owned(), arguments })
+        Work::Tool(ToolInvocation {
+            agent: "workflow".to_owned(),
+            tool: name.to_owned(),
+            arguments,
+            original: None,
+        })
     }
 
     fn asks(kind: &str) -> Work {

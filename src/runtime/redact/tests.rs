@@ -8,26 +8,26 @@ const KEY: &str = "sk/te\"st+12\\34 5";
 #[test]
 fn keys_disappear_and_short_words_stay() {
     let redactor = Redactor::new(vec!["sk-test-12345".into(), "ab".into()]);
-    assert_eq!(redactor.clean("key=sk-test-12345 ab".into()), "key=*** ab");
-    assert_eq!(redactor.clean("sk-test-12345sk-test-12345".into()), "******");
+    assert_eq!(redactor.clean("key=sk-test-12345 ab".into()), "key=[redacted:key] ab");
+    assert_eq!(redactor.clean("sk-test-12345sk-test-12345".into()), "[redacted:key][redacted:key]");
     let data = redactor.clean_data(json!({"a": ["sk-test-12345"], "b": 1, "x sk-test-12345": null}));
-    assert_eq!(data, json!({"a": ["***"], "b": 1, "x ***": null}));
+    assert_eq!(data, json!({"a": ["[redacted:key]"], "b": 1, "x [redacted:key]": null}));
 }
 
 #[test]
 fn keys_disappear_in_every_form() {
     let redactor = Redactor::new(vec![KEY.into()]);
     for (text, clean) in [
-        (format!("<{KEY}>"), "<***>"),
-        (r#"{"key": "sk/te\"st+12\\34 5"}"#.to_owned(), r#"{"key": "***"}"#),
-        (r#"{"key": "sk\/te\"st+12\\34 5"}"#.to_owned(), r#"{"key": "***"}"#),
-        (Value::from(Value::from(KEY).to_string()).to_string(), r#""\"***\"""#),
-        ("?key=sk%2Fte%22st%2B12%5C34%205&x".to_owned(), "?key=***&x"),
-        ("?key=sk%2fte%22st%2b12%5c34%205&x".to_owned(), "?key=***&x"),
-        ("736B2F7465227374".to_owned() + "2B31325C33342035", "***"),
+        (format!("<{KEY}>"), "<[redacted:key]>"),
+        (r#"{"key": "sk/te\"st+12\\34 5"}"#.to_owned(), r#"{"key": "[redacted:key]"}"#),
+        (r#"{"key": "sk\/te\"st+12\\34 5"}"#.to_owned(), r#"{"key": "[redacted:key]"}"#),
+        (Value::from(Value::from(KEY).to_string()).to_string(), r#""\"[redacted:key]\"""#),
+        ("?key=sk%2Fte%22st%2B12%5C34%205&x".to_owned(), "?key=[redacted:key]&x"),
+        ("?key=sk%2fte%22st%2b12%5c34%205&x".to_owned(), "?key=[redacted:key]&x"),
+        ("736B2F7465227374".to_owned() + "2B31325C33342035", "[redacted:key]"),
         // what stands at the seams has bits of both, and stays
-        ("c2svdGUic3QrMTJcMzQgNQ==".to_owned(), "***Q=="),
-        ("dTpzay90ZSJzdCsxMlwzNCA1".to_owned(), "dTp***"),
+        ("c2svdGUic3QrMTJcMzQgNQ==".to_owned(), "[redacted:key]Q=="),
+        ("dTpzay90ZSJzdCsxMlwzNCA1".to_owned(), "dTp[redacted:key]"),
         ("dTpz ay90ZSJzdCsxMlwzNCA1".to_owned(), "dTpz ay90ZSJzdCsxMlwzNCA1"),
     ] {
         assert_eq!(redactor.clean(text.clone()), clean, "{text}");
@@ -51,9 +51,9 @@ fn base64_is_found_wherever_it_begins() {
             let text = in_base64(whole.as_bytes(), 0, BASE64);
             assert_eq!(text.len(), length);
             let clean = redactor.clean(text.clone());
-            assert!(clean.contains(HIDDEN), "{whole}: {text}");
+            assert!(clean.contains(REDACTION_MARK), "{whole}: {text}");
             let seams = before.len() * 8 / 6 + after.len() * 8 / 6 + 3;
-            assert!(clean.len() <= seams + HIDDEN.len(), "{whole}: {clean}");
+            assert!(clean.len() <= seams + REDACTION_MARK.len(), "{whole}: {clean}");
         }
     }
 }
@@ -79,9 +79,9 @@ fn pieces_are_held_back_where_a_key_may_begin() {
 fn most_of_a_key_at_a_cut_is_hidden() {
     let redactor = Redactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
     for (text, clean) in [
-        ("it is sk-Grep-me-9f", "it is ***"),
+        ("it is sk-Grep-me-9f", "it is [redacted:key]"),
         ("it is sk-Gre", "it is sk-Gre"),
-        ("it is sk-Grep-me-9f2c41d7", "it is ***"),
+        ("it is sk-Grep-me-9f2c41d7", "it is [redacted:key]"),
         ("it is sk-Grep-me-9f.", "it is sk-Grep-me-9f."),
     ] {
         assert_eq!(redactor.clean_cut(text.into()), clean);

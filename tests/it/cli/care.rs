@@ -154,7 +154,7 @@ async fn the_last_request_can_be_looked_at() {
         "── user\n",
         "hello",
         "calls read_files 1",
-        "key=***",
+        "key=[redacted:key]",
         "It is a key.",
         "`coder` asked at",
     ] {

@@ -244,9 +244,14 @@ async fn no_key_is_in_a_recording_wherever_it_was_said() {
     assert_eq!(server.requests()[0].headers["authorization"], format!("Bearer {KEY}"));
     drop(server);
     let file = world.read("it.jsonl");
-    assert!(!file.contains(KEY) && file.contains("what about ***?") && file.contains("It is ***."), "{file}");
+    assert!(
+        !file.contains(KEY)
+            && file.contains("what about [redacted:key]?")
+            && file.contains("It is [redacted:key]."),
+        "{file}"
+    );
     let played = world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0).json();
-    assert_eq!(played["output"], "It is ***.");
+    assert_eq!(played["output"], "It is [redacted:key].");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,7 +92,12 @@ pub fn thoughtful(
     text: &str,
     (id, name, arguments): (&str, &str, &Value),
 ) -> Behaviour {
-    let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_string() };
+    let call = ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments: arguments.to_string(),
+        original: None,
+    };
     dialect.reply(&ModelReply {
         text: text.to_owned(),
         reasoning: thought.to_owned(),

@@ -1,7 +1,7 @@
 //! A key leaves no trace: it is put into every place that keys can come from, appears in everything that runs take in,
 //! and is looked for in all that the program wrote or printed, also in other spellings (CFG-20, HIST-8).
 //!
-//! Not looked into are the files in which the key was put by hand. A key that stands in an ordinary file of the project
+//! Not looked into are the files in which the key was put by hand, or by a model that knew it. A key that stands in an ordinary file of the project
 //! is in its snapshots by nature, as those are the files; `.env` and the like are left out of them, which is looked at.
 
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl Scene {
     }
 
     fn by_hand(&self, path: &str) -> bool {
-        matches!(path, "project/.env" | "outside.txt")
+        matches!(path, "project/.env" | "project/.env.local" | "outside.txt")
             || path == "config/synthdev/settings.json" && self.from == From::Settings
             || path == "config/synthdev/.env" && self.from == From::Dotenv
     }
@@ -178,7 +178,7 @@ fn script() -> Vec<Behaviour> {
                 base64 -w0 ../outside.txt; base64 -w0 .env; od -An -v -tx1 ../outside.txt | tr -d ' \\n'; \
                 sed 's/\"/\\\\\"/g' ../outside.txt; sed 's/\"/%22/; s/[/]/%2F/; s/+/%2B/' ../outside.txt";
     let command = json!({"command": line}).to_string();
-    let write = json!({"file_path": "made.txt", "content": format!("it is {KEY}\n")}).to_string();
+    let write = json!({"file_path": ".env.local", "content": format!("it is {KEY}\n")}).to_string();
     let mut pieces = vec![json!({"role": "assistant", "content": "It is sk"})];
     pieces.extend(
         ["-", "Grep/", "me+\"9f2c~", "41d7", ", as base64 ", &base64(KEY.as_bytes())[..9]]
@@ -217,7 +217,7 @@ async fn no_key_is_found_in_anything_that_was_written_or_printed() {
             .map(|event| event["text"].as_str().unwrap().to_owned())
             .collect();
         assert!(
-            streamed.contains("***") && streamed.contains("and skipped."),
+            streamed.contains("[redacted:key]") && streamed.contains("and skipped."),
             "{from:?}: {streamed}\n{}",
             paused.out
         );
@@ -225,13 +225,13 @@ async fn no_key_is_found_in_anything_that_was_written_or_printed() {
         let run = list[0]["id"].as_str().unwrap().to_owned();
         let answer = json!({"answer": format!("it is {KEY}")}).to_string();
         let done = scene.run(&["resume", &run, "--results", &answer, "--json"]).code(0);
-        assert!(done.json()["output"].as_str().unwrap().contains("***"), "{}", done.out);
+        assert!(done.json()["output"].as_str().unwrap().contains("[redacted:key]"), "{}", done.out);
         let failed = scene.run(&[&start[..], &["--json"]].concat()).code(1);
         assert_eq!(failed.json()["error"]["code"], "model.auth");
         let retried = scene.run(&[&start[..], &["--events", "--isolate"]].concat()).code(1);
         assert!(retried.out.contains("model_retry"), "{}", retried.out);
         look_at_history(&mut scene, &run);
-        assert_eq!(scene.world.read("made.txt"), "it is ***\n");
+        assert_eq!(scene.world.read(".env.local"), format!("it is {KEY}\n"), "as the model decided");
         let sent = server.requests();
         assert!(
             sent.iter().all(|one| one.headers["authorization"] == format!("Bearer {KEY}")),

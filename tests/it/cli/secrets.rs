@@ -50,7 +50,7 @@ async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
     let file = ["run", "--workflow-file", "talk.json", "hello", "--yes", "--verbosity", "5"];
     let good = world.run(&[&file[..], &["--events", "--json"]].concat()).code(0);
     clean(&good);
-    assert!(good.out.contains("***"), "the tool did print it, blotted out: {}", good.out);
+    assert!(good.out.contains("[redacted:key]"), "the tool did print it, blotted out: {}", good.out);
     let bad = world.run(&[&file[..], &["--json"]].concat()).code(1);
     clean(&bad);
     assert_eq!(bad.json()["error"]["code"], "model.auth");
@@ -139,4 +139,52 @@ async fn commands_see_no_keys() {
     assert!(answer.contains("[][][][/agent]"), "{answer}");
     assert!(answer.contains("readable") && answer.contains("Permission denied"), "{answer}");
     assert!(!answer.contains(MARK), "{answer}");
+}
+
+/// What local servers are given for a key is a word like any other, and a real key in a command is executed as it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_with_the_text_of_a_key_is_executed_as_it_is() {
+    for key in ["lm-studio", KEY] {
+        let remove = json!({"command": format!("rm -r cache/{key}; ls cache")}).to_string();
+        let write =
+            json!({"file_path": "made.toml", "content": format!("provider = \"{key}\"\n")}).to_string();
+        let script = vec![
+            Behaviour::calls(&[("c1", "execute_terminal", &remove), ("c2", "write_file", &write)]),
+            Behaviour::text("Seen."),
+        ];
+        let server = ModelServer::start(script).await;
+        let mut world = World::new();
+        world.write_json("talk.json", &talk());
+        world.write(&format!("cache/{key}/old"), "");
+        world.write("cache/keep/new", "");
+        world.set("SYNTHDEV_API_KEY", key);
+        world.set("SYNTHDEV_BASE_URL", &server.base_url);
+        world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+        world.run(&["run", "--workflow-file", "talk.json", "hello", "--yes", "--json"]).code(0);
+        let left = |name: &str| world.project().join("cache").join(name).exists();
+        assert_eq!((left(key), left("keep")), (false, true), "{key}");
+        assert_eq!(world.read("made.toml"), format!("provider = \"{key}\"\n"));
+    }
+}
+
+#[test]
+fn a_workflow_with_the_text_of_a_key_is_not_started() {
+    for (key, code) in [("lm-studio", 0), (KEY, 2)] {
+        let mut world = World::new();
+        let states = json!([
+            {"name": "start", "type": "shell", "command": format!("mkdir -p cache/{key}"), "transition": [{"target": "stop"}]},
+            {"name": "stop"}]);
+        world.write_json("talk.json", &super::world::workflow(&states));
+        world.write_json("replies.json", &json!({"replies": {}}));
+        world.set("SYNTHDEV_API_KEY", key);
+        let ran = world.run_talk(&["--yes"]).code(code);
+        assert_eq!(world.project().join("cache").join(key).exists(), code == 0, "{}", ran.err);
+        assert_eq!(
+            ran.err.contains("holds the text of an API key in state `start`"),
+            code != 0,
+            "{}",
+            ran.err
+        );
+        assert!(!ran.err.contains(KEY), "{}", ran.err);
+    }
 }

@@ -57,7 +57,7 @@ fn a_secret_is_sent_and_stands_in_no_history() {
     let report: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
     assert_eq!(report["output"]["body"]["id"], 7);
     let heard = report["output"]["body"]["heard"].as_str().unwrap();
-    assert!(heard.contains("authorization: ***\r\n"), "{heard}");
+    assert!(heard.contains("authorization: [redacted:key]\r\n"), "{heard}");
     assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{}\n{}", ran.out, ran.err);
     for (path, bytes) in World::files(world.root()) {
         let found = bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());

@@ -184,6 +184,7 @@ impl World {
             id: format!("c{}_{at}", self.requests),
             name: request.tools.first().map(|tool| tool.name.clone()).unwrap_or_default(),
             arguments: r#"{"path": "src/main.rs"}"#.to_owned(),
+            original: None,
         };
         let tool_calls: Vec<ToolCall> = (0..calls).map(call).collect();
         ModelReply {

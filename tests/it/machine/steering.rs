@@ -480,6 +480,7 @@ fn an_agent_asks_the_person_and_reads_the_answer() {
             id: id.to_owned(),
             name: "request_users_input".to_owned(),
             arguments: arguments.to_owned(),
+            original: None,
         };
         let tool_calls = vec![call("a", &arguments), call("b", "{}"), call("c", "{\"question\": \"Sure?\"}")];
         let Effect::CallModel { call, .. } = play.take(|effect| matches!(effect, Effect::CallModel { .. }))

@@ -118,7 +118,7 @@ async fn a_request_at_fault_has_its_class_and_one_clear_line() {
     let key = error("authentication_error", &format!("invalid x-api-key {KEY}"));
     let large = error("request_too_large", "big");
     let rows = [
-        ("bad key", Behaviour::status(401, &key), Error("model.auth", &["401", "***"])),
+        ("bad key", Behaviour::status(401, &key), Error("model.auth", &["401", "[redacted:key]"])),
         (
             "forbidden",
             Behaviour::status(403, &error("permission_error", "no")),

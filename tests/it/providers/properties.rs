@@ -30,6 +30,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
+        original: None,
     })
 }
 

@@ -77,7 +77,7 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
         (
             "bad key",
             Behaviour::status(401, &Dialect::Responses.error("invalid_api_key", &key)),
-            Error("model.auth", &["***"]),
+            Error("model.auth", &["[redacted:key]"]),
         ),
         ("no such path", Behaviour::status(404, ""), Error("model.protocol", &["404"])),
         (

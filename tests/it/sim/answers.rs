@@ -250,7 +250,7 @@ fn tool_call(luck: &mut Luck, request: &ModelRequest) -> ToolCall {
     let bad = [r#"{"good": "yes"}"#, "{}", "", "{broken", "[1]", "null"];
     let arguments = if luck.chance(75) { luck.pick(&good) } else { luck.pick(&bad) };
     let id = luck.pick(&["", "same", "other"]).to_owned();
-    ToolCall { id, name: name.to_owned(), arguments: arguments.to_owned() }
+    ToolCall { id, name: name.to_owned(), arguments: arguments.to_owned(), original: None }
 }
 
 /// What a person does who looks over its shoulder.

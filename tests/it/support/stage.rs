@@ -44,6 +44,8 @@ pub struct Texts {
     pub beside: Map<String, Value>,
     /// A catalogue of models above the shipped one.
     pub models: Option<String>,
+    /// Keys that this process holds.
+    pub keys: Vec<String>,
 }
 
 pub struct Stage {
@@ -89,8 +91,10 @@ impl Stage {
         let ports = wired.handle.ports().clone();
         let ports = Ports { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };
         let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
-        let handle =
-            Handle::new(ports, Options { project: "stage".into(), pid: 1, retry, secrets: Vec::new() });
+        let handle = Handle::new(
+            ports,
+            Options { project: "stage".into(), pid: 1, retry, secrets: texts.keys.clone() },
+        );
         let events = handle.subscribe(true);
         let providers = wired.providers;
         Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), data }

@@ -576,8 +576,12 @@ fn rows_of_the_panes_while_much_goes_on() {
             desk.run("r1", called(50 + at, &format!("worker_{at}"), Side::Assistant))
                 .run("r1", delta(50 + at, DeltaKind::Text, &format!("branch {at} writes ")));
         }
-        let call =
-            |at: u64| ToolCall { id: format!("t{at}"), name: "read_files".into(), arguments: "{}".into() };
+        let call = |at: u64| ToolCall {
+            id: format!("t{at}"),
+            name: "read_files".into(),
+            arguments: "{}".into(),
+            original: None,
+        };
         let mut reply = replied(50, "worker_0", Side::Assistant, "I read two files.", "");
         if let RunEvent::Replied { tool_calls, .. } = &mut reply {
             *tool_calls = vec![call(1), call(2)];

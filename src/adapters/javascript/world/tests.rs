@@ -20,7 +20,7 @@ fn script(text: &str) -> Script {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
-    ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+    ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned(), original: None }
 }
 
 fn message(role: &str, content: &str, origin: Option<usize>) -> ScriptMessage {

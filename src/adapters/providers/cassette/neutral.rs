@@ -205,6 +205,7 @@ mod tests {
             id: "1".to_owned(),
             name: "read".to_owned(),
             arguments: "{\"path\":\"/home/me/app/a.rs\"}".to_owned(),
+            original: None,
         };
         let stored = here("/home/me/app").outward(call);
         assert_eq!(stored.arguments, "{\"path\":\"⟨project⟩/a.rs\"}");

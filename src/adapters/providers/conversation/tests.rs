@@ -34,6 +34,7 @@ fn calls_are_answered_at_once_and_in_order() {
         id: id.to_owned(),
         name: "näme of tool".to_owned(),
         arguments: arguments.to_owned(),
+        original: None,
     };
     let asked = |id: &str| ChatMessage {
         tool_calls: vec![call(id, "{\"a\":1}"), call("2", "{cut")],
@@ -81,7 +82,12 @@ fn names_are_cut_to_what_servers_take() {
 
 #[test]
 fn calls_made_at_once_have_ids_of_their_own() {
-    let call = |id: &str| ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments: "{}".to_owned() };
+    let call = |id: &str| ToolCall {
+        id: id.to_owned(),
+        name: "read".to_owned(),
+        arguments: "{}".to_owned(),
+        original: None,
+    };
     let ids = ["1", "1", "", "", "1_2"];
     let asked = ChatMessage { tool_calls: ids.map(call).to_vec(), ..text(ChatRole::Assistant, "") };
     let found = normalise(&[text(ChatRole::User, "U"), asked]);

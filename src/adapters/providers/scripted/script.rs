@@ -157,7 +157,7 @@ fn calls(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -
             Some(Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
         };
-        found.push(ToolCall { id: text(members, "id", &at, problems), name, arguments });
+        found.push(ToolCall { id: text(members, "id", &at, problems), name, arguments, original: None });
     }
     found
 }

@@ -18,7 +18,7 @@ struct Place {
 }
 
 fn call(tool: &str, arguments: Value) -> ToolInvocation {
-    ToolInvocation { agent: "coder".to_owned(), tool: tool.to_owned(), arguments }
+    ToolInvocation { agent: "coder".to_owned(), tool: tool.to_owned(), arguments, original: None }
 }
 
 fn write(path: &str, text: &str) -> ToolInvocation {

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::domain::secret::REDACTION_MARK;
+
 /// A shorter text is no secret; hiding it would eat ordinary words.
 const SHORTEST: usize = 4;
-
-const HIDDEN: &str = "***";
 
 /// What must not be seen. Has no `Debug` on purpose.
 #[derive(Default)]
@@ -31,7 +31,9 @@ impl Redaction {
     }
 
     pub(super) fn clean(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN))
+        self.secrets
+            .iter()
+            .fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), REDACTION_MARK))
     }
 
     /// Texts, keys, and numbers that spell a secret.
@@ -40,7 +42,7 @@ impl Redaction {
             Value::String(text) => Value::String(self.clean(&text)),
             Value::Number(number) => {
                 let text = number.to_string();
-                if self.clean(&text) == text { Value::Number(number) } else { HIDDEN.into() }
+                if self.clean(&text) == text { Value::Number(number) } else { REDACTION_MARK.into() }
             }
             Value::Array(items) => items.into_iter().map(|item| self.clean_value(item)).collect(),
             Value::Object(map) => {
@@ -64,8 +66,9 @@ mod tests {
         redaction.hide("pass\"word");
         redaction.hide("abc");
         let value = json!({"12345678": [12_345_678, "x 12345678 y", true, null], "said": "Bearer 12345678!"});
-        let expected = json!({"***": ["***", "x *** y", true, null], "said": "***!"});
+        let mark = REDACTION_MARK;
+        let expected = json!({mark: [mark, format!("x {mark} y"), true, null], "said": format!("{mark}!")});
         assert_eq!(redaction.clean_value(value), expected);
-        assert_eq!(redaction.clean(r#"{"a": "pass\"word"} abc"#), r#"{"a": "***"} abc"#);
+        assert_eq!(redaction.clean(r#"{"a": "pass\"word"} abc"#), r#"{"a": "[redacted:key]"} abc"#);
     }
 }

@@ -257,7 +257,10 @@ fn said_by(said: &Value) -> ModelReply {
         return reply(said.as_str().unwrap(), 10);
     };
     let (name, arguments) = (call.0.clone(), call.1.to_string());
-    ModelReply { tool_calls: vec![ToolCall { id: "c".to_owned(), name, arguments }], ..reply("", 10) }
+    ModelReply {
+        tool_calls: vec![ToolCall { id: "c".to_owned(), name, arguments, original: None }],
+        ..reply("", 10)
+    }
 }
 
 /// `model coder in code`, `choose review`, `script start`, `values code`, `approve shell`, `tool shell`, `ask`, `timer`.

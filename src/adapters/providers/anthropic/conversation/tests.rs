@@ -2,7 +2,12 @@ use super::*;
 use crate::domain::message::{Sealed, ToolCall};
 
 fn call(id: &str, sealed: Vec<Sealed>) -> ChatMessage {
-    let call = ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments: "{\"p\":1}".to_owned() };
+    let call = ToolCall {
+        id: id.to_owned(),
+        name: "read".to_owned(),
+        arguments: "{\"p\":1}".to_owned(),
+        original: None,
+    };
     ChatMessage { tool_calls: vec![call], sealed, ..ChatMessage::text(ChatRole::Assistant, "") }
 }
 

@@ -63,7 +63,8 @@ fn tools_are_forced_named_or_forbidden() {
     let mut asked = request(ToolChoice::Auto);
     asked.tools.clear();
     assert_eq!((build(&asked).get("tools"), build(&asked).get("tool_choice")), (None, None));
-    let call = ToolCall { id: "1".to_owned(), name: "old".to_owned(), arguments: String::new() };
+    let call =
+        ToolCall { id: "1".to_owned(), name: "old".to_owned(), arguments: String::new(), original: None };
     asked.messages.push(ChatMessage { tool_calls: vec![call], ..ChatMessage::text(ChatRole::Assistant, "") });
     let body = build(&asked);
     assert_eq!((&body["tools"][0]["name"], &body["tool_choice"]), (&json!("old"), &json!({"type": "none"})));
@@ -134,7 +135,12 @@ fn the_next_request_only_adds_to_the_last() {
     let mut asked = request(ToolChoice::Auto);
     let mut before = bare(&build(&asked));
     for round in 0..3 {
-        let call = ToolCall { id: format!("c{round}"), name: "one".to_owned(), arguments: "{}".to_owned() };
+        let call = ToolCall {
+            id: format!("c{round}"),
+            name: "one".to_owned(),
+            arguments: "{}".to_owned(),
+            original: None,
+        };
         let said = ChatMessage { tool_calls: vec![call], ..ChatMessage::text(ChatRole::Assistant, "Look.") };
         asked.messages.extend([said, ChatMessage::tool_result(format!("c{round}"), "found")]);
         let now = bare(&build(&asked));

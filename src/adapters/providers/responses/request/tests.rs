@@ -106,7 +106,8 @@ fn reasoning_is_asked_for_and_kept_as_each_model_takes_it() {
         let effort = effort.map(str::to_owned);
         let mut asked =
             request(model, ModelParameters { reasoning_effort: effort, ..ModelParameters::default() });
-        let call = ToolCall { id: "c".to_owned(), name: "r".to_owned(), arguments: "{}".to_owned() };
+        let call =
+            ToolCall { id: "c".to_owned(), name: "r".to_owned(), arguments: "{}".to_owned(), original: None };
         asked.messages.push(ChatMessage {
             tool_calls: vec![call],
             sealed: vec![
