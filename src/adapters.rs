@@ -11,6 +11,7 @@ pub mod mcp;
 pub mod project_index;
 pub mod project_lock;
 pub mod providers;
+pub mod sandbox;
 pub mod sqlite;
 pub mod stirs;
 pub mod system;

@@ -37,6 +37,7 @@ mod reading;
 mod rehearsal;
 mod runs;
 mod salvage;
+mod sandboxing;
 pub mod scenes;
 mod schema;
 mod setup;
@@ -52,13 +53,35 @@ mod trust;
 pub mod wiring;
 mod world;
 
+use std::ffi::OsString;
 use std::io::Write;
+use std::process::ExitCode;
 
 use anyhow::Result;
 
+use crate::adapters::sandbox::HELPER_COMMAND;
+#[cfg(target_os = "linux")]
+use crate::adapters::sandbox::landlock_helper;
 use crate::cli::args::{Cli, Command, ConfigCommand, SettingFlags, completions};
-use crate::cli::{exit, limits};
+use crate::cli::{exit, limits, words};
 use world::World;
+
+/// This program started once more by itself: it becomes a command within the sandbox. `None`: it was started by the user.
+pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    if arguments.nth(1)? != HELPER_COMMAND {
+        return None;
+    }
+    let arguments: Vec<OsString> = arguments.collect();
+    #[cfg(target_os = "linux")]
+    {
+        let error = landlock_helper::become_command(&arguments);
+        words::tell(format_args!("[sandbox] the command was not started: {error}"));
+    }
+    Some(ExitCode::from(NOT_STARTED))
+}
+
+/// As shells say that a command could not be executed.
+const NOT_STARTED: u8 = 126;
 
 /// Does what was typed; the answer is the exit code.
 ///
@@ -99,6 +122,7 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         Some(Command::Resume(args)) => going::resume(&world, &args),
         Some(Command::Why { run, step, json }) => travel::why(&world, &run, step, json),
         Some(Command::Snapshot(command)) => past::snapshot(&world, command),
+        Some(Command::Sandbox(args)) => sandboxing::show(&world, &args),
         Some(Command::Mcp(args)) => mcp::mcp(&world, &args),
         Some(Command::Graph(args)) => graph::graph(&world, &args),
         Some(Command::Schema { name, write }) => schema::schema(name, write.as_deref()),

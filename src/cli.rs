@@ -16,6 +16,7 @@ pub mod moments;
 pub mod past;
 pub mod refusal;
 pub mod review;
+pub mod sandbox;
 pub mod simulate;
 pub mod snapshots;
 pub mod travel;

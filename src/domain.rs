@@ -27,6 +27,7 @@ pub mod protocol;
 pub mod recovery;
 pub mod role;
 pub mod sample;
+pub mod sandbox;
 pub mod script;
 pub mod scripted;
 pub mod secret;

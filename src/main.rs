@@ -8,6 +8,9 @@ use synthdev::cli::refusal::{self, Told};
 use synthdev::cli::{exit, words};
 
 fn main() -> ExitCode {
+    if let Some(code) = synthdev::app::helper(std::env::args_os()) {
+        return code;
+    }
     let json = refusal::wants_json(std::env::args_os().skip(1));
     let cli = match args::parse() {
         Ok(cli) => cli,

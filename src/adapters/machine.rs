@@ -71,28 +71,6 @@ pub fn open_to_others(_: &Path) -> bool {
     false
 }
 
-/// What the system has to confine commands with, by name.
-pub fn confinement(path: Option<&OsStr>) -> Vec<&'static str> {
-    let mut found = Vec::new();
-    let modules = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
-    if modules.split(',').any(|name| name.trim() == "landlock") {
-        found.push("Landlock");
-    }
-    let spaces = std::fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
-    let refused = std::fs::read_to_string("/proc/sys/kernel/unprivileged_userns_clone");
-    if spaces.trim().parse::<u64>().is_ok_and(|most| most > 0)
-        && !refused.is_ok_and(|flag| flag.trim() == "0")
-    {
-        found.push("user namespaces");
-    }
-    for (program, name) in [("bwrap", "bubblewrap"), ("sandbox-exec", "sandbox-exec")] {
-        if on_path(program, path).is_some() {
-            found.push(name);
-        }
-    }
-    found
-}
-
 /// The nearest directory that is there.
 #[cfg(target_os = "linux")]
 fn existing(place: &Path) -> Option<&Path> {

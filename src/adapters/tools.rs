@@ -43,16 +43,20 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::adapters::mcp::NoServers;
-use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::adapters::sandbox::Sandbox;
+use crate::domain::tool::{
+    ASKED_BY_USER, Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+};
 use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
 
 use answer::Answer;
 use fence::Fence;
+use process::Confinement;
 use project::Project;
 
 /// What the tools of one project need to know.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToolSettings {
     /// The project's directory: paths are relative to it, and nothing outside it is read or written (ERR-6).
     pub root: PathBuf,
@@ -66,13 +70,17 @@ pub struct ToolSettings {
     pub hidden_paths: Vec<PathBuf>,
     /// The project that is described in the index, where it is not `root`.
     pub indexed: Option<PathBuf>,
+    /// What commands can reach.
+    pub sandbox: Arc<Sandbox>,
 }
 
 impl ToolSettings {
-    /// The defaults: 120 seconds, 64 KiB, no variable that is named like a secret, nothing hidden.
+    /// The defaults: 120 seconds, 64 KiB, no variable that is named like a secret, nothing hidden, no sandbox.
     pub fn new(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
         Self {
-            root: root.into(),
+            sandbox: Arc::new(Sandbox::off(&root)),
+            root,
             terminal_timeout: Duration::from_secs(120),
             output_cap_bytes: 64 * 1024,
             strip_env: environment::SECRET_NAMES.map(str::to_owned).to_vec(),
@@ -99,6 +107,7 @@ impl ProjectTools {
             terminal_timeout: settings.terminal_timeout,
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
+            sandbox: settings.sandbox,
             indexed: settings.indexed.unwrap_or(settings.root),
         };
         let specs = vec![
@@ -129,7 +138,12 @@ impl ProjectTools {
         }
     }
 
-    async fn answer(&self, invocation: &ToolInvocation) -> Answer {
+    async fn answer(&self, invocation: &ToolInvocation, network: bool) -> Answer {
+        let confinement = match invocation.agent.as_str() {
+            ASKED_BY_USER => Confinement::Nothing,
+            _ if network => Confinement::WithNetwork,
+            _ => Confinement::Policy,
+        };
         match invocation.tool.as_str() {
             read_files::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => read_files::run(&self.project, arguments).await,
@@ -156,11 +170,11 @@ impl ProjectTools {
                 Err(problem) => Answer::failed(problem),
             },
             execute_terminal::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => execute_terminal::run(&self.project, arguments).await,
+                Ok(arguments) => execute_terminal::run(&self.project, arguments, confinement).await,
                 Err(problem) => Answer::failed(problem),
             },
             shell::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => shell::run(&self.project, arguments).await,
+                Ok(arguments) => shell::run(&self.project, arguments, confinement).await,
                 Err(problem) => Answer::failed(problem),
             },
             http_request::NAME => match self.read_arguments(invocation) {
@@ -294,12 +308,19 @@ impl ToolPort for ProjectTools {
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        async move {
-            let started = Instant::now();
-            let answer = self.answer(invocation).await;
-            answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
-        }
-        .boxed()
+        self.outcome(invocation, false).boxed()
+    }
+
+    fn run_with_network<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
+        self.outcome(invocation, true).boxed()
+    }
+}
+
+impl ProjectTools {
+    async fn outcome(&self, invocation: &ToolInvocation, network: bool) -> ToolOutcome {
+        let started = Instant::now();
+        let answer = self.answer(invocation, network).await;
+        answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
     }
 }
 

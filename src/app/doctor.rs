@@ -34,13 +34,13 @@ pub(super) fn doctor(world: &World, offline: bool, as_json: bool) -> Result<u8> 
     let runtime = runtime()?;
     lines.extend(runtime.block_on(place::git(world)));
     lines.extend(place::store(world));
-    lines.push(place::sandbox(world));
     // what cannot even be gathered is a finding like any other
     match sources::gather(world, world.overrides.clone(), world.trust) {
         Ok(gathered) => {
             let notice = trust::notice(&gathered.verdict);
             let unreadable = gathered.unreadable.clone();
             let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
+            lines.push(place::sandbox(world, &catalog));
             lines.extend(runtime.block_on(models(&catalog, offline)));
             lines.extend(configuration(world, &catalog, notice, &unreadable));
         }

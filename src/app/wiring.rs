@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::deck::Deck;
+use super::sandboxing;
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::javascript::Host;
 use crate::adapters::project_index::ProjectIndex;
@@ -56,6 +57,7 @@ fn tool_settings(project: &Path, data: &Path, catalog: &Catalog) -> ToolSettings
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
         hidden_paths: hidden(project, data),
+        sandbox: sandboxing::sandbox(project, data, catalog),
         ..usual
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use crate::adapters::disk::UserDirs;
 use crate::cli::args::{Cli, SettingFlags};
 use crate::config::settings::layers::Overrides;
+use crate::domain::sandbox::SandboxMode;
 
 #[derive(Clone)]
 pub(super) struct World {
@@ -93,7 +94,12 @@ fn overrides(flags: &SettingFlags) -> Overrides {
         ("--max-tool-calls", &flags.max_tool_calls),
         ("--role", &flags.role),
         ("--verbosity", &flags.verbosity),
+        ("--sandbox", &flags.sandbox),
+        ("--sandbox-network", &flags.sandbox_network),
     ];
+    if flags.no_sandbox {
+        overrides.set("sandbox.mode", SandboxMode::Off.as_str(), "--no-sandbox");
+    }
     for (flag, value) in rows {
         if let Some(text) = value {
             overrides.flag(flag, text);

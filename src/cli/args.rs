@@ -3,6 +3,7 @@
 mod index;
 mod mcp;
 mod runs;
+mod sandbox;
 mod snapshot;
 mod stops;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use index::IndexArgs;
 pub use mcp::McpArgs;
 pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
+pub use sandbox::{SandboxArgs, SandboxQuestion};
 pub use snapshot::SnapshotCommand;
 pub use stops::StopArgs;
 
@@ -91,6 +93,15 @@ pub struct SettingFlags {
     /// How much is logged, 0 to 5
     #[arg(long, value_name = "0-5", global = true)]
     pub verbosity: Option<String>,
+    /// What commands of agents and workflows may write: project, read-only, off
+    #[arg(long, value_name = "MODE", global = true)]
+    pub sandbox: Option<String>,
+    /// Whether these commands reach the network: off, ask, on
+    #[arg(long, value_name = "ACCESS", global = true)]
+    pub sandbox_network: Option<String>,
+    /// Commands of agents and workflows run without a sandbox: they reach all that you reach
+    #[arg(long, global = true, conflicts_with = "sandbox")]
+    pub no_sandbox: bool,
     /// A settings file used on top of the others
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
@@ -124,6 +135,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// What commands of agents and workflows can reach, and what holds that
+    Sandbox(SandboxArgs),
     /// Stored states of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotCommand),

@@ -25,6 +25,7 @@ use super::source::SourceFile;
 use crate::domain::approval::{ApprovalPolicy, Permission};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::model::ModelParameters;
+use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxLayer, SandboxMode, SandboxSettings};
 
 /// An effective value and where it was decided.
 #[derive(Clone, PartialEq, Debug)]
@@ -199,6 +200,27 @@ impl Settings {
     pub fn snapshot_exclude(&self) -> Vec<String> {
         let items = self.value("snapshots.exclude").and_then(Value::as_array);
         items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    pub fn sandbox(&self) -> SandboxSettings {
+        let texts = |path: &str| {
+            let items = self.value(path).and_then(Value::as_array);
+            items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        SandboxSettings {
+            mode: self.text("sandbox.mode").and_then(SandboxMode::from_name).unwrap_or_default(),
+            network: self.text("sandbox.network").and_then(NetworkAccess::from_name).unwrap_or_default(),
+            layer: self.text("sandbox.layer").and_then(SandboxLayer::from_name).unwrap_or_default(),
+            writable: texts("sandbox.writable"),
+            read_only: texts("sandbox.read_only"),
+            hidden: texts("sandbox.hidden"),
+            readable: texts("sandbox.readable"),
+            limits: ProcessLimits {
+                processes: self.number("sandbox.max_processes"),
+                memory_mb: self.number("sandbox.max_memory_mb"),
+                file_mb: self.number("sandbox.max_file_mb"),
+            },
+        }
     }
 
     pub fn approvals(&self) -> ApprovalPolicy {

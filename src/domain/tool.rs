@@ -100,6 +100,9 @@ pub fn ask_person() -> ToolSpec {
 /// Who asks where no agent does: a step of the workflow itself.
 pub const ASKED_BY: &str = "workflow";
 
+/// Who asks when the user types a command: nothing confines it.
+pub const ASKED_BY_USER: &str = "";
+
 /// One execution of a tool that has been permitted, checked and approved.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolInvocation {
@@ -156,6 +159,9 @@ pub struct ToolOutcome {
     /// What a step's transitions read: `{exit_code, stdout, stderr}`, `{status, headers, body}`, or a server's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+    /// It failed because the sandbox keeps the network off. Nothing follows from it later, so it is not written down.
+    #[serde(skip)]
+    pub network_denied: bool,
 }
 
 impl ToolOutcome {

@@ -29,4 +29,10 @@ pub trait ToolPort: Send + Sync {
     /// Runs the tool. Never fails as a future: what went wrong is in the outcome, for the model to read.
     /// Dropping the future stops the tool and every process it started (TOOL-9).
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome>;
+
+    /// The same with the network, which the user has allowed for this call. For tools whose outcome can say
+    /// `network_denied`.
+    fn run_with_network<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
+        self.run(invocation)
+    }
 }

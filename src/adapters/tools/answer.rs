@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::adapters::sandbox::Denials;
 use crate::domain::tool::ToolOutcome;
 
 use super::capped::{shorten, shorten_line};
@@ -17,6 +18,7 @@ pub(super) struct Answer {
     summary: String,
     changed: Vec<String>,
     data: Option<Value>,
+    network_denied: bool,
 }
 
 impl Answer {
@@ -28,6 +30,7 @@ impl Answer {
             summary: summary.into(),
             changed: Vec::new(),
             data: None,
+            network_denied: false,
         }
     }
 
@@ -62,6 +65,16 @@ impl Answer {
         self
     }
 
+    /// What the sandbox denied a command.
+    #[must_use]
+    pub(super) fn denials(mut self, denials: &Denials) -> Self {
+        self.network_denied = denials.network;
+        if !denials.lines.is_empty() {
+            self.summary.push_str(" · the sandbox denied something");
+        }
+        self
+    }
+
     /// What a workflow's conditions read of a step's outcome.
     #[must_use]
     pub(super) fn data(mut self, data: Value) -> Self {
@@ -87,6 +100,14 @@ impl Answer {
         }
         content.retain(|c| c != '\0');
         let summary = shorten_line(&self.summary, 200);
-        ToolOutcome { ok, content, summary, duration_ms, changed: self.changed, data: self.data }
+        ToolOutcome {
+            ok,
+            content,
+            summary,
+            duration_ms,
+            changed: self.changed,
+            data: self.data,
+            network_denied: self.network_denied,
+        }
     }
 }

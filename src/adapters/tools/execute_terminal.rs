@@ -12,7 +12,7 @@ use crate::domain::tool::{ToolPreview, ToolRisk, ToolSpec};
 
 use super::answer::Answer;
 use super::fence::reason;
-use super::process::{self, Exit, Job, What};
+use super::process::{self, Confinement, Exit, Job, What};
 use super::project::Project;
 use super::risky;
 
@@ -49,7 +49,7 @@ pub(super) fn preview(arguments: Arguments) -> ToolPreview {
     ToolPreview::Command { command: arguments.command, cwd: ".".to_owned(), warning }
 }
 
-pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
+pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {
     if arguments.command.contains('\0') {
         return Answer::failed("`command` must not contain NUL");
     }
@@ -59,6 +59,7 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         directory: project.fence.root(),
         environment: &[],
         apart: false,
+        confinement,
     };
     let ended = match process::run(project, &job, limit).await {
         Ok(ended) => ended,
@@ -68,7 +69,16 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
     if let Some(notice) = ended.left_over.notice() {
         answer = answer.fact("notice", notice);
     }
-    answer.body(ended.output.text)
+    answer.denials(&ended.denials).body(with_denials(ended.output.text, &ended.denials.lines))
+}
+
+/// What the command printed, then what the sandbox has to say.
+pub(super) fn with_denials(mut printed: String, lines: &[String]) -> String {
+    if !printed.is_empty() && !printed.ends_with('\n') && !lines.is_empty() {
+        printed.push('\n');
+    }
+    printed.push_str(&lines.join("\n"));
+    printed
 }
 
 /// How a command ended, in words and numbers.

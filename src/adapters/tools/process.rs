@@ -6,6 +6,7 @@
 //! Refuses input (there is none), secrets in the environment, and output without end.
 //! A process that leaves the group on purpose (`setsid`) is not followed.
 
+use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -16,12 +17,18 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
+use crate::adapters::sandbox::{Denials, ReadySandbox};
+use crate::domain::sandbox::{NetworkAccess, ProcessLimits};
+
 use super::capped::Capped;
 use super::environment::secrets;
 use super::project::Project;
 
 /// How long a process that escaped the group may keep the output open after the command's end.
 const DRAIN: Duration = Duration::from_millis(200);
+
+/// How long the end of a namespace may take before what runs there counts as left behind.
+const NAMESPACE_END: Duration = Duration::from_millis(50);
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
 /// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.
@@ -42,6 +49,18 @@ pub(super) struct Job<'a> {
     pub(super) environment: &'a [(String, String)],
     /// Errors are kept apart from the output; else both are in the order in which they were written.
     pub(super) apart: bool,
+    pub(super) confinement: Confinement,
+}
+
+/// What a command can reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Confinement {
+    /// What the sandbox allows.
+    Policy,
+    /// The same with the network: the user has allowed it for this call.
+    WithNetwork,
+    /// All that the user reaches, who typed it.
+    Nothing,
 }
 
 #[derive(Clone, Copy)]
@@ -59,6 +78,7 @@ pub(super) struct Ended {
     /// Only where it is kept apart.
     pub(super) errors: Text,
     pub(super) left_over: LeftOver,
+    pub(super) denials: Denials,
 }
 
 pub(super) enum Exit {
@@ -100,7 +120,16 @@ impl LeftOver {
 /// # Errors
 /// It could not be started.
 pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io::Result<Ended> {
-    let mut running = Running::start(project, job)?;
+    let sandbox = match job.confinement {
+        Confinement::Nothing => None,
+        Confinement::Policy | Confinement::WithNetwork => {
+            project.sandbox.ready().map_err(io::Error::other)?
+        }
+    };
+    let network = job.confinement == Confinement::WithNetwork
+        || sandbox.as_ref().is_some_and(|sandbox| sandbox.network() == NetworkAccess::On);
+    let before = sandbox.as_ref().map(|sandbox| sandbox.protected().state());
+    let mut running = Running::start(project, job, sandbox.as_deref().map(|sandbox| (sandbox, network)))?;
     let ended = timeout(limit, running.until_exit()).await;
     let left_over = running.finish().await;
     let exit = match ended {
@@ -109,7 +138,15 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
         Err(_) => Exit::TimedOut,
     };
     let root = project.fence.root().to_string_lossy();
-    Ok(Ended { exit, output: running.output.take(&root), errors: running.errors.take(&root), left_over })
+    let (output, errors) = (running.output.take(&root), running.errors.take(&root));
+    let mut denials = Denials::default();
+    if let Some((sandbox, before)) = sandbox.zip(before) {
+        let failed = !matches!(&exit, Exit::Status(status) if status.success());
+        let printed = [output.text.as_str(), errors.text.as_str()].join("\n");
+        denials = sandbox.denials(&printed, job.directory, failed, network);
+        denials.lines.extend(sandbox.protected().restore(&before));
+    }
+    Ok(Ended { exit, output, errors, left_over, denials })
 }
 
 /// A running command. Dropping it kills the group and the watcher.
@@ -118,6 +155,7 @@ struct Running {
     leader: Box<dyn ChildWrapper>,
     /// The group was killed. Its id may belong to somebody else by now: it is never used again.
     killed: bool,
+    in_namespace: bool,
     _watcher: Box<dyn ChildWrapper>,
     /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
     lifeline: PipeWriter,
@@ -139,22 +177,27 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn start(project: &Project, job: &Job<'_>) -> io::Result<Self> {
+    fn start(project: &Project, job: &Job<'_>, sandbox: Option<(&ReadySandbox, bool)>) -> io::Result<Self> {
         let (watched, lifeline) = io::pipe()?;
         let watcher = start_watcher(project, watched)?;
         let (gate, mut opener) = io::pipe()?;
-        let (leader, output, errors) = start_leader(project, job, gate)?;
+        let (leader, output, errors) = start_leader(project, job, gate, sandbox)?;
         let group = leader.id();
         let stream = |from| Stream { from, kept: Capped::new(project.cap) };
         let mut running = Self {
             leader,
             killed: false,
+            in_namespace: sandbox.is_some(),
             _watcher: watcher,
             lifeline,
             output: stream(Some(output)),
             errors: stream(errors),
         };
         let group = group.ok_or(io::ErrorKind::NotFound)?;
+        if let Some((sandbox, _)) = sandbox {
+            // it waits at the gate: what it starts inherits them
+            limit(group, sandbox.policy().limits)?;
+        }
         writeln!(running.lifeline, "{group}")?;
         writeln!(opener)?;
         Ok(running)
@@ -182,6 +225,11 @@ impl Running {
 
     /// Kills what is left of the group and collects the last output; tells what was left.
     async fn finish(&mut self) -> LeftOver {
+        if self.in_namespace {
+            // the first process of a namespace ends a little after the command, and holds its output until then
+            let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
+            let _ = timeout(NAMESPACE_END, rest).await;
+        }
         let open = [self.output.read_ready(), self.errors.read_ready()];
         self.kill_group();
         let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
@@ -243,7 +291,13 @@ fn start_watcher(project: &Project, watched: PipeReader) -> io::Result<Box<dyn C
 
 type Leader = (Box<dyn ChildWrapper>, Receiver, Option<Receiver>);
 
-fn start_leader(project: &Project, job: &Job<'_>, gate: PipeReader) -> io::Result<Leader> {
+fn start_leader(
+    project: &Project,
+    job: &Job<'_>,
+    gate: PipeReader,
+    sandbox: Option<(&ReadySandbox, bool)>,
+) -> io::Result<Leader> {
+    let confined = sandbox.map(|(sandbox, network)| confined(job, sandbox, network)).transpose()?;
     let (output, writer) = io::pipe()?;
     let (errors, errors_writer) = if job.apart {
         let (errors, writer) = io::pipe()?;
@@ -252,9 +306,10 @@ fn start_leader(project: &Project, job: &Job<'_>, gate: PipeReader) -> io::Resul
         (None, writer.try_clone()?)
     };
     let mut shell = CommandWrap::with_new("sh", |command| {
-        match job.what {
-            What::Line(line) => command.args(["-c", LINE_GATE, line]),
-            What::Program(program, arguments) => {
+        match (&confined, job.what) {
+            (Some((gate, arguments)), _) => command.args(["-c", gate, "sh"]).args(arguments),
+            (None, What::Line(line)) => command.args(["-c", LINE_GATE, line]),
+            (None, What::Program(program, arguments)) => {
                 command.args(["-c", PROGRAM_GATE, "sh", program]).args(arguments)
             }
         };
@@ -265,13 +320,55 @@ fn start_leader(project: &Project, job: &Job<'_>, gate: PipeReader) -> io::Resul
         for name in secrets(&project.strip_env, std::env::vars_os().map(|(name, _)| name)) {
             command.env_remove(name);
         }
-        command.envs(job.environment.iter().map(|(name, value)| (name, value)));
+        if confined.is_none() {
+            command.envs(job.environment.iter().map(|(name, value)| (name, value)));
+        }
     });
     // `shell` holds our copies of the write ends; with them the output would never end, so it goes before we read
     let started = shell.wrap(ProcessSession).wrap(KillOnDrop).spawn();
     drop(shell);
     let errors = errors.map(|errors| Receiver::from_owned_fd(errors.into())).transpose()?;
     Ok((started?, Receiver::from_owned_fd(output.into())?, errors))
+}
+
+/// What opens the gate and the files that the layer reads, and the command within the layer.
+fn confined(job: &Job<'_>, sandbox: &ReadySandbox, network: bool) -> io::Result<(String, Vec<OsString>)> {
+    let arguments: Vec<OsString> = match job.what {
+        What::Line(line) => ["sh", "-c", line].map(OsString::from).to_vec(),
+        What::Program(program, arguments) => {
+            std::iter::once(program).chain(arguments.iter().map(String::as_str)).map(OsString::from).collect()
+        }
+    };
+    let wrapped = sandbox.wrap(&arguments, job.directory, job.environment, network)?;
+    let mut gate = PROGRAM_GATE.to_owned();
+    for (number, file) in wrapped.files {
+        let file = file.to_string_lossy().replace('\'', "'\\''");
+        gate.push_str(&format!(" {number}<'{file}'"));
+    }
+    Ok((gate, wrapped.arguments))
+}
+
+#[cfg(target_os = "linux")]
+fn limit(process: u32, limits: ProcessLimits) -> io::Result<()> {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    const MIB: u64 = 1 << 20;
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let rows = [
+        (Resource::Nproc, limits.processes, 1),
+        (Resource::As, limits.memory_mb, MIB),
+        (Resource::Fsize, limits.file_mb, MIB),
+    ];
+    for (resource, most, unit) in rows.into_iter().filter(|(_, most, _)| *most > 0) {
+        let most = Some(most.saturating_mul(unit));
+        prlimit(pid, resource, Rlimit { current: most, maximum: most })?;
+    }
+    prlimit(pid, Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit(_process: u32, _limits: ProcessLimits) -> io::Result<()> {
+    Ok(())
 }
 
 /// The project's own place on this machine is nobody's business: `/home/x/project/src` becomes `./src`.

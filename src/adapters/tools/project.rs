@@ -1,7 +1,10 @@
 //! What every tool knows of the project it works in.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::adapters::sandbox::Sandbox;
 
 use super::fence::Fence;
 
@@ -14,6 +17,7 @@ pub(super) struct Project {
     pub(super) terminal_timeout: Duration,
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
+    pub(super) sandbox: Arc<Sandbox>,
     /// Whose index is asked: of a worktree, that of its project.
     pub(super) indexed: PathBuf,
 }

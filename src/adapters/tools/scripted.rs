@@ -153,6 +153,7 @@ fn outcome(result: &ScriptedResult) -> ToolOutcome {
         duration_ms: result.delay_ms,
         changed: Vec::new(),
         data: result.data.clone(),
+        network_denied: false,
     }
 }
 

@@ -15,9 +15,9 @@ use crate::domain::tool::ToolPreview;
 
 use super::answer::Answer;
 use super::arguments::scalar;
-use super::execute_terminal::{LONGEST, of_exit};
+use super::execute_terminal::{LONGEST, of_exit, with_denials};
 use super::fence::reason;
-use super::process::{self, Ended, Exit, Job, What};
+use super::process::{self, Confinement, Ended, Exit, Job, What};
 use super::project::Project;
 use super::risky;
 
@@ -57,7 +57,7 @@ pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
     ToolPreview::Command { command: set.chain([command]).collect(), cwd, warning }
 }
 
-pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
+pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {
     let prepared = match Prepared::of(project, &arguments) {
         Ok(prepared) => prepared,
         Err(problem) => return Answer::failed(problem),
@@ -71,6 +71,7 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         directory: &prepared.directory,
         environment: &prepared.environment,
         apart: true,
+        confinement,
     };
     let started = Instant::now();
     match process::run(project, &job, limit).await {
@@ -152,7 +153,7 @@ fn answer(ended: Ended, limit: Duration, took: Duration) -> Answer {
         let gap = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
         body.push_str(&format!("{gap}--- errors ---\n{}", ended.errors.text));
     }
-    answer.body(body)
+    answer.denials(&ended.denials).body(with_denials(body, &ended.denials.lines))
 }
 
 /// As a shell would want it written, for people.

@@ -8,7 +8,7 @@ use super::pages::TERMINAL;
 use crate::app::wiring;
 use crate::domain::model::ModelError;
 use crate::domain::suggestion;
-use crate::domain::tool::{ToolInvocation, ToolPreview};
+use crate::domain::tool::{ASKED_BY_USER, ToolInvocation, ToolPreview};
 use crate::ports::tool::ToolPort as _;
 use crate::runtime::aside::{Asked, Ended};
 use crate::tui::backend::{Suggested, Suggestion};
@@ -45,7 +45,7 @@ impl Desk {
                 Ok(command) => {
                     let arguments = json!({"command": command});
                     let call = ToolInvocation {
-                        agent: String::new(),
+                        agent: ASKED_BY_USER.to_owned(),
                         tool: TERMINAL.to_owned(),
                         arguments,
                         original: None,

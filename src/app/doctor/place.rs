@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::adapters::machine;
 use crate::adapters::sqlite::SqliteStore;
-use crate::app::wiring;
 use crate::app::world::World;
+use crate::app::{sandboxing, wiring};
 use crate::cli::archive::columns::bytes;
 use crate::cli::doctor::Line;
+use crate::config::catalog::Catalog;
 use crate::domain::journal::RunQuery;
 use crate::ports::run_store::RunStore;
 
@@ -80,16 +81,29 @@ pub(in crate::app) fn store(world: &World) -> Vec<Line> {
 }
 
 /// Nothing is confined today; what there is to do it with is said, and no more.
-pub(in crate::app) fn sandbox(world: &World) -> Line {
-    let found = machine::confinement(path(world));
-    let has = match found.as_slice() {
-        [] => "this system offers nothing to confine them".to_owned(),
-        names => format!("this system has {}: not used yet", names.join(", ")),
-    };
-    Line::ok(
-        "sandbox",
-        format!("commands of agents run with your rights, after approval and without your keys; {has}"),
-    )
+/// Whether commands of agents are confined, and how.
+pub(in crate::app) fn sandbox(world: &World, catalog: &Catalog) -> Line {
+    const SANDBOX: &str = "sandbox";
+    let report = sandboxing::describe(&sandboxing::sandbox(&world.project, &world.dirs.data, catalog));
+    match (report.mode, report.layer, report.problem) {
+        ("off", ..) => Line::warning(
+            SANDBOX,
+            "off: commands of agents and workflows reach all that you reach",
+            "remove `sandbox.mode` from your settings, or --no-sandbox from the command line",
+        ),
+        (mode, Some(layer), _) => {
+            let mut text = format!("{mode}, held by {layer}; network {}", report.network);
+            for gap in &report.gaps {
+                text.push_str(&format!("\n{gap}"));
+            }
+            Line::ok(SANDBOX, text)
+        }
+        (_, None, problem) => Line::problem(
+            SANDBOX,
+            problem.unwrap_or_default(),
+            "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), or a kernel with Landlock",
+        ),
+    }
 }
 
 fn path(world: &World) -> Option<&OsStr> {

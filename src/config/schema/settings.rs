@@ -78,6 +78,7 @@ fn shape(wanted: Shape) -> Value {
             {"const": "ask", "description": "a person decides each time"},
             {"const": "deny", "description": "never"}
         ]}),
+        Shape::OneOf(words) => json!({"type": "string", "enum": words}),
         Shape::TextList => json!({"type": "array", "items": {"type": "string"}}),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::guard::{PERMISSIONS, ProjectMay};
 use super::shape::Shape;
+use crate::domain::sandbox::{NetworkAccess, SandboxLayer, SandboxMode};
 
 /// One setting. A path ending in `.*` stands for a family with free last parts.
 #[derive(Clone, Copy, Debug)]
@@ -403,6 +404,96 @@ pub const RULES: &[Rule] = &[
         "patterns that snapshots leave out (keys do not belong there)",
     )
     .project(ProjectMay::NotSet),
+    rule(
+        "sandbox.mode",
+        Shape::OneOf(&SandboxMode::NAMES),
+        &[],
+        &["--sandbox"],
+        "\"project\"",
+        "what commands of agents and workflows may write: project, read-only, off",
+    )
+    .project(ProjectMay::Tighten(&SandboxMode::NAMES)),
+    rule(
+        "sandbox.network",
+        Shape::OneOf(&NetworkAccess::NAMES),
+        &[],
+        &["--sandbox-network"],
+        "\"ask\"",
+        "whether these commands reach the network: off, ask, on",
+    )
+    .project(ProjectMay::Tighten(&NetworkAccess::NAMES)),
+    rule(
+        "sandbox.layer",
+        Shape::OneOf(&SandboxLayer::NAMES),
+        &[],
+        &[],
+        "\"auto\"",
+        "what holds the sandbox: bubblewrap, landlock, or the first that works",
+    )
+    .project(ProjectMay::NotSet),
+    rule(
+        "sandbox.writable",
+        Shape::TextList,
+        &[],
+        &[],
+        "",
+        "paths that commands may write besides the project",
+    )
+    .project(ProjectMay::NotSet),
+    rule(
+        "sandbox.read_only",
+        Shape::TextList,
+        &[],
+        &[],
+        "",
+        "paths in the project that commands may not write",
+    )
+    .project(ProjectMay::Extend),
+    rule(
+        "sandbox.hidden",
+        Shape::TextList,
+        &[],
+        &[],
+        "",
+        "paths that commands may not read, besides the usual ones",
+    )
+    .project(ProjectMay::Extend),
+    rule(
+        "sandbox.readable",
+        Shape::TextList,
+        &[],
+        &[],
+        "",
+        "paths that commands may read although they are hidden by default",
+    )
+    .project(ProjectMay::NotSet),
+    rule(
+        "sandbox.max_processes",
+        Shape::Integer { min: 0, max: 1_000_000 },
+        &[],
+        &[],
+        "4096",
+        "processes and threads of one command at once; 0 is no limit",
+    )
+    .project(ProjectMay::Lower),
+    rule(
+        "sandbox.max_memory_mb",
+        Shape::Integer { min: 0, max: 100_000_000 },
+        &[],
+        &[],
+        "0",
+        "address space of each process of a command in MiB; 0 is no limit",
+    )
+    .project(ProjectMay::Lower),
+    rule(
+        "sandbox.max_file_mb",
+        Shape::Integer { min: 0, max: 100_000_000 },
+        &[],
+        &[],
+        "10240",
+        "largest file that a command may write in MiB; 0 is no limit",
+    )
+    .project(ProjectMay::Lower),
     rule(
         "theme",
         Shape::Text,

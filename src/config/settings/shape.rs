@@ -24,6 +24,8 @@ pub enum Shape {
     Flag,
     /// allow, ask or deny.
     Permission,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
     TextList,
 }
 
@@ -59,6 +61,7 @@ impl Shape {
             Self::Real { min, max } => format!("a number from {min} to {max}"),
             Self::Flag => "true or false".to_owned(),
             Self::Permission => "allow, ask or deny".to_owned(),
+            Self::OneOf(words) => words.join(", "),
             Self::TextList => "a list of texts; in the environment, separated by commas".to_owned(),
         }
     }
@@ -79,6 +82,10 @@ impl Shape {
                 Some("allow" | "ask" | "deny") => Ok(Datum::Plain(value.clone())),
                 _ => Err(("C06", format!("must be \"allow\", \"ask\" or \"deny\", found {value}"))),
             },
+            Self::OneOf(words) => match value.as_str() {
+                Some(word) if words.contains(&word) => Ok(Datum::Plain(value.clone())),
+                _ => Err(("C06", format!("must be one of {}, found {value}", words.join(", ")))),
+            },
             Self::TextList => match value.as_array() {
                 Some(items) if items.iter().all(Value::is_string) => Ok(Datum::Plain(value.clone())),
                 _ => Err(("C03", format!("must be a list of strings, found {value}"))),
@@ -90,7 +97,7 @@ impl Shape {
     pub fn check_text(self, text: &str) -> Result<Datum, Refusal> {
         let text = text.trim();
         let value = match self {
-            Self::Text | Self::Url | Self::Secret | Self::Permission => Value::from(text),
+            Self::Text | Self::Url | Self::Secret | Self::Permission | Self::OneOf(_) => Value::from(text),
             Self::Integer { .. } | Self::Real { .. } => match serde_json::from_str(text) {
                 Ok(number @ Value::Number(_)) => number,
                 _ => Value::from(text),

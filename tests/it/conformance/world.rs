@@ -76,6 +76,7 @@ impl ToolPort for Scripted {
             duration_ms: 0,
             changed: Vec::new(),
             data: result.get("data").cloned(),
+            network_denied: false,
         };
         std::future::ready(outcome).boxed()
     }

@@ -1,0 +1,147 @@
+//! What executed commands can reach, and what holds that.
+//!
+//! Owns: which paths a policy names on this machine, the layers that hold it (namespaces through `bwrap`, else Landlock and
+//! seccomp), what a layer cannot hold, and how a denial is told.
+//! Refuses: deciding whether a command is executed; approvals do.
+
+mod credentials;
+mod denial;
+mod launch;
+mod layer;
+pub mod policy;
+mod private_directory;
+mod protected_paths;
+mod toolchains;
+
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+pub mod landlock_helper;
+#[cfg(target_os = "macos")]
+mod seatbelt;
+#[cfg(target_os = "linux")]
+mod syscall_filter;
+
+pub use layer::WorkingLayer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
+use launch::Launch;
+use policy::{SandboxPlaces, SandboxPolicy};
+use private_directory::PrivateDirectory;
+use protected_paths::ProtectedPaths;
+
+/// The first argument that makes this program the helper of the Landlock layer.
+pub const HELPER_COMMAND: &str = "__sandboxed";
+
+/// The sandbox of one project. Nothing is looked at before the first command.
+pub struct Sandbox {
+    settings: SandboxSettings,
+    places: SandboxPlaces,
+    ready: OnceLock<Result<Arc<ReadySandbox>, String>>,
+}
+
+/// A sandbox whose policy and layer are known.
+pub struct ReadySandbox {
+    policy: SandboxPolicy,
+    layer: WorkingLayer,
+    private: PrivateDirectory,
+    protected: ProtectedPaths,
+}
+
+impl Sandbox {
+    pub fn new(settings: SandboxSettings, places: SandboxPlaces) -> Self {
+        Self { settings, places, ready: OnceLock::new() }
+    }
+
+    /// For tools whose commands reach everything.
+    pub fn off(root: &Path) -> Self {
+        Self::new(SandboxSettings::off(), SandboxPlaces::of_project(root))
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.settings.mode == SandboxMode::Off
+    }
+
+    pub fn settings(&self) -> &SandboxSettings {
+        &self.settings
+    }
+
+    /// The policy as it holds here, without a layer.
+    pub fn policy(&self) -> SandboxPolicy {
+        SandboxPolicy::resolve(&self.settings, &self.places)
+    }
+
+    /// `None`: there is no sandbox.
+    ///
+    /// # Errors
+    /// Nothing on this machine can hold the policy: what to tell.
+    pub fn ready(&self) -> Result<Option<Arc<ReadySandbox>>, String> {
+        if self.is_off() {
+            return Ok(None);
+        }
+        self.ready.get_or_init(|| self.prepare().map(Arc::new)).clone().map(Some)
+    }
+
+    fn prepare(&self) -> Result<ReadySandbox, String> {
+        let layer = layer::working(self.settings.layer, &self.places.helper)?;
+        let private = PrivateDirectory::create(&self.places.data)
+            .map_err(|error| format!("its private directory cannot be made: {error}"))?;
+        toolchains::create_missing_caches(&self.places);
+        let mut policy = self.policy();
+        policy.allow_private(private.temporary());
+        let held = matches!(layer, WorkingLayer::Bubblewrap(_));
+        let protected = ProtectedPaths::of(&policy, private.base().join("set-aside"), held);
+        Ok(ReadySandbox { policy, layer, private, protected })
+    }
+}
+
+/// A command of the outside, to be started within the sandbox.
+pub struct SandboxedCommand {
+    /// The program and its arguments.
+    pub arguments: Vec<std::ffi::OsString>,
+    /// Files that are opened for it under these numbers.
+    pub files: Vec<(u32, PathBuf)>,
+}
+
+impl ReadySandbox {
+    pub fn policy(&self) -> &SandboxPolicy {
+        &self.policy
+    }
+
+    pub fn layer(&self) -> &WorkingLayer {
+        &self.layer
+    }
+
+    /// # Errors
+    /// A file that the layer reads cannot be written.
+    pub fn wrap(
+        &self,
+        arguments: &[std::ffi::OsString],
+        directory: &Path,
+        environment: &[(String, String)],
+        network: bool,
+    ) -> std::io::Result<SandboxedCommand> {
+        let launch = Launch { policy: &self.policy, private: &self.private, directory, environment, network };
+        self.layer.wrap(&launch, arguments)
+    }
+
+    /// Before a command: what it must not change, as it is now.
+    pub fn protected(&self) -> &ProtectedPaths {
+        &self.protected
+    }
+
+    /// One line for each denial that what a command printed tells of, and what can be done about it.
+    pub fn denials(&self, printed: &str, directory: &Path, failed: bool, network: bool) -> denial::Denials {
+        denial::found(&self.policy, printed, directory, failed, network)
+    }
+
+    /// Whether commands reach the network unless one is allowed it.
+    pub fn network(&self) -> NetworkAccess {
+        self.policy.network
+    }
+}
+
+pub use denial::Denials;

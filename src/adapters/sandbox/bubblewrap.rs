@@ -1,0 +1,146 @@
+//! The layer of namespaces: a command sees a file system of its own, has processes and a network of its own.
+//!
+//! `bwrap` makes them; what is given to it comes from the policy only.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::SandboxedCommand;
+use super::launch::Launch;
+use super::policy::{PathAccess, PathRule};
+use super::syscall_filter::{self, Sockets};
+
+/// Never looked for in `PATH`: a project's directory could stand there.
+const PLACES: [&str; 4] =
+    ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+
+/// What every command gets.
+const ALWAYS: [&str; 14] = [
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
+    "--ro-bind",
+    "/",
+    "/",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc",
+];
+
+/// File numbers of the two filters.
+const DENIED_CALLS: u32 = 8;
+const MISSING_CALLS: u32 = 9;
+
+/// # Errors
+/// It is not there, or namespaces cannot be made: why.
+pub fn find() -> Result<PathBuf, String> {
+    let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
+    let program = program.ok_or("bubblewrap: not installed")?;
+    let tried = Command::new(&program)
+        .args(ALWAYS)
+        .args(["--unshare-net", "--", "/bin/true"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output();
+    match tried {
+        Ok(tried) if tried.status.success() => Ok(program),
+        Ok(tried) => {
+            let said = String::from_utf8_lossy(&tried.stderr);
+            Err(format!("bubblewrap: {}", said.lines().next().unwrap_or("it does not work here").trim()))
+        }
+        Err(error) => Err(format!("bubblewrap: {error}")),
+    }
+}
+
+/// # Errors
+/// A filter cannot be written.
+pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::Result<SandboxedCommand> {
+    let mut line: Vec<OsString> = vec![program.into()];
+    line.extend(ALWAYS.map(OsString::from));
+    if !launch.network {
+        line.push("--unshare-net".into());
+    }
+    let private = launch.private;
+    bind(&mut line, "--bind", private.temporary(), Path::new("/tmp"));
+    if Path::new("/var/tmp").is_dir() {
+        bind(&mut line, "--bind", &private.second_temporary(), Path::new("/var/tmp"));
+    }
+    if Path::new("/run").is_dir() {
+        // sockets of services are there: a command that reaches them is outside
+        line.extend(["--perms", "0755", "--tmpfs", "/run"].map(OsString::from));
+        if launch.network {
+            name_servers(&mut line);
+        }
+    }
+    let unreadable = private.unreadable_file()?;
+    for rule in launch.policy.in_mount_order() {
+        mount(&mut line, launch, rule, &unreadable);
+    }
+    for (name, value) in [("TMPDIR", "/tmp"), ("TEMP", "/tmp"), ("TMP", "/tmp")] {
+        line.extend(["--setenv", name, value].map(OsString::from));
+    }
+    for (name, value) in launch.environment {
+        line.extend(["--setenv", name, value].map(OsString::from));
+    }
+    line.push("--chdir".into());
+    line.push(launch.directory.into());
+    let sockets = if launch.network { Sockets::Internet } else { Sockets::OwnNetwork };
+    let mut files = Vec::new();
+    for (number, name, filter) in [
+        (DENIED_CALLS, "denied", syscall_filter::denied(sockets)?),
+        (MISSING_CALLS, "missing", syscall_filter::missing()?),
+    ] {
+        let name = format!("{name}-{}", sockets.name());
+        files.push((number, private.layer_file(&name, &syscall_filter::bytes(&filter))?));
+        line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
+    }
+    line.push("--".into());
+    line.extend_from_slice(arguments);
+    Ok(SandboxedCommand { arguments: line, files })
+}
+
+fn mount(line: &mut Vec<OsString>, launch: &Launch<'_>, rule: &PathRule, unreadable: &Path) {
+    let path = rule.path.as_path();
+    // the private directory is mounted as /tmp; the whole file system is read only already
+    let is_private = path == launch.private.temporary();
+    if is_private || path == Path::new("/") {
+        return;
+    }
+    match rule.access {
+        PathAccess::Write => bind(line, "--bind", path, path),
+        PathAccess::Read => bind(line, "--ro-bind", path, path),
+        PathAccess::Hidden if path.is_dir() => {
+            // what is open below it must be reached through it
+            let open = launch.policy.rules.iter().any(|other| {
+                let below = other.path != path && other.path.starts_with(path);
+                below && other.access != PathAccess::Hidden && other.path != launch.private.temporary()
+            });
+            let mode = if open { "0111" } else { "0000" };
+            line.extend(["--perms", mode, "--tmpfs"].map(OsString::from));
+            line.push(path.into());
+        }
+        PathAccess::Hidden if rule.empty => bind(line, "--ro-bind", Path::new("/dev/null"), path),
+        PathAccess::Hidden => bind(line, "--ro-bind", unreadable, path),
+    }
+}
+
+fn bind(line: &mut Vec<OsString>, how: &str, from: &Path, to: &Path) {
+    line.extend([how.into(), from.into(), OsString::from(to)]);
+}
+
+/// `/etc/resolv.conf` is often a link into `/run`.
+fn name_servers(line: &mut Vec<OsString>) {
+    if let Ok(real) = Path::new("/etc/resolv.conf").canonicalize()
+        && real.starts_with("/run")
+    {
+        bind(line, "--ro-bind", &real, &real);
+    }
+}

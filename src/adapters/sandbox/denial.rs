@@ -1,0 +1,185 @@
+//! What a command printed, read for denials: programs tell of them in words of their own, and a model takes them for bugs.
+
+use std::path::{Path, PathBuf};
+
+use super::policy::{PathAccess, SandboxPolicy};
+use crate::domain::sandbox::NetworkAccess;
+
+/// What was denied, in lines for the model and the user.
+#[derive(Default, Debug)]
+pub struct Denials {
+    pub lines: Vec<String>,
+    /// The network was missing.
+    pub network: bool,
+}
+
+/// More of them say nothing new.
+const MOST: usize = 5;
+
+const READ_ONLY: [&str; 2] = ["Read-only file system", "EROFS"];
+const NO_PERMISSION: [&str; 4] = ["Permission denied", "EACCES", "permission denied", "Access is denied"];
+const NOT_PERMITTED: [&str; 4] =
+    ["Operation not permitted", "EPERM", "operation not permitted", "Device or resource busy"];
+
+/// Hidden directories through which something else is reached look empty.
+const NOT_THERE: [&str; 3] = ["No such file or directory", "ENOENT", "not found"];
+
+/// How programs say that no network is there.
+const NO_NETWORK: [&str; 18] = [
+    "Network is unreachable",
+    "network is unreachable",
+    "Temporary failure in name resolution",
+    "Could not resolve host",
+    "could not resolve host",
+    "Couldn't resolve host",
+    "Name or service not known",
+    "Could not resolve proxy",
+    "unable to resolve host address",
+    "failed to lookup address",
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "ENETUNREACH",
+    "no such host",
+    "dial tcp: lookup",
+    "Failed to establish a new connection",
+    "getaddrinfo",
+    "Could not connect to server",
+];
+
+pub fn found(
+    policy: &SandboxPolicy,
+    printed: &str,
+    directory: &Path,
+    failed: bool,
+    network_on: bool,
+) -> Denials {
+    let mut denials = Denials::default();
+    let mut more = 0_usize;
+    let mode = policy.mode.as_str();
+    for line in printed.lines() {
+        let read_only = READ_ONLY.iter().any(|words| line.contains(words));
+        let refused = NO_PERMISSION.iter().chain(&NOT_PERMITTED).any(|words| line.contains(words));
+        if !network_on && NO_NETWORK.iter().any(|words| line.contains(words)) {
+            denials.network = true;
+        }
+        let missing = NOT_THERE.iter().any(|words| line.contains(words));
+        if !read_only && !refused && !missing {
+            continue;
+        }
+        let told = match denied_path(policy, line, directory) {
+            Some((path, PathAccess::Hidden)) => {
+                format!("[sandbox] {} may not be read (policy {mode})", path.display())
+            }
+            _ if missing && !read_only && !refused => continue,
+            Some((path, _)) => format!("[sandbox] {} may not be written (policy {mode})", path.display()),
+            None if read_only && failed => {
+                format!("[sandbox] a path outside of what may be written was refused (policy {mode})")
+            }
+            None if failed && NOT_PERMITTED.iter().any(|words| line.contains(words)) => {
+                format!("[sandbox] what the command asked of the system is not permitted (policy {mode})")
+            }
+            None => continue,
+        };
+        if denials.lines.contains(&told) {
+            continue;
+        }
+        if denials.lines.len() < MOST { denials.lines.push(told) } else { more += 1 }
+    }
+    if more > 0 {
+        denials.lines.push(format!("[sandbox] {more} more denials"));
+    }
+    denials.network &= failed;
+    if denials.network {
+        denials.lines.push(network_line(policy.network));
+    }
+    if !denials.lines.is_empty() {
+        denials.lines.push(
+            "[sandbox] this is the user's policy, not a fault of the command: do without it, or ask the user"
+                .to_owned(),
+        );
+    }
+    denials
+}
+
+fn network_line(network: NetworkAccess) -> String {
+    let how = match network {
+        NetworkAccess::Off => "the user allows it with `sandbox.network` or --sandbox-network on",
+        NetworkAccess::Ask | NetworkAccess::On => {
+            "the user allows it on screen when asked, or with --sandbox-network on"
+        }
+    };
+    format!("[sandbox] network is off: {how}")
+}
+
+/// The first path in a line that the policy denies something.
+fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(PathBuf, PathAccess)> {
+    let is_border = |c: char| c.is_whitespace() || "'\"`‘’“”,;()[]<>=".contains(c);
+    let words = line.split(is_border).map(|word| word.trim_end_matches([':', '.']));
+    let mut candidates: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    // `sh: 1: cannot create /x: Read-only …`, `touch: /x: …`: what is behind a colon
+    candidates.extend(line.split(": ").map(str::trim));
+    for candidate in candidates {
+        let path = directory.join(candidate);
+        let like_a_path = candidate.contains('/') || path.exists();
+        if !like_a_path || candidate.contains("//") {
+            continue;
+        }
+        let (access, _) = policy.access(&path);
+        if access != PathAccess::Write {
+            return Some((path, access));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::sandbox::policy::SandboxPlaces;
+    use crate::domain::sandbox::SandboxSettings;
+
+    #[test]
+    fn denials_are_told_by_their_path() {
+        let settings =
+            SandboxSettings { hidden: vec!["/home/x/.ssh".to_owned()], ..SandboxSettings::default() };
+        let policy = SandboxPolicy::resolve(&settings, &SandboxPlaces::of_project(Path::new("/home/x/p")));
+        let told =
+            |printed: &str, failed: bool| found(&policy, printed, Path::new("/home/x/p"), failed, false);
+        for (printed, expected) in [
+            (
+                "touch: cannot touch '/etc/x': Read-only file system",
+                "[sandbox] /etc/x may not be written (policy project)",
+            ),
+            (
+                "sh: 1: cannot create ../y: Read-only file system",
+                "[sandbox] /home/x/p/../y may not be written (policy project)",
+            ),
+            (
+                "cat: /home/x/.ssh/id: Permission denied",
+                "[sandbox] /home/x/.ssh/id may not be read (policy project)",
+            ),
+            (
+                "OSError: [Errno 30] Read-only file system: '/opt/a'",
+                "[sandbox] /opt/a may not be written (policy project)",
+            ),
+            (
+                "unshare: unshare failed: Operation not permitted",
+                "[sandbox] what the command asked of the system is not permitted (policy project)",
+            ),
+            ("curl: (6) Could not resolve host: example.org", "[sandbox] network is off"),
+        ] {
+            let denials = told(printed, true);
+            assert!(denials.lines[0].starts_with(expected), "{printed}: {:?}", denials.lines);
+        }
+        for (printed, failed) in [
+            ("all is well", true),
+            ("cat: ./a: Permission denied", true),
+            ("Could not resolve host", false),
+            ("a Read-only file system is one that", false),
+        ] {
+            assert!(told(printed, failed).lines.is_empty(), "{printed}");
+        }
+        let many: String = (0..20).map(|at| format!("touch: /etc/{at}: Read-only file system\n")).collect();
+        assert_eq!(told(&many, true).lines.len(), MOST + 2);
+    }
+}

@@ -1,0 +1,121 @@
+//! Which layers work on this machine, and which one is taken.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::SandboxedCommand;
+use super::launch::Launch;
+use crate::domain::sandbox::SandboxLayer;
+
+/// A layer that was tried.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WorkingLayer {
+    /// Namespaces, by the program at this path.
+    Bubblewrap(PathBuf),
+    /// Landlock of this version, set up by this program.
+    Landlock { version: u32, helper: PathBuf },
+    /// The sandbox of macOS.
+    Seatbelt,
+}
+
+impl WorkingLayer {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bubblewrap(_) => "bubblewrap",
+            Self::Landlock { .. } => "landlock",
+            Self::Seatbelt => "seatbelt",
+        }
+    }
+
+    /// What the layer does not hold, for `doctor` and the policy's description.
+    pub fn gaps(&self) -> &'static [&'static str] {
+        match self {
+            Self::Bubblewrap(_) => &[
+                "files that do not exist yet where git and synthdev keep theirs are taken away after a command",
+                "with the network on, services of this machine are reachable, too",
+            ],
+            Self::Landlock { .. } => &[
+                "git's hooks and configuration are put back after a command that changed them",
+                "names of hidden files are visible, their contents are not",
+                "with the network off a command has no loopback: tests with local servers fail",
+                "/tmp cannot be written; TMPDIR names a private directory",
+                "a process that leaves its group (setsid) is held, but may outlive the command",
+            ],
+            Self::Seatbelt => &["this layer is untested"],
+        }
+    }
+
+    /// # Errors
+    /// A file that the layer reads cannot be written.
+    pub fn wrap(&self, launch: &Launch<'_>, arguments: &[OsString]) -> io::Result<SandboxedCommand> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Bubblewrap(program) => super::bubblewrap::wrap(program, launch, arguments),
+            #[cfg(target_os = "linux")]
+            Self::Landlock { helper, .. } => super::landlock_helper::wrap(helper, launch, arguments),
+            #[cfg(target_os = "macos")]
+            Self::Seatbelt => Ok(super::seatbelt::wrap(launch, arguments)),
+            #[allow(unreachable_patterns, reason = "layers of other systems")]
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+/// # Errors
+/// None of those that were asked for works: what to tell.
+pub fn working(wanted: SandboxLayer, helper: &Path) -> Result<WorkingLayer, String> {
+    let mut reasons = Vec::new();
+    for layer in candidates(wanted) {
+        match try_layer(layer, helper) {
+            Ok(working) => return Ok(working),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    Err(format!(
+        "no sandbox works on this machine ({}). Install bubblewrap, or start with --no-sandbox to let commands reach \
+         everything",
+        reasons.join("; ")
+    ))
+}
+
+#[derive(Clone, Copy)]
+enum Candidate {
+    Bubblewrap,
+    Landlock,
+    Seatbelt,
+}
+
+fn candidates(wanted: SandboxLayer) -> Vec<Candidate> {
+    match wanted {
+        SandboxLayer::Auto if cfg!(target_os = "macos") => vec![Candidate::Seatbelt],
+        SandboxLayer::Auto => vec![Candidate::Bubblewrap, Candidate::Landlock],
+        SandboxLayer::Bubblewrap => vec![Candidate::Bubblewrap],
+        SandboxLayer::Landlock => vec![Candidate::Landlock],
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn try_layer(candidate: Candidate, helper: &Path) -> Result<WorkingLayer, String> {
+    match candidate {
+        Candidate::Bubblewrap => super::bubblewrap::find().map(WorkingLayer::Bubblewrap),
+        Candidate::Landlock => {
+            let version = super::landlock_helper::version()?;
+            if !helper.is_file() {
+                return Err("landlock: this program's own file is not known".to_owned());
+            }
+            Ok(WorkingLayer::Landlock { version, helper: helper.to_owned() })
+        }
+        Candidate::Seatbelt => Err("seatbelt: not on this system".to_owned()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn try_layer(candidate: Candidate, _helper: &Path) -> Result<WorkingLayer, String> {
+    match candidate {
+        Candidate::Seatbelt if Path::new("/usr/bin/sandbox-exec").is_file() => Ok(WorkingLayer::Seatbelt),
+        Candidate::Seatbelt => Err("seatbelt: /usr/bin/sandbox-exec is missing".to_owned()),
+        Candidate::Bubblewrap => Err("bubblewrap: not on this system".to_owned()),
+        Candidate::Landlock => Err("landlock: not on this system".to_owned()),
+    }
+}

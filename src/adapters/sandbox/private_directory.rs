@@ -1,0 +1,95 @@
+//! A directory of this process for what commands write to `/tmp`, and for what the layers read. Removed with it.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+pub struct PrivateDirectory {
+    path: PathBuf,
+    temporary: PathBuf,
+}
+
+impl PrivateDirectory {
+    /// Below the data directory, or the system's temporary one where there is none.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(data: &Path) -> io::Result<Self> {
+        let base = if data.as_os_str().is_empty() { std::env::temp_dir() } else { data.join("sandbox") };
+        if !base.is_dir() {
+            DirBuilder::new().recursive(true).mode(0o700).create(&base)?;
+        }
+        let base = base.canonicalize()?;
+        remove_left_over(&base);
+        let path = base.join(format!("{PREFIX}{}-{}", std::process::id(), Uuid::new_v4().simple()));
+        let private = |path: &Path| DirBuilder::new().mode(0o700).create(path);
+        private(&path)?;
+        let temporary = path.join("tmp");
+        private(&temporary)?;
+        private(&path.join("var-tmp"))?;
+        private(&path.join("layer"))?;
+        Ok(Self { path, temporary })
+    }
+
+    /// What outlives this process is kept here.
+    pub fn base(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    pub fn second_temporary(&self) -> PathBuf {
+        self.path.join("var-tmp")
+    }
+
+    /// A file for a layer; commands do not see it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn layer_file(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+        let path = self.path.join("layer").join(name);
+        if !path.exists() {
+            // written aside first: two commands may begin at once
+            let aside = self.path.join("layer").join(format!("{name}.{}", Uuid::new_v4().simple()));
+            std::fs::write(&aside, bytes)?;
+            std::fs::rename(&aside, &path)?;
+        }
+        Ok(path)
+    }
+
+    /// A file that nobody may read, to lie over hidden ones.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn unreadable_file(&self) -> io::Result<PathBuf> {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.layer_file("unreadable", b"")?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000))?;
+        Ok(path)
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+const PREFIX: &str = "synthdev-sandbox-";
+
+/// Of processes that were killed.
+fn remove_left_over(base: &Path) {
+    for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
+        let Some((pid, _)) = pid.filter(|(pid, _)| pid.parse::<u32>().is_ok()) else { continue };
+        if Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists() {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! System calls that no command needs and that lead around the other walls. Compiled once, applied by the kernel.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+
+/// Which sockets a command may make.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sockets {
+    /// Of its own network namespace, and between its own processes.
+    OwnNetwork,
+    /// Of the internet. Not of this machine's services that listen on files.
+    Internet,
+    None,
+}
+
+impl Sockets {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OwnNetwork => "own-network",
+            Self::Internet => "internet",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Refused with an error in every case: other processes, keyrings, mounts, namespaces, the kernel itself.
+const DENIED: &[i64] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    libc::SYS_vhangup,
+];
+
+/// Told to be missing, so that programs take another way: `clone3` hides its flags from filters, and a ring of requests
+/// makes system calls that no filter sees.
+const MISSING: &[i64] =
+    &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
+
+/// Flags of `clone` and `unshare` that make namespaces.
+const NAMESPACES: [i32; 8] = [
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+    0x80, // CLONE_NEWTIME
+];
+
+/// Requests to a terminal that type for the user, and that paste a selection.
+const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
+
+/// # Errors
+/// The filter is none for this processor.
+pub fn denied(sockets: Sockets) -> io::Result<BpfProgram> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
+    let is = |argument, value| condition(argument, SeccompCmpOp::Eq, value);
+    rules.insert(
+        libc::SYS_ioctl,
+        TERMINAL_INPUT.iter().map(|request| rule(vec![is(1, *request)?])).collect::<io::Result<_>>()?,
+    );
+    for call in [libc::SYS_unshare, libc::SYS_clone] {
+        let new = NAMESPACES.iter().filter(|flag| call == libc::SYS_unshare || **flag != 0x80).map(|flag| {
+            let flag = u64::from(flag.unsigned_abs());
+            rule(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])
+        });
+        rules.insert(call, new.collect::<io::Result<_>>()?);
+    }
+    rules.insert(libc::SYS_socket, socket_rules(sockets)?);
+    compile(rules, libc::EPERM)
+}
+
+/// # Errors
+/// As `denied`.
+pub fn missing() -> io::Result<BpfProgram> {
+    compile(MISSING.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)
+}
+
+/// An empty list refuses all.
+fn socket_rules(sockets: Sockets) -> io::Result<Vec<SeccompRule>> {
+    let allowed: &[i32] = match sockets {
+        Sockets::None => return Ok(Vec::new()),
+        Sockets::Internet => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+        Sockets::OwnNetwork => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+    };
+    let others =
+        allowed.iter().map(|family| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
+    Ok(vec![rule(others.collect::<io::Result<_>>()?)?])
+}
+
+fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value).map_err(io::Error::other)
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> io::Result<BpfProgram> {
+    let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let action = SeccompAction::Errno(error.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, processor);
+    filter.and_then(BpfProgram::try_from).map_err(io::Error::other)
+}
+
+/// As the kernel reads it.
+pub fn bytes(program: &BpfProgram) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(program.len() * 8);
+    for instruction in program {
+        bytes.extend_from_slice(&instruction.code.to_ne_bytes());
+        bytes.push(instruction.jt);
+        bytes.push(instruction.jf);
+        bytes.extend_from_slice(&instruction.k.to_ne_bytes());
+    }
+    bytes
+}

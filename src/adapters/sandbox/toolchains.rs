@@ -1,0 +1,111 @@
+//! What toolchains write outside of a project although nothing is lost with it, and what they must not: programs.
+
+use std::path::{Path, PathBuf};
+
+use super::policy::SandboxPlaces;
+
+/// A cache below the home directory, and a program that uses it.
+const IN_HOME: [(&str, &str); 12] = [
+    (".npm", "npm"),
+    (".local/share/pnpm/store", "pnpm"),
+    (".pnpm-store", "pnpm"),
+    (".yarn/berry", "yarn"),
+    (".yarn-cache", "yarn"),
+    (".bun/install/cache", "bun"),
+    (".gradle/caches", "gradle"),
+    (".gradle/daemon", "gradle"),
+    (".gradle/native", "gradle"),
+    (".m2/repository", "mvn"),
+    (".nuget/packages", "dotnet"),
+    (".hex/packages", "mix"),
+];
+
+/// Files that a shell or a session runs when it starts. They matter where the project is the home directory.
+const STARTUP: [&str; 20] = [
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".xinitrc",
+    ".xprofile",
+    ".config/fish",
+    ".config/systemd",
+    ".config/autostart",
+    ".config/environment.d",
+    ".gitconfig",
+    ".config/git",
+    ".local/bin",
+    ".cargo/bin",
+];
+
+fn cargo_home(places: &SandboxPlaces) -> Option<PathBuf> {
+    places.cargo_home.clone().or_else(|| Some(places.home.as_ref()?.join(".cargo")))
+}
+
+fn go_path(places: &SandboxPlaces) -> Option<PathBuf> {
+    places.go_path.clone().or_else(|| Some(places.home.as_ref()?.join("go")))
+}
+
+fn cache_home(places: &SandboxPlaces) -> Option<PathBuf> {
+    places.cache_home.clone().or_else(|| Some(places.home.as_ref()?.join(".cache")))
+}
+
+/// Those that there are, links followed. A cache that lies in a directory of programs, or holds one, is none.
+pub fn caches(places: &SandboxPlaces) -> Vec<PathBuf> {
+    let found = wanted(places).into_iter().filter_map(|(path, _)| path.canonicalize().ok());
+    found.filter(|path| !places.search_path.iter().any(|programs| path.starts_with(programs))).collect()
+}
+
+/// Every cache, and the program without which it is not wanted.
+fn wanted(places: &SandboxPlaces) -> Vec<(PathBuf, Option<&'static str>)> {
+    let mut wanted = Vec::new();
+    if let Some(cargo) = cargo_home(places) {
+        for name in ["registry", "git", ".package-cache", ".package-cache-mutate"] {
+            wanted.push((cargo.join(name), Some("cargo")));
+        }
+    }
+    if let Some(go) = go_path(places) {
+        wanted.push((go.join("pkg"), Some("go")));
+    }
+    wanted.extend(cache_home(places).map(|path| (path, None)));
+    if let Some(home) = &places.home {
+        wanted.extend(IN_HOME.iter().map(|(path, program)| (home.join(path), Some(*program))));
+    }
+    wanted
+}
+
+/// A program in the sandbox cannot make the directory of its cache: the home directory is read only.
+pub fn create_missing_caches(places: &SandboxPlaces) {
+    for (path, program) in wanted(places) {
+        let used = program.is_none_or(|program| is_installed(program, &places.search_path));
+        if !used || path.exists() {
+            continue;
+        }
+        let is_file =
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".package-cache"));
+        // without it the program works more slowly, or says itself what it lacks
+        let _ = if is_file && path.parent().is_some_and(Path::is_dir) {
+            std::fs::OpenOptions::new().create(true).append(true).open(&path).map(drop)
+        } else if is_file {
+            Ok(())
+        } else {
+            std::fs::create_dir_all(&path)
+        };
+    }
+}
+
+fn is_installed(program: &str, search_path: &[PathBuf]) -> bool {
+    search_path.iter().any(|directory| directory.join(program).is_file())
+}
+
+/// What runs later in the user's own sessions.
+pub fn startup_files(places: &SandboxPlaces) -> Vec<PathBuf> {
+    let Some(home) = &places.home else { return Vec::new() };
+    STARTUP.iter().map(|name| home.join(name)).collect()
+}

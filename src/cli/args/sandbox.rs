@@ -1,0 +1,20 @@
+//! `synthdev sandbox`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Args, Debug)]
+pub struct SandboxArgs {
+    #[command(subcommand)]
+    pub question: Option<SandboxQuestion>,
+    /// The answer as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum SandboxQuestion {
+    /// What a command may do with a path, and which rule says so
+    Explain { path: PathBuf },
+}

@@ -1,0 +1,72 @@
+//! What `synthdev sandbox` and `/sandbox` say.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+pub struct SandboxReport {
+    pub mode: &'static str,
+    pub network: &'static str,
+    /// `None`: there is no sandbox, or nothing holds it.
+    pub layer: Option<&'static str>,
+    /// What the layer does not hold.
+    pub gaps: Vec<String>,
+    pub problem: Option<String>,
+    /// Paths and what commands may do with them.
+    pub rules: String,
+}
+
+impl SandboxReport {
+    pub fn text(&self) -> String {
+        if self.mode == "off" {
+            return "sandbox: off. Commands of agents and workflows reach all that you reach.".to_owned();
+        }
+        let held = match (&self.layer, &self.problem) {
+            (Some(layer), _) => format!("held by: {layer}\n"),
+            (None, Some(problem)) => format!("not held: {problem}\n"),
+            (None, None) => String::new(),
+        };
+        let gaps: String = self.gaps.iter().map(|gap| format!("  {gap}\n")).collect();
+        let gaps = if gaps.is_empty() { gaps } else { format!("what it does not hold:\n{gaps}") };
+        format!("{held}{}{gaps}", self.rules).trim_end().to_owned()
+    }
+
+    pub fn json(&self) -> Value {
+        json!({
+            "mode": self.mode,
+            "network": self.network,
+            "layer": self.layer,
+            "gaps": self.gaps,
+            "problem": self.problem,
+        })
+    }
+}
+
+/// What a command may do with one path, and why.
+pub struct Explanation {
+    path: String,
+    access: &'static str,
+    reason: &'static str,
+    mode: &'static str,
+}
+
+pub fn explanation(
+    path: &Path,
+    access: &'static str,
+    reason: &'static str,
+    mode: &'static str,
+) -> Explanation {
+    let (access, reason) =
+        if mode == "off" { ("read and write", "there is no sandbox") } else { (access, reason) };
+    Explanation { path: path.display().to_string(), access, reason, mode }
+}
+
+impl Explanation {
+    pub fn text(&self) -> String {
+        format!("{}: {} ({}, policy {})", self.path, self.access, self.reason, self.mode)
+    }
+
+    pub fn json(&self) -> Value {
+        json!({"path": self.path, "access": self.access, "reason": self.reason, "mode": self.mode})
+    }
+}
