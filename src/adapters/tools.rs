@@ -28,7 +28,7 @@ mod mcp_call;
 mod process;
 mod project;
 mod read_files;
-mod risky;
+mod refused_commands;
 pub mod scripted;
 mod shell;
 mod write_file;
@@ -66,6 +66,10 @@ pub struct ToolSettings {
     pub hidden_paths: Vec<PathBuf>,
     /// The project that is described in the index, where it is not `root`.
     pub indexed: Option<PathBuf>,
+    /// The user's home directory, which no command may remove.
+    pub home: Option<PathBuf>,
+    /// Commands come from the user (`/cmd`), who may run anything; else from agents and workflows.
+    pub typed_by_user: bool,
 }
 
 impl ToolSettings {
@@ -78,6 +82,8 @@ impl ToolSettings {
             strip_env: environment::SECRET_NAMES.map(str::to_owned).to_vec(),
             hidden_paths: Vec::new(),
             indexed: None,
+            home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
+            typed_by_user: false,
         }
     }
 }
@@ -99,6 +105,8 @@ impl ProjectTools {
             terminal_timeout: settings.terminal_timeout,
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
+            home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
+            typed_by_user: settings.typed_by_user,
             indexed: settings.indexed.unwrap_or(settings.root),
         };
         let specs = vec![
@@ -186,10 +194,12 @@ impl ProjectTools {
                 Err(problem) => cannot_apply(&problem),
             }),
             execute_terminal::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => execute_terminal::preview(arguments),
+                Ok(arguments) => execute_terminal::preview(&self.project, arguments),
                 Err(problem) => cannot_apply(&problem),
             }),
-            shell::NAME => Some(self.shown(invocation, |arguments| shell::preview(&arguments))),
+            shell::NAME => {
+                Some(self.shown(invocation, |arguments| shell::preview(&self.project, &arguments)))
+            }
             http_request::NAME => Some(self.shown(invocation, |arguments| http_request::preview(&arguments))),
             mcp_call::NAME => Some(self.shown(invocation, |arguments| mcp_call::preview(&arguments))),
             _ => None,
@@ -262,6 +272,16 @@ impl ToolPort for ProjectTools {
 
     fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         self.look_ahead(invocation).boxed()
+    }
+
+    fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
+        match invocation.tool.as_str() {
+            execute_terminal::NAME => {
+                execute_terminal::refusal(&self.project, &self.read_arguments(invocation).ok()?)
+            }
+            shell::NAME => shell::refusal(&self.project, &self.read_arguments(invocation).ok()?),
+            _ => None,
+        }
     }
 
     fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {

@@ -14,6 +14,7 @@ use super::mail::{Mail, Partial, Streamed};
 use super::retry;
 use super::shared::Shared;
 use super::window;
+use crate::domain::approval::Decision;
 use crate::domain::cost::Used;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind};
@@ -232,6 +233,11 @@ impl Performer {
         invocation: &ToolInvocation,
         (risk, until): (ToolRisk, Option<Timestamp>),
     ) {
+        if let Some(reason) = self.shared.ports.tools.refusal(invocation) {
+            // the user is not asked for what no answer allows
+            let reason = self.shared.redactor.clean(reason);
+            return self.answer(Input::Approved { call, decision: Decision::Refuse { reason } });
+        }
         if !self.interactive {
             // the run is parked and waits
             return;

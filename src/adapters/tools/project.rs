@@ -1,9 +1,10 @@
 //! What every tool knows of the project it works in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::fence::Fence;
+use super::refused_commands::{self, CommandText, RefusedCommandInput};
 
 /// No tool reads or writes a file larger than this, in bytes (TOOL-7).
 pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;
@@ -14,6 +15,37 @@ pub(super) struct Project {
     pub(super) terminal_timeout: Duration,
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
+    /// Of the user, without links.
+    pub(super) home: Option<PathBuf>,
+    /// Commands come from the user, who may run anything.
+    pub(super) typed_by_user: bool,
     /// Whose index is asked: of a worktree, that of its project.
     pub(super) indexed: PathBuf,
+}
+
+impl Project {
+    /// Why no setting allows this command; asked before anything of it runs.
+    pub(super) fn refusal(&self, command: CommandText<'_>, directory: &Path) -> Option<String> {
+        if self.typed_by_user {
+            return None;
+        }
+        refused_commands::refusal(&self.judged(command, directory))
+    }
+
+    /// What the user who is asked should know of this command.
+    pub(super) fn warning(&self, command: CommandText<'_>) -> Option<String> {
+        refused_commands::warning(&self.judged(command, self.fence.root()))
+    }
+
+    fn judged<'a>(&'a self, command: CommandText<'a>, directory: &'a Path) -> RefusedCommandInput<'a> {
+        // commands reach what the user reaches
+        let network = true;
+        RefusedCommandInput {
+            command,
+            directory,
+            project: self.fence.root(),
+            home: self.home.as_deref(),
+            network,
+        }
+    }
 }

@@ -60,7 +60,7 @@ impl Desk {
     pub(super) fn shell(&self, command: String, sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
         let catalog = self.catalog();
         let along = catalog.settings().adds_output();
-        let tools = wiring::tools(&self.world.project, &self.world.dirs.data, &catalog);
+        let tools = wiring::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
         Box::pin(async move {
             let arguments = json!({"command": command});
             let call = ToolInvocation { agent: String::new(), tool: TERMINAL.to_owned(), arguments };

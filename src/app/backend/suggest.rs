@@ -32,7 +32,7 @@ impl Desk {
         let model = choice.model.clone();
         let system = format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH);
         let request = suggestion::request(choice, &system, &words);
-        let tools = wiring::tools(&self.world.project, &self.world.dirs.data, &catalog);
+        let tools = wiring::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
         let stopped = self.stopper.stopped();
         Box::pin(async move {
             let Asked { ended, spent } = wired.handle.ask(request, stopped).await;
