@@ -5,6 +5,7 @@ pub mod control;
 pub mod disk;
 pub mod editor;
 pub mod git;
+pub mod ignore_files;
 pub mod javascript;
 pub mod machine;
 pub mod mcp;

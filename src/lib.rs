@@ -68,6 +68,8 @@
 //! | the order of functions in a release | `build/order.py` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
+//! | commands that are never run, and warnings of commands | `adapters/tools/refused_commands/` |
+//! | how ignore files are read | `adapters/ignore_files.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recorded model calls | `adapters/providers/cassette.rs`, `app/cassettes.rs` |
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |

@@ -28,7 +28,7 @@ mod mcp_call;
 mod process;
 mod project;
 mod read_files;
-mod risky;
+mod refused_commands;
 pub mod scripted;
 mod shell;
 mod write_file;
@@ -44,9 +44,7 @@ use serde_json::Value;
 
 use crate::adapters::mcp::NoServers;
 use crate::adapters::sandbox::Sandbox;
-use crate::domain::tool::{
-    ASKED_BY_USER, Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
-};
+use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
 use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
 
@@ -72,6 +70,10 @@ pub struct ToolSettings {
     pub indexed: Option<PathBuf>,
     /// What commands can reach.
     pub sandbox: Arc<Sandbox>,
+    /// The user's home directory, which no command may remove.
+    pub home: Option<PathBuf>,
+    /// Commands come from the user (`/cmd`), who may run anything; else from agents and workflows.
+    pub typed_by_user: bool,
 }
 
 impl ToolSettings {
@@ -86,6 +88,8 @@ impl ToolSettings {
             strip_env: environment::SECRET_NAMES.map(str::to_owned).to_vec(),
             hidden_paths: Vec::new(),
             indexed: None,
+            home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
+            typed_by_user: false,
         }
     }
 }
@@ -108,6 +112,8 @@ impl ProjectTools {
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
             sandbox: settings.sandbox,
+            home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
+            typed_by_user: settings.typed_by_user,
             indexed: settings.indexed.unwrap_or(settings.root),
         };
         let specs = vec![
@@ -139,10 +145,10 @@ impl ProjectTools {
     }
 
     async fn answer(&self, invocation: &ToolInvocation, network: bool) -> Answer {
-        let confinement = match invocation.agent.as_str() {
-            ASKED_BY_USER => Confinement::Nothing,
-            _ if network => Confinement::WithNetwork,
-            _ => Confinement::Policy,
+        let confinement = match network {
+            _ if self.project.typed_by_user => Confinement::Nothing,
+            true => Confinement::WithNetwork,
+            false => Confinement::Policy,
         };
         match invocation.tool.as_str() {
             read_files::NAME => match self.read_arguments(invocation) {
@@ -200,10 +206,12 @@ impl ProjectTools {
                 Err(problem) => cannot_apply(&problem),
             }),
             execute_terminal::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => execute_terminal::preview(arguments),
+                Ok(arguments) => execute_terminal::preview(&self.project, arguments),
                 Err(problem) => cannot_apply(&problem),
             }),
-            shell::NAME => Some(self.shown(invocation, |arguments| shell::preview(&arguments))),
+            shell::NAME => {
+                Some(self.shown(invocation, |arguments| shell::preview(&self.project, &arguments)))
+            }
             http_request::NAME => Some(self.shown(invocation, |arguments| http_request::preview(&arguments))),
             mcp_call::NAME => Some(self.shown(invocation, |arguments| mcp_call::preview(&arguments))),
             _ => None,
@@ -276,6 +284,16 @@ impl ToolPort for ProjectTools {
 
     fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         self.look_ahead(invocation).boxed()
+    }
+
+    fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
+        match invocation.tool.as_str() {
+            execute_terminal::NAME => {
+                execute_terminal::refusal(&self.project, &self.read_arguments(invocation).ok()?)
+            }
+            shell::NAME => shell::refusal(&self.project, &self.read_arguments(invocation).ok()?),
+            _ => None,
+        }
     }
 
     fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {

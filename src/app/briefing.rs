@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use ignore::WalkBuilder;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::adapters::ignore_files::walk_unignored;
 use crate::adapters::system::SystemClock;
 use crate::cli::words::name;
 use crate::config::brief::Facts;
@@ -50,7 +50,7 @@ pub(super) fn files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
     if wanted == 0 {
         return (Vec::new(), false);
     }
-    let walk = WalkBuilder::new(directory).sort_by_file_name(Ord::cmp).build();
+    let walk = walk_unignored(directory, false, |_| true).sort_by_file_name(Ord::cmp).build();
     let found =
         walk.filter_map(Result::ok).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let inside = |path: &Path| {

@@ -41,6 +41,11 @@ pub(super) fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTo
     ProjectTools::new(tool_settings(project, data, catalog))
 }
 
+/// For commands of the user, who may run anything.
+pub(super) fn users_tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTools {
+    ProjectTools::new(ToolSettings { typed_by_user: true, ..tool_settings(project, data, catalog) })
+}
+
 /// In a worktree, with the index of the project.
 fn worktree_tools((project, worktree): (&Path, &Path), data: &Path, catalog: &Catalog) -> Arc<ProjectTools> {
     let settings = tool_settings(worktree, data, catalog);

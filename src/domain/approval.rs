@@ -77,6 +77,8 @@ pub enum Decision {
     AllowTool,
     /// The model is told, with the reason if one was given, and may go on.
     Deny { reason: Option<String> },
+    /// No answer allows this call: the user is not asked, the model is told and may go on.
+    Refuse { reason: String },
     /// Nobody is there to ask: the run stops with `tool.denied` (headless without `--yes`).
     Stop,
 }

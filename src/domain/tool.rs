@@ -100,9 +100,6 @@ pub fn ask_person() -> ToolSpec {
 /// Who asks where no agent does: a step of the workflow itself.
 pub const ASKED_BY: &str = "workflow";
 
-/// Who asks when the user types a command: nothing confines it.
-pub const ASKED_BY_USER: &str = "";
-
 /// One execution of a tool that has been permitted, checked and approved.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolInvocation {

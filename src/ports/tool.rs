@@ -11,6 +11,12 @@ pub trait ToolPort: Send + Sync {
     /// What would happen, for the approval dialog. `None`: nothing worth showing.
     fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>>;
 
+    /// Why no policy and no user's answer lets this call run: it is refused before a question is asked. Running it
+    /// answers the same.
+    fn refusal(&self, _: &ToolInvocation) -> Option<String> {
+        None
+    }
+
     /// What the call would do to the one file that it changes, to be written down before it runs (§1.7 crash rule).
     /// `None`: it changes no file, its changes cannot be foreseen, or it would fail.
     fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>>;

@@ -15,6 +15,7 @@ use super::mail::{Mail, Partial, Streamed};
 use super::retry;
 use super::shared::Shared;
 use super::window;
+use crate::domain::approval::Decision;
 use crate::domain::cost::Used;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind};
@@ -238,11 +239,16 @@ impl Performer {
         invocation: &ToolInvocation,
         (risk, until): (ToolRisk, Option<Timestamp>),
     ) {
+        let decided = invocation.clone().with_original_arguments();
+        if let Some(reason) = self.shared.ports.tools.refusal(&decided) {
+            // the user is not asked for what no answer allows
+            let reason = self.shared.redactor.clean(reason);
+            return self.answer(Input::Approved { call, decision: Decision::Refuse { reason } });
+        }
         if !self.interactive {
             // the run is parked and waits
             return;
         }
-        let decided = invocation.clone().with_original_arguments();
         let preview = self.shared.ports.tools.preview(&decided).await;
         self.publish(RunEvent::ApprovalAsked {
             call,

@@ -383,6 +383,24 @@ async fn what_is_said_early_answers_the_next_question() {
     assert!(record.events.iter().any(|(_, event)| matches!(event, RunEvent::Queued { .. })), "it is kept");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_no_answer_allows_is_not_asked() {
+    let mut world = World::new();
+    // harmless if it ran: `rm` stands behind `false`
+    let mut workflow = two_branches([Work::None, Work::None]);
+    let changed = Arc::get_mut(&mut workflow).unwrap();
+    changed.output = Some(result(ParameterType::String));
+    changed.states[0].work = shell("touch ran; false && rm -rf /");
+    let run = world.start(&workflow);
+    let (seen, status, output) = world.end().await;
+    assert!(!seen.iter().any(|event| matches!(event, RunEvent::ApprovalAsked { .. })), "{seen:#?}");
+    let told =
+        "[sandbox] refused: removes / recursively. No setting allows this; the user can run it with /cmd";
+    assert_eq!((status, output), (RunStatus::Completed, Some(json!(told))));
+    assert!(!world.directory.path().join("project/ran").exists());
+    assert!(world.handle.verify(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
+}
+
 fn shell(line: &str) -> Work {
     let arguments = vec![(vec!["command".to_owned()], Input::Text(line.to_owned()))];
     Work::Step(Step { tool: "shell".into(), risk: ToolRisk::Execute, arguments, expect: Expect::Any })

@@ -9,10 +9,11 @@ use ignore::gitignore::Gitignore;
 
 use super::entry::{Kind, RelPath, Stat, ancestors, shown};
 use super::record::Record;
-use super::rules::{Rules, parse};
+use super::rules::Rules;
 use super::scan::Scan;
 use super::stat_cache::lookup;
 use super::tree::Stored;
+use crate::adapters::ignore_files::parse_ignore_file as parse;
 use crate::domain::snapshot::{ChangedFile, FileChange};
 
 /// One path to bring back.

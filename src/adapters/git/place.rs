@@ -9,7 +9,18 @@ use sha2::{Digest, Sha256};
 
 use super::entry::{RelPath, to_bytes};
 use super::fault::{self, Outcome, fault};
-use super::rules::{Rules, parse};
+use super::rules::Rules;
+use crate::adapters::ignore_files::{is_readable, parse_ignore_file as parse, read_ignore_file};
+
+/// Asked of libgit2 only where every file that it opens for this is one, as it would wait for a pipe. `None`: unknown.
+fn is_ignored(repo: &Repository, work: &Path, prefix: &Path) -> Option<bool> {
+    let global = repo.config().ok().and_then(|config| config.get_path("core.excludesFile").ok());
+    let above = prefix.ancestors().skip(1).map(|dir| work.join(dir).join(".gitignore"));
+    let exclude = repo.commondir().join("info/exclude");
+    let mut files = above.chain(global).chain([exclude]);
+    let readable = files.all(|file| is_readable(&file) || fs::symlink_metadata(&file).is_err());
+    if readable { repo.is_path_ignored(prefix).ok() } else { None }
+}
 
 /// A project and its corner of the data directory.
 pub struct Place {
@@ -119,15 +130,17 @@ impl Place {
             .and_then(|config| config.get_path("core.excludesFile").ok())
             .or_else(|| directories::BaseDirs::new().map(|dirs| dirs.config_dir().join("git/ignore")));
         let top = Path::new("");
-        outer.extend(global.and_then(|path| fs::read(path).ok()).map(|text| parse(top, &text)));
+        outer.extend(global.and_then(|path| read_ignore_file(&path)).map(|text| parse(top, &text)));
         let common =
             if store.private { self.project.join(".git") } else { store.repo.commondir().to_owned() };
-        outer.extend(fs::read(common.join("info/exclude")).ok().map(|text| parse(top, &text)));
+        outer.extend(read_ignore_file(&common.join("info/exclude")).map(|text| parse(top, &text)));
         if let Some(work) = store.repo.workdir() {
             let mut above: Vec<&Path> = store.prefix.ancestors().skip(1).collect();
             above.reverse();
             for dir in above {
-                outer.extend(fs::read(work.join(dir).join(".gitignore")).ok().map(|text| parse(dir, &text)));
+                outer.extend(
+                    read_ignore_file(&work.join(dir).join(".gitignore")).map(|text| parse(dir, &text)),
+                );
             }
         }
         Rules { outer, exclude: parse(top, exclude.join("\n").as_bytes()), prefix: store.prefix.clone() }
@@ -141,8 +154,7 @@ impl Place {
                 .ok()?;
         let work = fs::canonicalize(repo.workdir()?).ok()?;
         let prefix = self.project.strip_prefix(&work).ok()?.to_owned();
-        if prefix.starts_with(".git")
-            || !prefix.as_os_str().is_empty() && repo.is_path_ignored(&prefix).ok()?
+        if prefix.starts_with(".git") || !prefix.as_os_str().is_empty() && is_ignored(&repo, &work, &prefix)?
         {
             return None;
         }

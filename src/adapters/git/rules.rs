@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
+
+use crate::adapters::ignore_files::parse_ignore_file as parse;
 
 use super::entry::{RelPath, ancestors, to_path};
 
@@ -65,17 +67,6 @@ impl Rules {
         }
         self.ignored_here(&inner, path, false)
     }
-}
-
-/// The rules of one text; `root` is the directory its anchored patterns start from.
-pub fn parse(root: &Path, text: &[u8]) -> Gitignore {
-    let mut builder = GitignoreBuilder::new(root);
-    let text = String::from_utf8_lossy(text);
-    for line in text.trim_start_matches('\u{feff}').lines() {
-        // A pattern git itself would not understand ignores nothing, as in git.
-        let _ = builder.add_line(None, line);
-    }
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
 fn matches(rules: &Gitignore, path: &Path, is_dir: bool) -> bool {

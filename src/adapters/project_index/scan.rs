@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
+use ignore::DirEntry;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use sha2::{Digest, Sha256};
 
+use crate::adapters::ignore_files::walk_unignored;
 use crate::domain::project_index::{LeftOut, ROOT, Seen, SeenDirectory, SeenFile, SizeLimit, parent};
 
 /// More are no project that somebody wants described file by file.
@@ -111,16 +112,12 @@ pub(super) fn scan(
 /// As the tools that search: in the order of their paths.
 fn walk(root: &Path, hidden: &[PathBuf]) -> ignore::Walk {
     let hidden = hidden.to_vec();
-    WalkBuilder::new(root)
-        .require_git(false)
-        .follow_links(false)
-        // an ignore file can bring hidden names back, but not these
-        .filter_entry(move |entry| {
-            !OWN.iter().any(|own| entry.file_name() == *own)
-                && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
-        })
-        .sort_by_file_path(Path::cmp)
-        .build()
+    // an ignore file can bring hidden names back, but not these
+    let keep = move |entry: &DirEntry| {
+        !OWN.iter().any(|own| entry.file_name() == *own)
+            && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
+    };
+    walk_unignored(root, false, keep).sort_by_file_path(Path::cmp).build()
 }
 
 fn patterns(root: &Path, more: &[String]) -> Result<Gitignore, String> {

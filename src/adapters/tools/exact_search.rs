@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
-use ignore::WalkBuilder;
+use ignore::DirEntry;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::adapters::ignore_files::walk_unignored;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::answer::Answer;
@@ -105,16 +106,17 @@ fn search(project: &Project, arguments: &Arguments, stopped: &AtomicBool) -> Ans
 /// The files to look at, in the order of their paths.
 fn walk(project: &Project, start: &Path) -> ignore::Walk {
     let hidden = project.fence.hidden().to_vec();
-    WalkBuilder::new(start)
-        .hidden(false)
-        .require_git(false)
-        .follow_links(false)
-        .max_filesize(Some(FILE_LIMIT))
-        .filter_entry(move |entry| {
-            entry.file_name() != ".git" && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
-        })
-        .sort_by_file_path(Path::cmp)
-        .build()
+    // not `max_filesize`: with it the walk asks no filter about files
+    let small = |entry: &DirEntry| {
+        entry.file_type().is_none_or(|kind| !kind.is_file())
+            || entry.metadata().is_ok_and(|found| found.len() <= FILE_LIMIT)
+    };
+    let keep = move |entry: &DirEntry| {
+        entry.file_name() != ".git"
+            && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
+            && small(entry)
+    };
+    walk_unignored(start, true, keep).sort_by_file_path(Path::cmp).build()
 }
 
 #[derive(Default)]

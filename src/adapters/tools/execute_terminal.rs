@@ -14,7 +14,7 @@ use super::answer::Answer;
 use super::fence::reason;
 use super::process::{self, Confinement, Exit, Job, What};
 use super::project::Project;
-use super::risky;
+use super::refused_commands::CommandText;
 
 pub(super) const NAME: &str = "execute_terminal";
 
@@ -44,14 +44,24 @@ pub(super) fn spec(default: Duration) -> ToolSpec {
     }
 }
 
-pub(super) fn preview(arguments: Arguments) -> ToolPreview {
-    let warning = risky::warning(&arguments.command);
+/// Why no setting allows this call.
+pub(super) fn refusal(project: &Project, arguments: &Arguments) -> Option<String> {
+    project.refusal(CommandText::Line(&arguments.command), project.fence.root(), false)
+}
+
+pub(super) fn preview(project: &Project, arguments: Arguments) -> ToolPreview {
+    let warning = project.warning(CommandText::Line(&arguments.command));
     ToolPreview::Command { command: arguments.command, cwd: ".".to_owned(), warning }
 }
 
 pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {
     if arguments.command.contains('\0') {
         return Answer::failed("`command` must not contain NUL");
+    }
+    let network = confinement == Confinement::WithNetwork;
+    let command = CommandText::Line(&arguments.command);
+    if let Some(why) = project.refusal(command, project.fence.root(), network) {
+        return Answer::failed(why);
     }
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
     let job = Job {

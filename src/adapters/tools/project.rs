@@ -1,12 +1,14 @@
 //! What every tool knows of the project it works in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapters::sandbox::Sandbox;
+use crate::domain::sandbox::NetworkAccess;
 
 use super::fence::Fence;
+use super::refused_commands::{self, CommandText, RefusedCommandInput};
 
 /// No tool reads or writes a file larger than this, in bytes (TOOL-7).
 pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;
@@ -18,6 +20,45 @@ pub(super) struct Project {
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
     pub(super) sandbox: Arc<Sandbox>,
+    /// Of the user, without links.
+    pub(super) home: Option<PathBuf>,
+    /// Commands come from the user, who may run anything.
+    pub(super) typed_by_user: bool,
     /// Whose index is asked: of a worktree, that of its project.
     pub(super) indexed: PathBuf,
+}
+
+impl Project {
+    /// Why no setting allows this command; asked before anything of it runs. `network`: the user has allowed it.
+    pub(super) fn refusal(
+        &self,
+        command: CommandText<'_>,
+        directory: &Path,
+        network: bool,
+    ) -> Option<String> {
+        if self.typed_by_user {
+            return None;
+        }
+        let judged = self.judged(command, directory);
+        let network = network || judged.network;
+        refused_commands::refusal(&RefusedCommandInput { network, ..judged })
+    }
+
+    /// What the user who is asked should know of this command.
+    pub(super) fn warning(&self, command: CommandText<'_>) -> Option<String> {
+        refused_commands::warning(&self.judged(command, self.fence.root()))
+    }
+
+    fn judged<'a>(&'a self, command: CommandText<'a>, directory: &'a Path) -> RefusedCommandInput<'a> {
+        let network = self.typed_by_user
+            || self.sandbox.is_off()
+            || self.sandbox.settings().network == NetworkAccess::On;
+        RefusedCommandInput {
+            command,
+            directory,
+            project: self.fence.root(),
+            home: self.home.as_deref(),
+            network,
+        }
+    }
 }

@@ -19,7 +19,7 @@ use super::execute_terminal::{LONGEST, of_exit, with_denials};
 use super::fence::reason;
 use super::process::{self, Confinement, Ended, Exit, Job, What};
 use super::project::Project;
-use super::risky;
+use super::refused_commands::CommandText;
 
 pub(super) const NAME: &str = "shell";
 
@@ -44,13 +44,27 @@ pub(super) fn schema() -> Value {
         "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": LONGEST}}})
 }
 
-pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
+/// Why no setting allows this call. One with wrong arguments is refused where it is run.
+pub(super) fn refusal(project: &Project, arguments: &Arguments) -> Option<String> {
+    let prepared = Prepared::of(project, arguments).ok()?;
+    project.refusal(text(arguments, prepared.args.as_deref()), &prepared.directory, false)
+}
+
+fn text<'a>(arguments: &'a Arguments, args: Option<&'a [String]>) -> CommandText<'a> {
+    match args {
+        Some(args) => CommandText::Program(&arguments.command, args),
+        None => CommandText::Line(&arguments.command),
+    }
+}
+
+pub(super) fn preview(project: &Project, arguments: &Arguments) -> ToolPreview {
     let mut command = arguments.command.clone();
     for argument in arguments.args.iter().flatten() {
         command.push(' ');
         command.push_str(&quoted(&scalar(argument).unwrap_or_else(|| argument.to_string())));
     }
-    let warning = risky::warning(&command);
+    let args = arguments.args.as_deref().and_then(|args| program_arguments(args).ok());
+    let warning = project.warning(text(arguments, args.as_deref()));
     let set = arguments.env.iter().flatten();
     let set = set.map(|(name, value)| format!("{name}={} ", quoted(&scalar(value).unwrap_or_default())));
     let cwd = arguments.cwd.clone().unwrap_or_else(|| ".".to_owned());
@@ -62,6 +76,11 @@ pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Co
         Ok(prepared) => prepared,
         Err(problem) => return Answer::failed(problem),
     };
+    let network = confinement == Confinement::WithNetwork;
+    let command = text(&arguments, prepared.args.as_deref());
+    if let Some(why) = project.refusal(command, &prepared.directory, network) {
+        return Answer::failed(why);
+    }
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
     let job = Job {
         what: match &prepared.args {

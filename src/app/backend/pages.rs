@@ -20,7 +20,7 @@ use crate::config::settings::explain::explain_text;
 use crate::config::settings::show_text;
 use crate::config::trust::Verdict;
 use crate::domain::ids::RunId;
-use crate::domain::tool::{ASKED_BY_USER, ToolInvocation, ToolPreview};
+use crate::domain::tool::{ToolInvocation, ToolPreview};
 use crate::domain::workflow::Program;
 use crate::ports::tool::ToolPort as _;
 use crate::runtime::handle::Handle;
@@ -60,15 +60,11 @@ impl Desk {
     pub(super) fn shell(&self, command: String, sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
         let catalog = self.catalog();
         let along = catalog.settings().adds_output();
-        let tools = wiring::tools(&self.world.project, &self.world.dirs.data, &catalog);
+        let tools = wiring::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
         Box::pin(async move {
             let arguments = json!({"command": command});
-            let call = ToolInvocation {
-                agent: ASKED_BY_USER.to_owned(),
-                tool: TERMINAL.to_owned(),
-                arguments,
-                original: None,
-            };
+            let call =
+                ToolInvocation { agent: String::new(), tool: TERMINAL.to_owned(), arguments, original: None };
             if !sure
                 && let Some(ToolPreview::Command { warning: Some(warning), .. }) = tools.preview(&call).await
             {

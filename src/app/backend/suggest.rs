@@ -8,7 +8,7 @@ use super::pages::TERMINAL;
 use crate::app::wiring;
 use crate::domain::model::ModelError;
 use crate::domain::suggestion;
-use crate::domain::tool::{ASKED_BY_USER, ToolInvocation, ToolPreview};
+use crate::domain::tool::{ToolInvocation, ToolPreview};
 use crate::ports::tool::ToolPort as _;
 use crate::runtime::aside::{Asked, Ended};
 use crate::tui::backend::{Suggested, Suggestion};
@@ -32,7 +32,7 @@ impl Desk {
         let model = choice.model.clone();
         let system = format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH);
         let request = suggestion::request(choice, &system, &words);
-        let tools = wiring::tools(&self.world.project, &self.world.dirs.data, &catalog);
+        let tools = wiring::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
         let stopped = self.stopper.stopped();
         Box::pin(async move {
             let Asked { ended, spent } = wired.handle.ask(request, stopped).await;
@@ -45,7 +45,7 @@ impl Desk {
                 Ok(command) => {
                     let arguments = json!({"command": command});
                     let call = ToolInvocation {
-                        agent: ASKED_BY_USER.to_owned(),
+                        agent: String::new(),
                         tool: TERMINAL.to_owned(),
                         arguments,
                         original: None,

@@ -95,6 +95,7 @@ fn answer(answer: &Answer) -> Option<String> {
 fn decided(decision: &Decision) -> String {
     match decision {
         Decision::Deny { reason: Some(reason) } => format!("denied ({})", one_line(reason, 80)),
+        Decision::Refuse { reason } => format!("refused ({})", one_line(reason, 80)),
         Decision::Deny { reason: None } => "denied".to_owned(),
         _ => "allowed".to_owned(),
     }

@@ -196,6 +196,14 @@ impl Machine {
                 self.refuse(&invocation.agent, &tool, &format!("the user denied this call{why}"));
                 self.next_tool();
             }
+            Decision::Refuse { reason } if self.is_step() => {
+                let (content, summary) = (reason.clone(), reason);
+                self.on_step_done(ToolOutcome { content, summary, ..ToolOutcome::default() });
+            }
+            Decision::Refuse { reason } => {
+                self.refuse(&invocation.agent, &tool, &reason);
+                self.next_tool();
+            }
             Decision::Stop => self.not_approved(&invocation),
         }
     }

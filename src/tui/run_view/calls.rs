@@ -143,6 +143,10 @@ impl Calls {
                     call.summary = reason.as_deref().map(one_line).unwrap_or_default();
                     (Status::Refused, Some(Approval::Denied))
                 }
+                Decision::Refuse { reason } => {
+                    call.summary = one_line(reason);
+                    (Status::Refused, Some(Approval::Denied))
+                }
                 Decision::Stop => (Status::Stopped, None),
             };
         });

@@ -48,6 +48,10 @@ impl ToolPort for Scripted {
         self.real.preview(invocation)
     }
 
+    fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
+        self.real.refusal(invocation)
+    }
+
     fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
         self.real.foresee(invocation)
     }

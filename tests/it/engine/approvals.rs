@@ -52,6 +52,23 @@ async fn each_decision_counts_as_far_as_it_says() {
 }
 
 #[tokio::test]
+async fn what_no_answer_allows_is_refused_before_the_question() {
+    // harmless if it ran: `rm` stands behind `false`
+    let asks = call("execute_terminal", json!({"command": "touch ran; false && rm -rf /"}));
+    let mut texts = texts(&json!({}), json!({"writer": [asks, {"text": "done"}]}));
+    texts.roles = texts.roles.iter().map(|roles| roles.replace("write_file", "execute_terminal")).collect();
+    let mut stage = Stage::new(&texts);
+    let run = stage.start(asking(case(&stage)));
+    assert_eq!(ending(&stage.end().await), ("completed", "start > stop".into(), String::new()));
+    assert!(!stage.seen().iter().any(|event| matches!(event, RunEvent::ApprovalAsked { .. })));
+    assert!(!stage.path("ran").exists());
+    let told = shown(&stage.heard.requests()[1].messages);
+    let refused = "tool: not executed: [sandbox] refused: removes / recursively. No setting allows this";
+    assert!(told.iter().any(|line| line.starts_with(refused)), "{told:#?}");
+    sound(&stage, &run);
+}
+
+#[tokio::test]
 async fn headless_nobody_approves() {
     let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [write("one.txt")]})));
     let spec = RunSpec { interactive: false, ..asking(case(&stage)) };

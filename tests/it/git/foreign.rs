@@ -179,6 +179,24 @@ fn ignore_files_outside_the_tree_count_and_are_overruled_by_those_inside() {
 }
 
 #[test]
+fn ignore_files_that_never_end_are_none() {
+    // nobody writes to the pipe: reading it would not end
+    let outer = Project::repository();
+    outer.write("../pipes/x", "");
+    let pipe = outer.at("../pipes/pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    outer.write("a", "1");
+    outer.git(&["config", "core.excludesFile", pipe.to_str().unwrap()]);
+    fs::remove_file(outer.at(".git/info/exclude")).unwrap_or_default();
+    fs::create_dir_all(outer.at(".git/info")).unwrap();
+    std::os::unix::fs::symlink(&pipe, outer.at(".git/info/exclude")).unwrap();
+    let taken = outer.store().take(&request("x")).unwrap();
+    let listed =
+        outer.git(&["ls-tree", "-r", "--name-only", &format!("refs/synthdev/snapshots/{}", taken.id)]);
+    assert_eq!(listed, "a\n");
+}
+
+#[test]
 fn large_files_are_listed_not_stored_and_never_deleted() {
     let project = Project::repository();
     project.write("a", "1");

@@ -203,3 +203,27 @@ async fn the_preview_warns_of_dangerous_commands() {
     let harmless = project.preview("execute_terminal", command("cargo test")).await;
     assert!(matches!(harmless, Some(ToolPreview::Command { warning: None, .. })));
 }
+
+/// Refused, and harmless if it were not: `rm` stands behind `false`.
+const REFUSED: &str = "touch ran; false && rm -rf /";
+
+#[tokio::test]
+async fn what_nobody_means_never_starts_unless_the_user_typed_it() {
+    let project = Project::new(&[]);
+    let told =
+        "[sandbox] refused: removes / recursively. No setting allows this; the user can run it with /cmd";
+    project.bad("execute_terminal", command(REFUSED), told).await;
+    let call = invocation("execute_terminal", command(REFUSED));
+    assert_eq!(project.tools.refusal(&call).as_deref(), Some(told));
+    assert_eq!(project.tools.refusal(&invocation("execute_terminal", command("rm -rf x"))), None);
+    let typed = Project::with(&[], |settings| settings.typed_by_user = true);
+    assert_eq!(typed.tools.refusal(&call), None);
+    let Some(ToolPreview::Command { warning, .. }) =
+        typed.preview("execute_terminal", command(REFUSED)).await
+    else {
+        panic!("no preview");
+    };
+    assert_eq!(warning.as_deref(), Some("This command deletes directories for good."));
+    typed.run("execute_terminal", command(REFUSED)).await;
+    assert_eq!(typed.listing(), ["", "ran"]);
+}

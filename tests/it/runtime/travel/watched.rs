@@ -128,6 +128,10 @@ impl ToolPort for Tools {
         self.inner.preview(invocation)
     }
 
+    fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
+        self.inner.refusal(invocation)
+    }
+
     fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
         self.inner.foresee(invocation)
     }

@@ -1,0 +1,52 @@
+//! Command lines that no policy, approval or `--yes` lifts, because nobody means them, and what is told of a line
+//! before it runs. Decided on the parsed line, never on its text.
+//!
+//! Owns: looking through quotes, wrappers, nested shells, functions, variables set on the line and `cd`.
+//! Refuses to guess: a part that is known only when the line runs, or that does not parse, is no reason to refuse. The
+//! sandbox is the cage; this is the seat belt, and it is pure: nothing is looked up on the disk.
+
+mod flow;
+mod fork_bombs;
+mod input;
+mod judge;
+mod marks;
+mod options;
+mod places;
+mod risks;
+mod shell;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod walk;
+mod words;
+mod wrappers;
+
+pub(super) use input::{CommandText, RefusedCommandInput};
+use risks::Found;
+use walk::Walker;
+
+/// A longer line is not read.
+const LONGEST: usize = 128 * 1024;
+
+/// Why this command is never run; what a model is told.
+pub(super) fn refusal(command: &RefusedCommandInput<'_>) -> Option<String> {
+    let what = found(command).refusal?;
+    Some(format!("[sandbox] refused: {what}. No setting allows this; the user can run it with /cmd"))
+}
+
+/// What to tell the user who is asked, if the command can destroy more than a snapshot brings back.
+pub(super) fn warning(command: &RefusedCommandInput<'_>) -> Option<String> {
+    let risks = found(command).risks;
+    let reasons: Vec<&str> = risks.iter().map(|risk| risk.words()).collect();
+    (!reasons.is_empty()).then(|| format!("This command {}.", reasons.join(" and ")))
+}
+
+fn found(command: &RefusedCommandInput<'_>) -> Found {
+    let mut walker = Walker::new(command);
+    match command.command {
+        CommandText::Line(line) if line.len() <= LONGEST => walker.whole_line(line),
+        CommandText::Line(_) => {}
+        CommandText::Program(program, arguments) => walker.program(program, arguments),
+    }
+    walker.found
+}

@@ -1,0 +1,23 @@
+//! Letters that stand for what has no letter of its own while a line is read. A line that holds one has it replaced.
+
+/// Stands for text that is known only when the line runs.
+pub const UNKNOWN: char = '\u{f8f0}';
+/// Stands for text that came over the network.
+pub const DOWNLOADED: char = '\u{f8f1}';
+/// `*` of a pattern.
+pub const ANY: char = '\u{f8f2}';
+/// `?` or `[…]` of a pattern.
+pub const ONE: char = '\u{f8f3}';
+/// Where an unquoted value is split into words.
+pub const SPLIT: char = '\u{f8f4}';
+pub const OPEN: char = '\u{f8f5}';
+pub const COMMA: char = '\u{f8f6}';
+pub const CLOSE: char = '\u{f8f7}';
+/// The ends of `[…]`, which may lie in several parts of a word.
+pub const FROM: char = '\u{f8f8}';
+pub const TO: char = '\u{f8f9}';
+
+/// Whether a letter of a line could be taken for one of these.
+pub fn is_mark(letter: char) -> bool {
+    ('\u{f8f0}'..='\u{f8ff}').contains(&letter)
+}

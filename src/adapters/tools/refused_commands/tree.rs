@@ -1,0 +1,57 @@
+//! The grammar: the one place that meets the parser.
+
+use tree_sitter::{Node, Parser, Tree};
+
+/// The tree of a line; parts that do not parse are nodes of their own in it.
+pub(super) fn parsed(line: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    parser.parse(line, None)
+}
+
+pub(super) fn text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
+    source.get(node.byte_range()).unwrap_or_default()
+}
+
+/// Every child, with the tokens between.
+pub(super) fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    let mut cursor = node.walk();
+    node.children(&mut cursor).collect()
+}
+
+pub(super) fn named<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    children(node).into_iter().filter(|child| child.is_named() && child.kind() != "comment").collect()
+}
+
+pub(super) fn fields<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
+    let mut cursor = node.walk();
+    node.children_by_field_name(name, &mut cursor).filter(Node::is_named).collect()
+}
+
+/// Whether `&` stands behind a statement.
+pub(super) fn in_background(node: Node<'_>) -> bool {
+    node.next_sibling().is_some_and(|next| next.kind() == "&")
+}
+
+/// Nested deeper than people write; what goes through it recurses.
+const DEEPEST: usize = 300;
+
+pub(super) fn is_too_deep(tree: &Tree) -> bool {
+    let mut cursor = tree.walk();
+    let mut depth = 0;
+    loop {
+        if cursor.goto_first_child() {
+            depth += 1;
+            if depth > DEEPEST {
+                return true;
+            }
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+            depth -= 1;
+        }
+    }
+}
