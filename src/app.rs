@@ -37,6 +37,7 @@ mod reading;
 mod rehearsal;
 mod runs;
 mod salvage;
+mod sandbox_report;
 mod sandboxing;
 pub mod scenes;
 mod schema;
@@ -122,7 +123,7 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         Some(Command::Resume(args)) => going::resume(&world, &args),
         Some(Command::Why { run, step, json }) => travel::why(&world, &run, step, json),
         Some(Command::Snapshot(command)) => past::snapshot(&world, command),
-        Some(Command::Sandbox(args)) => sandboxing::show(&world, &args),
+        Some(Command::Sandbox(args)) => sandbox_report::show(&world, &args),
         Some(Command::Mcp(args)) => mcp::mcp(&world, &args),
         Some(Command::Graph(args)) => graph::graph(&world, &args),
         Some(Command::Schema { name, write }) => schema::schema(name, write.as_deref()),

@@ -24,6 +24,7 @@ mod journal;
 pub mod leases;
 mod look;
 mod mail;
+pub mod network_access;
 mod perform;
 pub mod redact;
 mod reopen;

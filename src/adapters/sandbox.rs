@@ -8,6 +8,7 @@ mod credentials;
 mod denial;
 mod launch;
 mod layer;
+pub mod places;
 pub mod policy;
 mod private_directory;
 mod protected_paths;
@@ -22,19 +23,18 @@ mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscall_filter;
 
+pub use launch::HELPER_COMMAND;
 pub use layer::WorkingLayer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
-use launch::Launch;
-use policy::{SandboxPlaces, SandboxPolicy};
+use launch::{Launch, SandboxedCommand};
+use places::SandboxPlaces;
+use policy::SandboxPolicy;
 use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
-
-/// The first argument that makes this program the helper of the Landlock layer.
-pub const HELPER_COMMAND: &str = "__sandboxed";
 
 /// The sandbox of one project. Nothing is looked at before the first command.
 pub struct Sandbox {
@@ -96,14 +96,6 @@ impl Sandbox {
         let protected = ProtectedPaths::of(&policy, private.base().join("set-aside"), held);
         Ok(ReadySandbox { policy, layer, private, protected })
     }
-}
-
-/// A command of the outside, to be started within the sandbox.
-pub struct SandboxedCommand {
-    /// The program and its arguments.
-    pub arguments: Vec<std::ffi::OsString>,
-    /// Files that are opened for it under these numbers.
-    pub files: Vec<(u32, PathBuf)>,
 }
 
 impl ReadySandbox {

@@ -1,20 +1,12 @@
 //! The sandbox of a project: what this start knows of the places that its policy speaks of, and how the policy is shown.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
-
-use super::loading::load;
-use super::world::World;
 use crate::adapters::disk::UserDirs;
 use crate::adapters::sandbox::Sandbox;
-use crate::adapters::sandbox::policy::{SandboxPlaces, linked_repository};
-use crate::cli::args::{SandboxArgs, SandboxQuestion};
-use crate::cli::exit;
-use crate::cli::sandbox::{self as report, SandboxReport};
-use crate::cli::words::{Clean, print_json};
+use crate::adapters::sandbox::places::{SandboxPlaces, linked_repository};
+use crate::cli::sandbox::SandboxReport;
 use crate::config::catalog::Catalog;
 
 /// `root`: the project, or a run's worktree of it.
@@ -55,28 +47,4 @@ pub(super) fn describe(sandbox: &Sandbox) -> SandboxReport {
         problem,
         rules: policy.describe(),
     }
-}
-
-/// `synthdev sandbox`
-pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let sandbox = sandbox(&world.project, &world.dirs.data, &catalog);
-    if let Some(SandboxQuestion::Explain { path }) = &args.question {
-        let policy = sandbox.policy();
-        let (access, reason) = policy.access(&world.project.join(path));
-        let explained = report::explanation(path, access.as_str(), reason, policy.mode.as_str());
-        if args.json {
-            print_json(&explained.json());
-        } else {
-            write!(Clean(&mut std::io::stdout().lock()), "{}\n", explained.text())?;
-        }
-        return Ok(exit::COMPLETED);
-    }
-    let report = describe(&sandbox);
-    if args.json {
-        print_json(&report.json());
-    } else {
-        write!(Clean(&mut std::io::stdout().lock()), "{}\n", report.text())?;
-    }
-    Ok(if report.problem.is_some() { exit::FAILED } else { exit::COMPLETED })
 }

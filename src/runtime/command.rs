@@ -1,5 +1,6 @@
 //! What a front-end asks of a running run.
 
+use super::network_access::NetworkAnswer;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::approval::Decision;
@@ -25,6 +26,11 @@ pub enum Command {
     Answer {
         call: CallId,
         answer: Answer,
+    },
+    /// Whether a command that the sandbox kept from the network has it.
+    AllowNetwork {
+        call: CallId,
+        answer: NetworkAnswer,
     },
     /// Where it stands still, that it goes on, or what it goes on with.
     Steer(Steering),

@@ -16,7 +16,7 @@ pub(super) fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Op
         | Mail::Submitted(_)
         | Mail::Repeats { .. }
         | Mail::Control(..)
-        | Mail::Command(Command::Leave) => {
+        | Mail::Command(Command::Leave | Command::AllowNetwork { .. }) => {
             return None;
         }
         Mail::Input(input) => {

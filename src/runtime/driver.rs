@@ -116,6 +116,9 @@ impl Driver {
                     return Ending::Left;
                 }
                 Some(Mail::Broken) => return Ending::Bug,
+                Some(Mail::Command(Command::AllowNetwork { call, answer })) => {
+                    self.shared.network.answer(&self.run, call, answer);
+                }
                 Some(Mail::Command(_)) if self.machine.is_over() => return Ending::Unrecorded,
                 Some(_) if self.machine.is_over() => {}
                 Some(Mail::Unbegun(effect, error)) => {

@@ -43,17 +43,18 @@ pub struct Handle {
 impl Handle {
     pub fn new(ports: Ports, mut options: Options) -> Self {
         let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let (bus, runs, desk) = (Arc::default(), Arc::default(), Arc::default());
-        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
+        let (bus, runs, desk, network) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
     }
 
     /// The same watchers and runs with other ports, for runs started from now on: the configuration changed.
     #[must_use]
     pub fn rewired(&self, ports: Ports, mut options: Options) -> Self {
         let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let Shared { bus, runs, desk, .. } = &*self.shared;
+        let Shared { bus, runs, desk, network, .. } = &*self.shared;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
+        let network = Arc::clone(network);
+        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
     }
 
     /// Its runs share the project's files with other runs knowingly.
@@ -86,10 +87,10 @@ impl Handle {
     }
 
     fn with_ports(&self, ports: Ports) -> Self {
-        let Shared { options, redactor, bus, runs, desk, .. } = &*self.shared;
-        let (options, redactor) = (options.clone(), redactor.clone());
+        let Shared { options, redactor, network, bus, runs, desk, .. } = &*self.shared;
+        let (options, redactor, network) = (options.clone(), redactor.clone(), Arc::clone(network));
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
+        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
     }
 
     pub fn ports(&self) -> &Ports {

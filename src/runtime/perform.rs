@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::mail::{Mail, Partial, Streamed};
+use super::network_access::NetworkAnswer;
 use super::retry;
 use super::shared::Shared;
 use super::window;
@@ -196,10 +197,33 @@ impl Performer {
             let _ = self.outbox.send(Mail::Unbegun(Box::new(effect), error));
             return;
         }
-        let mut outcome = self.shared.ports.tools.run(&decided).await;
+        let mut outcome = self.execute(call, &decided).await;
         outcome.content = self.shared.redactor.clean(outcome.content);
         outcome.summary = self.shared.redactor.clean(outcome.summary);
         self.answer(Input::ToolDone { call, outcome });
+    }
+
+    /// A command that lacks the network has it when the user says so, and is executed once more then.
+    async fn execute(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
+        let Shared { ports, network, .. } = &*self.shared;
+        if network.is_granted(&self.run) {
+            return ports.tools.run_with_network(decided).await;
+        }
+        let outcome = ports.tools.run(decided).await;
+        if !outcome.network_denied || !self.interactive {
+            return outcome;
+        }
+        let answered = network.ask(&self.run, call);
+        self.publish(RunEvent::NetworkAsked {
+            call,
+            agent: decided.agent.clone(),
+            tool: decided.tool.clone(),
+            said: self.shared.redactor.clean(outcome.content.clone()),
+        });
+        match answered.await {
+            Ok(NetworkAnswer::Call | NetworkAnswer::Run) => ports.tools.run_with_network(decided).await,
+            Ok(NetworkAnswer::Deny) | Err(_) => outcome,
+        }
     }
 
     /// What a reopened run needs to know of a call that has consequences (§1.7).

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::bus::Bus;
 use super::errands::Desk;
 use super::mail::Mail;
+use super::network_access::NetworkGrants;
 use super::redact::Redactor;
 use super::retry::RetryPolicy;
 use super::runs::Runs;
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     pub(super) ports: Ports,
     pub(super) options: Options,
     pub(super) redactor: Redactor,
+    pub(super) network: Arc<NetworkGrants>,
     pub(super) bus: Arc<Bus>,
     pub(super) runs: Arc<Runs>,
     pub(super) desk: Arc<Desk>,

@@ -7,8 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::SandboxedCommand;
-use super::launch::Launch;
+use super::launch::{Launch, SandboxedCommand};
 use super::policy::{PathAccess, PathRule};
 use super::syscall_filter::{self, Sockets};
 

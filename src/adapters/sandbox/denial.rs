@@ -135,7 +135,7 @@ fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::sandbox::policy::SandboxPlaces;
+    use crate::adapters::sandbox::places::SandboxPlaces;
     use crate::domain::sandbox::SandboxSettings;
 
     #[test]

@@ -1,6 +1,7 @@
-//! What a layer is told of one command.
+//! What a layer is told of one command, and what it makes of it.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use super::policy::SandboxPolicy;
 use super::private_directory::PrivateDirectory;
@@ -12,4 +13,15 @@ pub struct Launch<'a> {
     /// Set within the sandbox only: a workflow's variables must not reach the programs that make the sandbox.
     pub environment: &'a [(String, String)],
     pub network: bool,
+}
+
+/// The first argument that makes this program the helper of the Landlock layer.
+pub const HELPER_COMMAND: &str = "__sandboxed";
+
+/// A command of the outside, to be started within the sandbox.
+pub struct SandboxedCommand {
+    /// The program and its arguments.
+    pub arguments: Vec<OsString>,
+    /// Files that are opened for it under these numbers.
+    pub files: Vec<(u32, PathBuf)>,
 }

@@ -81,6 +81,8 @@ fn every_flag_of_the_settings_table_sets_its_setting() {
             "temperature" => "0.5",
             "max_tool_calls" => "7",
             "verbosity" => "4",
+            "mode" => "read-only",
+            "network" => "off",
             _ => "something",
         };
         let given = with.iter().flat_map(|rule| [rule.flags[nth], value(rule.path)]);

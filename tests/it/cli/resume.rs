@@ -229,6 +229,9 @@ fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
 fn a_run_that_the_system_ends_is_left_and_taken_up() {
     for kind in ["TERM", "HUP"] {
         let world = World::repository();
+        // beside the project, and not in a snapshot of it
+        let writable = json!({"sandbox": {"writable": [world.root().display().to_string()]}});
+        world.configure("settings.json", &writable.to_string());
         world.write_json("flow.json", &workflow(&json!([
             {"name": "start", "type": "shell", "command": "echo begun >> ../begun", "transition": [{"target": "slow"}]},
             {"name": "slow", "type": "wait", "duration": 2, "transition": [{"target": "stop"}]}, {"name": "stop"}])));

@@ -47,7 +47,7 @@ async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
     world.set("OPENAI_API_KEY", KEY);
     world.set("SYNTHDEV_BASE_URL", &server.base_url);
     world.set("SYNTHDEV_BASE_MODEL", "mock-1");
-    let file = ["run", "--workflow-file", "talk.json", "hello", "--yes", "--verbosity", "5"];
+    let file = ["--no-sandbox", "run", "--workflow-file", "talk.json", "hello", "--yes", "--verbosity", "5"];
     let good = world.run(&[&file[..], &["--events", "--json"]].concat()).code(0);
     clean(&good);
     assert!(good.out.contains("[redacted:key]"), "the tool did print it, blotted out: {}", good.out);

@@ -80,6 +80,8 @@ fn cfg_3_every_environment_name_changes_its_setting() {
 
 fn sample(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap() {
+        "mode" => "read-only",
+        "network" => "off",
         "base_url" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",

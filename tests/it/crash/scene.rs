@@ -51,6 +51,9 @@ pub(super) fn configure(world: &mut World, base_url: &str) {
     world.set("SYNTHDEV_BASE_URL", base_url);
     world.set("SYNTHDEV_API_KEY", "sk-loopback-0002");
     world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    // what commands leave beside the project is counted
+    let writable = serde_json::json!({"sandbox": {"writable": [world.root().display().to_string()]}});
+    world.configure("settings.json", &writable.to_string());
 }
 
 /// How the command is written of which `number` is told.

@@ -1,0 +1,37 @@
+//! `synthdev sandbox`: the policy in force, and what it says of one path.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::loading::load;
+use super::sandboxing::{describe, sandbox};
+use super::world::World;
+use crate::cli::args::{SandboxArgs, SandboxQuestion};
+use crate::cli::exit;
+use crate::cli::sandbox as report;
+use crate::cli::words::{Clean, print_json};
+
+/// `synthdev sandbox`
+pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let sandbox = sandbox(&world.project, &world.dirs.data, &catalog);
+    if let Some(SandboxQuestion::Explain { path }) = &args.question {
+        let policy = sandbox.policy();
+        let (access, reason) = policy.access(&world.project.join(path));
+        let explained = report::explanation(path, access.as_str(), reason, policy.mode.as_str());
+        if args.json {
+            print_json(&explained.json());
+        } else {
+            write!(Clean(&mut std::io::stdout().lock()), "{}\n", explained.text())?;
+        }
+        return Ok(exit::COMPLETED);
+    }
+    let report = describe(&sandbox);
+    if args.json {
+        print_json(&report.json());
+    } else {
+        write!(Clean(&mut std::io::stdout().lock()), "{}\n", report.text())?;
+    }
+    Ok(if report.problem.is_some() { exit::FAILED } else { exit::COMPLETED })
+}

@@ -1,0 +1,52 @@
+//! Commands that failed because the sandbox keeps the network off: the user allows it for a call, or for the run.
+//!
+//! Only of this process: a run that is resumed asks again. Not an input of the run, as only the command's result counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::domain::ids::{CallId, RunId};
+
+/// What the user says to a command that needs the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NetworkAnswer {
+    /// The result stays as it is.
+    Deny,
+    /// The command is executed again with the network.
+    Call,
+    /// The same, and every later command of the run has the network.
+    Run,
+}
+
+#[derive(Default)]
+pub(super) struct NetworkGrants {
+    runs: Mutex<BTreeSet<RunId>>,
+    open: Mutex<BTreeMap<(RunId, CallId), oneshot::Sender<NetworkAnswer>>>,
+}
+
+impl NetworkGrants {
+    pub(super) fn is_granted(&self, run: &RunId) -> bool {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).contains(run)
+    }
+
+    /// A question whose asker is gone counts as denied.
+    pub(super) fn ask(&self, run: &RunId, call: CallId) -> oneshot::Receiver<NetworkAnswer> {
+        let (answer, answered) = oneshot::channel();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, waiting| !waiting.is_closed());
+        open.insert((run.clone(), call), answer);
+        answered
+    }
+
+    pub(super) fn answer(&self, run: &RunId, call: CallId, answer: NetworkAnswer) {
+        if answer == NetworkAnswer::Run {
+            self.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone());
+        }
+        let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&(run.clone(), call));
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(answer);
+        }
+    }
+}
