@@ -3,6 +3,7 @@
 
 pub mod environment;
 pub mod explain;
+pub mod guard;
 pub mod layers;
 pub mod origin;
 pub mod rules;
@@ -13,7 +14,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use self::environment::Environment;
-use self::layers::{Overrides, read_environment, read_file, read_overrides};
+use self::guard::UserValues;
+use self::layers::{Given, Overrides, read_environment, read_file, read_overrides};
 use self::origin::Origin;
 use self::rules::RULES;
 use self::shape::Datum;
@@ -58,7 +60,7 @@ impl Settings {
         environment: &Environment,
         overrides: &Overrides,
     ) -> (Self, Vec<Diagnostic>) {
-        let mut settings = Self { values: defaults(), shadowed: BTreeMap::new() };
+        let defaults = defaults();
         let mut diagnostics = Vec::new();
         let mut ordered: Vec<&SourceFile> = files.iter().collect();
         ordered.sort_by_key(|file| file.layer);
@@ -68,7 +70,18 @@ impl Settings {
         }
         given.append(&mut read_environment(environment, &mut diagnostics));
         given.append(&mut read_overrides(overrides, &mut diagnostics));
-        for one in given {
+        let built_in = defaults.iter().map(|(path, setting)| (path.as_str(), &setting.datum));
+        let own = UserValues::of(built_in, &given);
+        let taken: Vec<Result<Given, _>> = given.iter().cloned().map(|one| own.taken(one)).collect();
+        let mut settings = Self { values: defaults, shadowed: BTreeMap::new() };
+        for one in taken {
+            let one = match one {
+                Ok(one) => one,
+                Err(refusal) => {
+                    diagnostics.push(*refusal);
+                    continue;
+                }
+            };
             let setting = Setting { datum: one.datum, origin: one.origin };
             if let Some(below) = settings.values.insert(one.path.clone(), setting) {
                 settings.shadowed.entry(one.path).or_default().push(below);

@@ -12,12 +12,15 @@ use crate::domain::place::Layer;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Environment {
     entries: BTreeMap<String, (String, Origin)>,
+    /// What names that a project's file sets (or empties) are without it.
+    without_project: BTreeMap<String, Option<(String, Origin)>>,
 }
 
 impl Environment {
     /// `dotenv` in any order; project beats user, the process beats both.
     pub fn load(process: &BTreeMap<String, String>, dotenv: &[SourceFile]) -> (Self, Vec<Diagnostic>) {
-        let mut entries = BTreeMap::new();
+        let mut entries: BTreeMap<String, (String, Origin)> = BTreeMap::new();
+        let mut without_project = BTreeMap::new();
         let mut diagnostics = Vec::new();
         let mut files: Vec<&SourceFile> = dotenv.iter().collect();
         files.sort_by_key(|file| file.layer);
@@ -25,21 +28,33 @@ impl Environment {
             let mut findings = Findings::new(file);
             for (name, value, span) in parse(&file.text, &mut findings) {
                 let origin = Origin::dotenv(&name, file.layer, file.place(span.start), span);
-                entries.insert(name, (value, origin));
+                let own = entries.insert(name.clone(), (value, origin));
+                if file.layer == Layer::Project {
+                    without_project.entry(name).or_insert(own.filter(|(value, _)| !value.trim().is_empty()));
+                }
             }
             diagnostics.append(&mut findings.list);
         }
         for (name, value) in process {
             if !value.trim().is_empty() {
                 entries.insert(name.clone(), (value.clone(), Origin::named(Layer::Environment, name)));
+                without_project.remove(name);
             }
         }
         entries.retain(|_, (value, _)| !value.trim().is_empty());
-        (Self { entries }, diagnostics)
+        (Self { entries, without_project }, diagnostics)
     }
 
     pub fn get(&self, name: &str) -> Option<(&str, &Origin)> {
         self.entries.get(name).map(|(value, origin)| (value.as_str(), origin))
+    }
+
+    /// As if the project had no file.
+    pub fn of_user(&self, name: &str) -> Option<(&str, &Origin)> {
+        match self.without_project.get(name) {
+            Some(own) => own.as_ref().map(|(value, origin)| (value.as_str(), origin)),
+            None => self.get(name),
+        }
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::guard::NOT_TAKEN;
 use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
 use super::{Setting, Settings, foreign, shown};
 use crate::config::models::catalogue::Models;
@@ -108,7 +109,7 @@ fn refused(diagnostics: &[Diagnostic], rule: &Rule, path: &str) -> Vec<String> {
     let quoted = format!("`{path}`");
     let names = rule.env.iter().chain(rule.flags).copied().chain([quoted.as_str()]);
     let names: Vec<&str> = names.collect();
-    let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error);
+    let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error || one.code == NOT_TAKEN);
     let own = errors.filter(|one| {
         names.iter().any(|name| one.message.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')))
     });

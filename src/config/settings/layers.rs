@@ -1,8 +1,9 @@
 //! Reads each layer into (path, value, origin) and reports everything that is wrong in one pass (CFG-6).
 
 use super::environment::Environment;
+use super::guard::ProjectMay;
 use super::origin::Origin;
-use super::rules::{Rule, children, environment_names, rule_of, rule_of_flag};
+use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
 use super::shape::{Datum, Shape};
 use crate::config::fields::is_free;
 use crate::config::json::{Kind, Member, Node};
@@ -80,15 +81,14 @@ pub fn read_file(file: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> Vec<Gi
 /// Our names in the environment. A bad text is an error of that name.
 pub fn read_environment(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<Given> {
     let mut given: Vec<Given> = Vec::new();
-    for (name, rule) in environment_names() {
-        let Some((text, origin)) = environment.get(name) else { continue };
-        if given.iter().any(|earlier| earlier.path == rule.path) {
-            continue;
+    for rule in RULES {
+        let strongest = named(rule, &|name| environment.get(name), diagnostics);
+        // what a project sets may not count: then the user's own word does
+        let guarded = rule.project_may != ProjectMay::Set;
+        if guarded && strongest.as_ref().is_none_or(|one| one.origin.of_project) {
+            given.extend(named(rule, &|name| environment.of_user(name), &mut Vec::new()));
         }
-        match rule.shape.check_text(text) {
-            Ok(datum) => given.push(Given { path: rule.path.to_owned(), datum, origin: origin.clone() }),
-            Err((code, why)) => diagnostics.push(outside(code, origin, format!("{name} {why}"), None)),
-        }
+        given.extend(strongest);
     }
     for name in environment.names().filter(|name| name.starts_with("SYNTHDEV_")) {
         if environment_names().any(|(known, _)| known == name) {
@@ -104,13 +104,29 @@ pub fn read_environment(environment: &Environment, diagnostics: &mut Vec<Diagnos
     given
 }
 
+/// What the strongest name of a setting says.
+fn named<'e>(
+    rule: &Rule,
+    said: &dyn Fn(&str) -> Option<(&'e str, &'e Origin)>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Given> {
+    for name in rule.env {
+        let Some((text, origin)) = said(name) else { continue };
+        match rule.shape.check_text(text) {
+            Ok(datum) => return Some(Given { path: rule.path.to_owned(), datum, origin: origin.clone() }),
+            Err((code, why)) => diagnostics.push(outside(code, origin, format!("{name} {why}"), None)),
+        }
+    }
+    None
+}
+
 /// The command line.
 pub fn read_overrides(overrides: &Overrides, diagnostics: &mut Vec<Diagnostic>) -> Vec<Given> {
     let mut given = Vec::new();
     for one in &overrides.values {
         let origin = Origin::named(Layer::CommandLine, &one.flag);
         let Some(rule) = rule_of(&one.path) else {
-            let known = super::rules::RULES.iter().map(|rule| rule.path);
+            let known = RULES.iter().map(|rule| rule.path);
             let hint = suggest::did_you_mean(&one.path, known);
             let message = format!("there is no setting `{}`", one.path);
             diagnostics.push(outside("C04", &origin, message, hint));

@@ -1,6 +1,7 @@
 //! The one table of settings: path in the file, shape, environment names, flags, default.
 //! Reading, `config show`, help texts and documentation are readers of it.
 
+use super::guard::{PERMISSIONS, ProjectMay};
 use super::shape::Shape;
 
 /// One setting. A path ending in `.*` stands for a family with free last parts.
@@ -16,6 +17,14 @@ pub struct Rule {
     /// JSON text; empty for "not set".
     pub default: &'static str,
     pub about: &'static str,
+    /// What a project's files may do to it: what keeps the user safe is only made stricter by them.
+    pub project_may: ProjectMay,
+}
+
+impl Rule {
+    const fn project(self, project_may: ProjectMay) -> Self {
+        Self { project_may, ..self }
+    }
 }
 
 const fn rule(
@@ -26,7 +35,7 @@ const fn rule(
     default: &'static str,
     about: &'static str,
 ) -> Rule {
-    Rule { path, shape, env, flags, default, about }
+    Rule { path, shape, env, flags, default, about, project_may: ProjectMay::Set }
 }
 
 /// The three levels (CFG-2).
@@ -226,7 +235,8 @@ pub const RULES: &[Rule] = &[
         &["--max-tool-calls"],
         "50",
         "tool rounds before asking to go on",
-    ),
+    )
+    .project(ProjectMay::Lower),
     rule(
         "verbosity",
         Shape::Integer { min: 0, max: 5 },
@@ -242,7 +252,8 @@ pub const RULES: &[Rule] = &[
         &[],
         "\"allow\"",
         "tools that only read",
-    ),
+    )
+    .project(PERMISSIONS),
     rule(
         "approvals.write",
         Shape::Permission,
@@ -250,7 +261,8 @@ pub const RULES: &[Rule] = &[
         &[],
         "\"ask\"",
         "tools that change files",
-    ),
+    )
+    .project(PERMISSIONS),
     rule(
         "approvals.execute",
         Shape::Permission,
@@ -258,7 +270,8 @@ pub const RULES: &[Rule] = &[
         &[],
         "\"ask\"",
         "tools that run commands",
-    ),
+    )
+    .project(PERMISSIONS),
     rule(
         "approvals.tools.*",
         Shape::Permission,
@@ -266,7 +279,8 @@ pub const RULES: &[Rule] = &[
         &[],
         "",
         "one tool, by name; wins over the three above",
-    ),
+    )
+    .project(PERMISSIONS),
     rule(
         "approvals.deadline_seconds",
         Shape::Integer { min: 0, max: 86_400 },
@@ -314,7 +328,8 @@ pub const RULES: &[Rule] = &[
         &[],
         "true",
         "give agents the AGENTS.md of the user and of a trusted project",
-    ),
+    )
+    .project(ProjectMay::Lower),
     rule(
         "prompt.agents_md_limit",
         Shape::Integer { min: 100, max: 1_000_000 },
@@ -386,7 +401,8 @@ pub const RULES: &[Rule] = &[
         &[],
         r#"[".env", ".env.local", ".env.*.local"]"#,
         "patterns that snapshots leave out (keys do not belong there)",
-    ),
+    )
+    .project(ProjectMay::NotSet),
     rule(
         "theme",
         Shape::Text,
@@ -418,7 +434,8 @@ pub const RULES: &[Rule] = &[
         &[],
         "false",
         "what /cmd prints goes along with your next text, without /cmd add",
-    ),
+    )
+    .project(ProjectMay::Lower),
     rule("vim", Shape::Flag, &["SYNTHDEV_VIM"], &[], "false", "keys as in vi in the input box"),
 ];
 

@@ -8,8 +8,8 @@ use synthdev::domain::approval::Permission;
 use super::*;
 
 fn shown(settings: &Settings, path: &str) -> (String, String) {
-    let line = settings.show().into_iter().find(|line| line.path == path).expect(path);
-    (line.value, line.origin)
+    let line = settings.show().into_iter().find(|line| line.path == path);
+    line.map_or_else(|| ("not set".to_owned(), String::new()), |line| (line.value, line.origin))
 }
 
 #[test]
@@ -168,7 +168,52 @@ fn approvals_merge_by_tool_over_the_layers() {
     );
     assert_eq!(policy.tools["edit_file"], Permission::Ask);
     assert_eq!(policy.tools["exact_search"], Permission::Deny);
-    assert_eq!(catalog.settings().snapshot_exclude(), ["target/"]);
+    assert!(!catalog.settings().snapshot_exclude().contains(&"target/".to_owned()));
+}
+
+#[test]
+fn a_projects_files_only_make_guarded_settings_stricter() {
+    let check =
+        |user_text: &str, user_env: &str, file: &str, env: &str, path: &str, expected: (&str, usize)| {
+            let mut sources = shipped();
+            sources.settings.push(user("u.json", user_text));
+            sources.dotenv.push(user("u.env", user_env));
+            sources.settings.push(project("p.json", file));
+            sources.dotenv.push(project(".env", env));
+            let catalog = load(sources);
+            let found = lines(catalog.diagnostics());
+            let value = shown(catalog.settings(), path).0;
+            assert_eq!((value.as_str(), found.len()), expected, "{file} {env}: {found:?}");
+            for line in &found {
+                let place = if env.is_empty() { "p.json:1:" } else { ".env:1:1" };
+                assert!(line.starts_with(place) && line.contains("warning[C19]"), "{line}");
+                assert!(line.contains(path) || line.contains("SYNTHDEV_"), "{line}");
+            }
+        };
+    let execute = "approvals.execute";
+    let tool = "approvals.tools.execute_terminal";
+    let file = |value: &str| format!("{{\"approvals\": {{\"execute\": \"{value}\"}}}}");
+    let one =
+        |value: &str| format!("{{\"approvals\": {{\"tools\": {{\"execute_terminal\": \"{value}\"}}}}}}");
+    check("{}", "", &file("allow"), "", execute, ("\"ask\"", 1));
+    check("{}", "", &file("deny"), "", execute, ("\"deny\"", 0));
+    check(&file("allow"), "", &file("ask"), "", execute, ("\"ask\"", 0));
+    check(&file("deny"), "", &file("ask"), "", execute, ("\"deny\"", 1));
+    check("{}", "", "{}", "SYNTHDEV_APPROVE_EXECUTE=allow", execute, ("\"ask\"", 1));
+    // neither another value nor an empty one takes the user's own away
+    let strict = "SYNTHDEV_APPROVE_EXECUTE=deny";
+    check("{}", strict, "{}", "SYNTHDEV_APPROVE_EXECUTE=allow", execute, ("\"deny\"", 1));
+    check("{}", strict, "{}", "SYNTHDEV_APPROVE_EXECUTE=", execute, ("\"deny\"", 0));
+    // a rule for one tool is stronger than those for all
+    check("{}", "", &one("allow"), "", tool, ("not set", 1));
+    check(&file("deny"), "", &one("ask"), "", tool, ("not set", 1));
+    check(&one("allow"), "", &one("ask"), "", tool, ("\"ask\"", 0));
+    check("{}", "", "{\"max_tool_calls\": 60}", "", "max_tool_calls", ("50", 1));
+    check("{}", "", "{\"max_tool_calls\": 20}", "", "max_tool_calls", ("20", 0));
+    check("{}", "", "{\"cmd\": {\"add_output\": true}}", "", "cmd.add_output", ("false", 1));
+    let shipped = r#"[".env",".env.local",".env.*.local"]"#;
+    check("{}", "", "{\"snapshots\": {\"exclude\": [\"*\"]}}", "", "snapshots.exclude", (shipped, 1));
+    check("{}", "", "{}", "SYNTHDEV_SNAPSHOT_EXCLUDE=*", "snapshots.exclude", (shipped, 1));
 }
 
 #[test]

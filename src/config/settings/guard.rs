@@ -1,0 +1,134 @@
+//! What a project's files may change. Settings that keep the user safe can only be made stricter by a project: one
+//! property of each row in the table of settings says how. Refuses to take anything else, with a finding at its place.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::layers::Given;
+use super::rules::{Rule, rule_of};
+use super::shape::Datum;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::place::Place;
+
+/// The code of a finding about a value that is not taken from a project.
+pub const NOT_TAKEN: &str = "C19";
+
+/// What the files of a project (settings.json and .env) may do to a setting. The user's layers and the command line
+/// may always set it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProjectMay {
+    /// Any value.
+    Set,
+    /// A text of this list, the loosest first: the user's own value, or one further to the right.
+    Tighten(&'static [&'static str]),
+    /// A number: the user's own, or a lower one. A flag: to turn it off.
+    Lower,
+    /// A number: the user's own, or a higher one. A flag: to turn it on.
+    Raise,
+    /// A list: entries are added to the user's.
+    Extend,
+    /// Nothing.
+    NotSet,
+}
+
+/// What approvals may say, the loosest first.
+pub const PERMISSIONS: ProjectMay = ProjectMay::Tighten(&["allow", "ask", "deny"]);
+
+/// The effective values without a word of the project.
+#[derive(Debug)]
+pub struct UserValues<'a> {
+    values: BTreeMap<&'a str, &'a Value>,
+}
+
+impl<'a> UserValues<'a> {
+    /// `given` in its order, the weakest first; `defaults` below it.
+    pub fn of(defaults: impl Iterator<Item = (&'a str, &'a Datum)>, given: &'a [Given]) -> Self {
+        let own = given.iter().filter(|one| !one.origin.of_project);
+        let all = defaults.chain(own.map(|one| (one.path.as_str(), &one.datum)));
+        let plain = all.filter_map(|(path, datum)| match datum {
+            Datum::Plain(value) => Some((path, value)),
+            Datum::Secret { .. } => None,
+        });
+        Self { values: plain.collect() }
+    }
+
+    /// What counts of a value: all of what the user says, and of a project what it may say.
+    ///
+    /// # Errors
+    /// It may not be taken: what to tell.
+    pub fn taken(&self, given: Given) -> Result<Given, Box<Diagnostic>> {
+        let rule = rule_of(&given.path).filter(|_| given.origin.of_project);
+        let Some(rule) = rule else { return Ok(given) };
+        let Datum::Plain(value) = &given.datum else {
+            return if rule.project_may == ProjectMay::NotSet {
+                Err(refusal(&given, None))
+            } else {
+                Ok(given)
+            };
+        };
+        let own = self.own(rule, &given.path);
+        let holds = match rule.project_may {
+            ProjectMay::Set => true,
+            ProjectMay::NotSet => false,
+            ProjectMay::Tighten(order) => {
+                let rank = |value: &Value| order.iter().position(|word| value.as_str() == Some(word));
+                own.is_some_and(|own| rank(value).is_some_and(|new| rank(own).is_some_and(|own| own <= new)))
+            }
+            ProjectMay::Lower => own.is_none_or(|own| amount(value) <= amount(own)),
+            ProjectMay::Raise => own.is_none_or(|own| amount(own) <= amount(value)),
+            ProjectMay::Extend => return Ok(extended(own, given)),
+        };
+        if holds { Ok(given) } else { Err(refusal(&given, own)) }
+    }
+
+    /// The user's value; of a tool without a rule of its own the strictest that could hold for it.
+    fn own(&self, rule: &Rule, path: &str) -> Option<&'a Value> {
+        let own = self.values.get(path).copied();
+        let ProjectMay::Tighten(order) = rule.project_may else { return own };
+        let group = rule.path.strip_suffix(".tools.*").unwrap_or_default();
+        let rank = |value: &&Value| order.iter().position(|word| value.as_str() == Some(word));
+        let siblings = self.values.iter().filter(|(path, _)| {
+            let name = path.strip_prefix(group).and_then(|rest| rest.strip_prefix('.'));
+            !group.is_empty() && name.is_some_and(|name| !name.contains('.'))
+        });
+        own.or_else(|| siblings.map(|(_, value)| *value).max_by_key(rank))
+    }
+}
+
+/// Numbers and flags on one line.
+fn amount(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| f64::from(u8::from(value.as_bool().unwrap_or_default())))
+}
+
+fn extended(own: Option<&Value>, given: Given) -> Given {
+    let Datum::Plain(added) = &given.datum else { return given };
+    let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut all = own.map(items).unwrap_or_default();
+    all.extend(items(added).into_iter().filter(|one| !own.is_some_and(|own| items(own).contains(one))));
+    Given { datum: Datum::Plain(Value::Array(all)), ..given }
+}
+
+fn refusal(given: &Given, own: Option<&Value>) -> Box<Diagnostic> {
+    let name = given.origin.name.clone().unwrap_or_else(|| format!("`{}`", given.path));
+    let value = match &given.datum {
+        Datum::Plain(value) => format!(" as {value}"),
+        Datum::Secret { .. } => String::new(),
+    };
+    let stays = own.map(|own| format!("; {own} stays")).unwrap_or_default();
+    let stricter = rule_of(&given.path).is_some_and(|rule| rule.project_may != ProjectMay::NotSet);
+    let why = if stricter {
+        "a project's files can only make this setting stricter"
+    } else {
+        "a project's files cannot change this setting"
+    };
+    let place = Place { file: given.origin.layer.to_string(), line: 0, column: 0 };
+    Box::new(Diagnostic {
+        code: NOT_TAKEN.to_owned(),
+        severity: Severity::Warning,
+        message: format!("{name} is not taken{value}: {why}{stays}"),
+        place: given.origin.place.clone().unwrap_or(place),
+        span: given.origin.span.clone(),
+        hint: Some(format!("set `{}` in your own settings if you want it", given.path)),
+    })
+}
