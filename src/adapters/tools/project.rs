@@ -1,5 +1,6 @@
 //! What every tool knows of the project it works in.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub(super) struct Project {
     pub(super) terminal_timeout: Duration,
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
+    /// Variables that hold keys of model providers, with the servers that they may be sent to.
+    pub(super) key_homes: BTreeMap<String, Vec<String>>,
     /// Whose index is asked: of a worktree, that of its project.
     pub(super) indexed: PathBuf,
 }
