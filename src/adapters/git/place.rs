@@ -2,6 +2,7 @@
 //! Opens, never changes the user's repository; refuses the home directory and the filesystem root.
 
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
@@ -119,10 +120,10 @@ impl Place {
             .and_then(|config| config.get_path("core.excludesFile").ok())
             .or_else(|| directories::BaseDirs::new().map(|dirs| dirs.config_dir().join("git/ignore")));
         let top = Path::new("");
-        outer.extend(global.and_then(|path| fs::read(path).ok()).map(|text| parse(top, &text)));
+        outer.extend(global.and_then(|path| rules_in(&path)).map(|text| parse(top, &text)));
         let common =
             if store.private { self.project.join(".git") } else { store.repo.commondir().to_owned() };
-        outer.extend(fs::read(common.join("info/exclude")).ok().map(|text| parse(top, &text)));
+        outer.extend(rules_in(&common.join("info/exclude")).map(|text| parse(top, &text)));
         if let Some(work) = store.repo.workdir() {
             let mut above: Vec<&Path> = store.prefix.ancestors().skip(1).collect();
             above.reverse();
@@ -167,4 +168,15 @@ impl Place {
         };
         Ok(Store { repo, private: true, prefix: PathBuf::new() })
     }
+}
+
+/// Bytes of one file of ignore rules.
+const MOST_RULES: u64 = 4 * 1024 * 1024;
+
+/// A project's configuration of git may name any file, also one that never ends.
+fn rules_in(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_RULES)?;
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(MOST_RULES).read_to_end(&mut text).ok()?;
+    Some(text)
 }
