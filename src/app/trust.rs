@@ -1,12 +1,14 @@
 //! The project layer is used only after a decision bound to its content (kept in the user's data directory).
 
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use super::world::World;
 use crate::adapters::disk::{self, Found, ProjectReader};
-use crate::cli::words::names;
+use crate::cli::exit;
+use crate::cli::words::{Clean, names};
 use crate::config::brief::{GUIDANCE, TEMPLATE};
 use crate::config::test_file::ENDING;
 use crate::config::trust::powers::{contents, powers};
@@ -87,14 +89,17 @@ impl ProjectFiles {
 pub(super) fn project_files(project: &Path) -> ProjectFiles {
     let mut files = ProjectFiles::default();
     let mut reader = ProjectReader::new(project);
-    for name in ["settings.json", "models.json", TEMPLATE] {
-        let found = reader.file(&format!("{FOLDER}/{name}"));
-        files.extend(found);
-    }
     files.extend(reader.file(".env"));
     if let Some(found) = reader.file(GUIDANCE) {
         files.link(&found);
         files.guidance = Some(found.text.map_err(|error| error.to_string()));
+    }
+    if let Some(linked) = reader.linked(FOLDER) {
+        files.extend([linked]);
+        return files;
+    }
+    for name in ["settings.json", "models.json", TEMPLATE] {
+        files.extend(reader.file(&format!("{FOLDER}/{name}")));
     }
     files.extend(reader.tree(&format!("{FOLDER}/roles"), &["json"]));
     for found in reader.tree(&format!("{FOLDER}/workflows"), &["json", "js", "mjs", "cjs", "md", "txt"]) {
@@ -135,7 +140,9 @@ pub(super) fn shown(world: &World, files: &ProjectFiles) -> String {
     let stored = book.projects.get(&world.project.display().to_string());
     let (all, texts) = (files.all(), files.texts());
     let mut parts = vec![powers(&new_files(stored, &texts))];
-    parts.extend(files.unreadable.iter().map(|(name, why)| format!("{name} is not read: {why}")));
+    let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
+    let others = files.unreadable.iter().map(|(name, why)| (name.as_str(), why));
+    parts.extend(others.chain(guidance).map(|(name, why)| format!("{name} is not read: {why}")));
     parts.push(stored.map_or_else(|| contents(&texts), |stored| changes(stored, &all)));
     parts.join("\n\n")
 }
@@ -145,6 +152,34 @@ pub(super) fn told_powers(world: &World, files: &ProjectFiles) -> String {
     let text = disk::read_if_there(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
     let book = TrustBook::parse(&text);
     powers(&new_files(book.projects.get(&world.project.display().to_string()), &files.texts()))
+}
+
+/// `synthdev trust`: what the project's own files can do and what they say. `--trust` decides.
+pub(super) fn trust(world: &World) -> Result<u8> {
+    let files = project_files(&world.project);
+    let before = decide(world, &files, false)?;
+    let mut stdout = std::io::stdout().lock();
+    let mut out = Clean(&mut stdout);
+    if files.is_empty() {
+        writeln!(out, "this project has no definitions of its own")?;
+        return Ok(exit::COMPLETED);
+    }
+    if let Some(notice) = notice(&before) {
+        writeln!(out, "{notice}\n\n{}", shown(world, &files))?;
+    } else {
+        let texts = files.texts();
+        writeln!(
+            out,
+            "this project's definitions are trusted\n\n{}\n\n{}",
+            powers(&texts),
+            contents(&texts)
+        )?;
+    }
+    if world.trust && before != Verdict::Trusted {
+        decide(world, &files, true)?;
+        writeln!(out, "\nthis project's definitions are trusted from now on")?;
+    }
+    Ok(exit::COMPLETED)
 }
 
 /// What is not used, in one line for stderr; `None` when all is trusted.

@@ -52,6 +52,13 @@ impl ProjectReader {
         Some(Found { name: name.to_owned(), text, leads_to })
     }
 
+    /// A directory that is a link, which is not entered.
+    pub fn linked(&self, folder: &str) -> Option<Found> {
+        let linked = self.root.join(folder).is_symlink();
+        let text = || Err(io::Error::other(LINKED_DIRECTORY));
+        linked.then(|| Found { name: folder.to_owned(), text: text(), leads_to: None })
+    }
+
     /// Every file with one of these endings below a directory, in a stable order. One entry with its error for a
     /// directory that is a link, cannot be read, or holds more than is read.
     pub fn tree(&mut self, folder: &str, endings: &[&str]) -> Vec<Found> {
