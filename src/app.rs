@@ -134,6 +134,7 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         Some(Command::Models { provider, json }) => models::models(&world, provider.as_deref(), json),
         Some(Command::Index(args)) => index::index(&world, &args),
         Some(Command::Doctor { offline, json }) => doctor::doctor(&world, offline, json),
+        Some(Command::Trust) => trust::trust(&world),
         Some(Command::Configure(args)) => configure::configure(world, &args),
         Some(Command::Config(ConfigCommand::Show { origin })) => lists::config(&world, origin),
         Some(Command::Config(ConfigCommand::Explain { key, json })) => lists::explain(&world, &key, json),

@@ -2,6 +2,7 @@
 //!
 //! Refuses what is no regular file (a pipe would wait for ever) and what is too large to be configuration.
 
+mod inside;
 mod large;
 mod scratch;
 mod stamps;
@@ -13,9 +14,10 @@ use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 
+pub use inside::{Found, ProjectReader};
 pub use large::{create_large, open_large};
 pub use scratch::Scratch;
-pub use stamps::{Stamp, stamps};
+pub use stamps::{Stamp, project_stamps, stamps};
 pub use write::{create_private, make_private, others_can_read, write_private, write_whole};
 
 /// Configuration files above this size are not read: they are somebody's mistake.

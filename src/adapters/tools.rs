@@ -33,6 +33,7 @@ pub mod scripted;
 mod shell;
 mod write_file;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,6 +65,8 @@ pub struct ToolSettings {
     pub output_cap_bytes: usize,
     /// Environment variables a command must not see; `*` stands for any text (`*_KEY`), case does not count.
     pub strip_env: Vec<String>,
+    /// Variables that hold keys of model providers, with the servers that they may be sent to: no other one gets them.
+    pub key_homes: BTreeMap<String, Vec<String>>,
     /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
     pub hidden_paths: Vec<PathBuf>,
     /// The project that is described in the index, where it is not `root`.
@@ -86,6 +89,7 @@ impl ToolSettings {
             terminal_timeout: Duration::from_secs(120),
             output_cap_bytes: 64 * 1024,
             strip_env: environment::SECRET_NAMES.map(str::to_owned).to_vec(),
+            key_homes: BTreeMap::new(),
             hidden_paths: Vec::new(),
             indexed: None,
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
@@ -114,6 +118,7 @@ impl ProjectTools {
             sandbox: settings.sandbox,
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
+            key_homes: settings.key_homes,
             indexed: settings.indexed.unwrap_or(settings.root),
         };
         let specs = vec![
@@ -184,7 +189,7 @@ impl ProjectTools {
                 Err(problem) => Answer::failed(problem),
             },
             http_request::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => http_request::run(&self.clients, self.project.cap, &arguments).await,
+                Ok(arguments) => http_request::run(&self.clients, &self.project, &arguments).await,
                 Err(problem) => Answer::failed(problem),
             },
             mcp_call::NAME => match self.read_arguments(invocation) {

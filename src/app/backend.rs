@@ -53,6 +53,7 @@ use crate::adapters::stirs;
 use crate::config::catalog::Catalog;
 use crate::config::models::wish::Wish;
 use crate::config::roles::tools_for;
+use crate::config::settings::guard::NOT_TAKEN;
 use crate::config::settings::layers::Overrides;
 use crate::config::trust::Verdict;
 use crate::config::workflow_file::StartCondition;
@@ -80,10 +81,10 @@ use crate::tui::transcript::item::Item;
 /// Files that can be mentioned with `@`: more nobody looks for by a few letters.
 const FILES: usize = 20_000;
 
-/// What is wrong with settings, roles and workflow files, a line each: nothing is hidden, nothing stops.
+/// What is wrong with settings, roles and workflow files, and what of a project is not taken, a line each: nothing is hidden, nothing stops.
 fn problems(catalog: &Catalog) -> Vec<String> {
-    let errors = catalog.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);
-    errors.map(crate::config::render::compact).collect()
+    let told = |finding: &&Diagnostic| finding.severity == Severity::Error || finding.code == NOT_TAKEN;
+    catalog.diagnostics().iter().filter(told).map(crate::config::render::compact).collect()
 }
 
 /// Everything behind the screen.

@@ -123,7 +123,21 @@ fn make_project() -> Result<PathBuf> {
 fn git(project: &Path, arguments: &[&str]) -> bool {
     let identity =
         ["-c", "user.name=synthdev demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"];
+    // neither the user's hooks, templates and watchers nor another repository have a say in the sample project
+    let plain = [
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=",
+        "-c",
+        "init.templateDir=",
+        "-c",
+        "core.attributesFile=",
+    ];
     let mut command = Command::new("git");
-    command.current_dir(project).args(identity).args(arguments);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+        command.env_remove(name);
+    }
+    command.current_dir(project).args(identity).args(plain).args(arguments);
     command.output().is_ok_and(|output| output.status.success())
 }

@@ -147,7 +147,11 @@ fn configuration(
         }
     }
     if let Some(notice) = notice {
-        lines.push(Line::warning(CONFIGURATION, notice, "look at the files, then start once with --trust"));
+        lines.push(Line::warning(
+            CONFIGURATION,
+            notice,
+            "look at it with `synthdev trust`, then start once with --trust",
+        ));
     }
     if lines.is_empty() {
         let (workflows, roles) = (catalog.workflows().len(), catalog.roles().iter().count());

@@ -8,6 +8,8 @@ use super::wiring;
 use super::world::World;
 use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
+use crate::config::render::compact;
+use crate::config::settings::guard::NOT_TAKEN;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
 
@@ -25,7 +27,10 @@ pub(super) fn load(
         tell(format_args!("warning: not read: {line}"));
     }
     if let Some(notice) = trust::notice(&gathered.verdict) {
-        tell(format_args!("warning: {notice}"));
+        tell(format_args!("warning: {notice}\n{}", trust::told_powers(world, &gathered.project)));
+    }
+    for finding in catalog.diagnostics().iter().filter(|finding| finding.code == NOT_TAKEN) {
+        tell(compact(finding));
     }
     Ok((catalog, gathered))
 }

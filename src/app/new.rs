@@ -195,7 +195,9 @@ fn conclude(
         ));
     }
     if !trusted {
-        tell("note: this project's configuration is not used until you trust it: --trust");
+        tell(
+            "note: this project's configuration is not used until you trust it: `synthdev trust` shows all of it, --trust uses it",
+        );
     }
     let found = layer != Layer::CommandLine;
     let with = if trusted { "" } else { " --trust" };

@@ -1,15 +1,18 @@
 //! The project layer is used only after a decision bound to its content (kept in the user's data directory).
 
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use super::world::World;
-use crate::adapters::disk;
-use crate::cli::words::names;
+use crate::adapters::disk::{self, Found, ProjectReader};
+use crate::cli::exit;
+use crate::cli::words::{Clean, names};
 use crate::config::brief::{GUIDANCE, TEMPLATE};
 use crate::config::test_file::ENDING;
-use crate::config::trust::{TrustBook, Verdict, fingerprint};
+use crate::config::trust::powers::{contents, powers};
+use crate::config::trust::{TrustBook, Verdict, changes, fingerprint, new_files};
 
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";
@@ -24,15 +27,43 @@ pub(super) struct ProjectFiles {
     /// Test files, or why they cannot be read. They run nothing but what is trusted anyway, on scripted words and
     /// tools: changing one asks nobody again.
     pub(super) tests: Vec<(String, Result<String, String>)>,
-    /// `AGENTS.md`, or why it cannot be read. That there is one is asked about; what it says may change, as it is edited
-    /// with the project's other files.
+    /// `FILE -> TARGET` of links that stay in the project: what is no link any more, or another one, is asked about.
+    links: Vec<(String, String)>,
+    /// `AGENTS.md`, or why it cannot be read. Agents follow it, so what it says is asked about.
     pub(super) guidance: Option<Result<String, String>>,
 }
 
 impl ProjectFiles {
+    /// Everything that is judged, by what it says.
     fn all(&self) -> Vec<(String, String)> {
-        let guidance = self.guidance.iter().map(|_| (GUIDANCE.to_owned(), String::new()));
-        self.readable.iter().chain(&self.unreadable).cloned().chain(guidance).collect()
+        let said = |text: &Result<String, String>| match text {
+            Ok(text) | Err(text) => (GUIDANCE.to_owned(), text.clone()),
+        };
+        let files = self.readable.iter().chain(&self.unreadable).chain(&self.links).cloned();
+        files.chain(self.guidance.as_ref().map(said)).collect()
+    }
+
+    /// What can be read of that.
+    fn texts(&self) -> Vec<(String, String)> {
+        let guidance =
+            self.guidance.iter().filter_map(|text| Some((GUIDANCE.to_owned(), text.clone().ok()?)));
+        self.readable.iter().cloned().chain(guidance).collect()
+    }
+
+    fn extend(&mut self, found: impl IntoIterator<Item = Found>) {
+        for found in found {
+            self.link(&found);
+            match found.text {
+                Ok(text) => self.readable.push((found.name, text)),
+                Err(error) => self.unreadable.push((found.name, error.to_string())),
+            }
+        }
+    }
+
+    fn link(&mut self, found: &Found) {
+        let link =
+            found.leads_to.as_ref().map(|target| (format!("{} -> {target}", found.name), String::new()));
+        self.links.extend(link);
     }
 
     /// The project brings nothing of its own.
@@ -57,35 +88,27 @@ impl ProjectFiles {
 
 pub(super) fn project_files(project: &Path) -> ProjectFiles {
     let mut files = ProjectFiles::default();
-    let mut tests = Vec::new();
-    let mut add = |name: String, text: std::io::Result<Option<String>>| match text {
-        Ok(Some(text)) => files.readable.push((name, text)),
-        Ok(None) => {}
-        Err(error) => files.unreadable.push((name, error.to_string())),
-    };
+    let mut reader = ProjectReader::new(project);
+    files.extend(reader.file(".env"));
+    if let Some(found) = reader.file(GUIDANCE) {
+        files.link(&found);
+        files.guidance = Some(found.text.map_err(|error| error.to_string()));
+    }
+    if let Some(linked) = reader.linked(FOLDER) {
+        files.extend([linked]);
+        return files;
+    }
     for name in ["settings.json", "models.json", TEMPLATE] {
-        add(format!("{FOLDER}/{name}"), disk::read_if_there(&project.join(FOLDER).join(name)));
+        files.extend(reader.file(&format!("{FOLDER}/{name}")));
     }
-    for folder in ["roles", "workflows"] {
-        for read in disk::read_tree(&project.join(FOLDER).join(folder)) {
-            let name = format!("{FOLDER}/{folder}/{}", read.name);
-            if folder == "workflows" && name.ends_with(ENDING) {
-                tests.push((name, read.text.map_err(|error| error.to_string())));
-            } else {
-                add(name, read.text.map(Some));
-            }
+    files.extend(reader.tree(&format!("{FOLDER}/roles"), &["json"]));
+    for found in reader.tree(&format!("{FOLDER}/workflows"), &["json", "js", "mjs", "cjs", "md", "txt"]) {
+        if found.name.ends_with(ENDING) {
+            files.tests.push((found.name, found.text.map_err(|error| error.to_string())));
+        } else {
+            files.extend([found]);
         }
     }
-    for read in disk::read_texts(&project.join(FOLDER).join("workflows")) {
-        // a directory that cannot be read was told once already
-        if !(read.text.is_err() && read.name.ends_with('.')) {
-            add(format!("{FOLDER}/workflows/{}", read.name), read.text.map(Some));
-        }
-    }
-    add(".env".to_owned(), disk::read_if_there(&project.join(".env")));
-    files.tests = tests;
-    let guidance = disk::read_if_there(&project.join(GUIDANCE)).map_err(|error| error.to_string());
-    files.guidance = guidance.transpose();
     files
 }
 
@@ -109,12 +132,54 @@ pub(super) fn decide(world: &World, files: &ProjectFiles, allow: bool) -> Result
     Ok(Verdict::Trusted)
 }
 
-/// How the files differ from what was trusted; empty where nothing was.
-pub(super) fn changes(world: &World, files: &ProjectFiles) -> String {
+/// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
+/// them.
+pub(super) fn shown(world: &World, files: &ProjectFiles) -> String {
     let text = disk::read_if_there(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
     let book = TrustBook::parse(&text);
     let stored = book.projects.get(&world.project.display().to_string());
-    stored.map(|stored| crate::config::trust::changes(stored, &files.all())).unwrap_or_default()
+    let (all, texts) = (files.all(), files.texts());
+    let mut parts = vec![powers(&new_files(stored, &texts))];
+    let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
+    let others = files.unreadable.iter().map(|(name, why)| (name.as_str(), why));
+    parts.extend(others.chain(guidance).map(|(name, why)| format!("{name} is not read: {why}")));
+    parts.push(stored.map_or_else(|| contents(&texts), |stored| changes(stored, &all)));
+    parts.join("\n\n")
+}
+
+/// What the files that are new or changed can do, grouped by power.
+pub(super) fn told_powers(world: &World, files: &ProjectFiles) -> String {
+    let text = disk::read_if_there(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+    let book = TrustBook::parse(&text);
+    powers(&new_files(book.projects.get(&world.project.display().to_string()), &files.texts()))
+}
+
+/// `synthdev trust`: what the project's own files can do and what they say. `--trust` decides.
+pub(super) fn trust(world: &World) -> Result<u8> {
+    let files = project_files(&world.project);
+    let before = decide(world, &files, false)?;
+    let mut stdout = std::io::stdout().lock();
+    let mut out = Clean(&mut stdout);
+    if files.is_empty() {
+        writeln!(out, "this project has no definitions of its own")?;
+        return Ok(exit::COMPLETED);
+    }
+    if let Some(notice) = notice(&before) {
+        writeln!(out, "{notice}\n\n{}", shown(world, &files))?;
+    } else {
+        let texts = files.texts();
+        writeln!(
+            out,
+            "this project's definitions are trusted\n\n{}\n\n{}",
+            powers(&texts),
+            contents(&texts)
+        )?;
+    }
+    if world.trust && before != Verdict::Trusted {
+        decide(world, &files, true)?;
+        writeln!(out, "\nthis project's definitions are trusted from now on")?;
+    }
+    Ok(exit::COMPLETED)
 }
 
 /// What is not used, in one line for stderr; `None` when all is trusted.
@@ -134,5 +199,7 @@ pub(super) fn notice(verdict: &Verdict) -> Option<String> {
             format!("has changed its configuration since you trusted it ({})", parts.join("; "))
         }
     };
-    Some(format!("this project {what}; it is not used until you trust it: --trust"))
+    Some(format!(
+        "this project {what}; it is not used until you trust it: `synthdev trust` shows all of it, --trust uses it"
+    ))
 }

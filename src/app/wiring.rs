@@ -1,6 +1,6 @@
 //! Builds the adapters and the runtime for one project. Everything is cheap until it is used.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,10 +55,13 @@ fn worktree_tools((project, worktree): (&Path, &Path), data: &Path, catalog: &Ca
 fn tool_settings(project: &Path, data: &Path, catalog: &Catalog) -> ToolSettings {
     let settings = catalog.settings();
     let usual = ToolSettings::new(project);
-    let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
-    let secrets = secret_names(catalog, variables);
+    let variables: BTreeMap<String, String> =
+        std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
+    let secrets = secret_names(catalog, variables.clone().into_iter());
+    let key_homes = key_homes(catalog, &secrets, &variables);
     ToolSettings {
         strip_env: usual.strip_env.iter().cloned().chain(secrets).collect(),
+        key_homes,
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
         hidden_paths: hidden(project, data),
@@ -93,6 +96,21 @@ fn secret_names(catalog: &Catalog, variables: impl Iterator<Item = (String, Stri
     let is_key = |value: &str| value.len() >= SHORTEST_KEY && keys.contains(&value);
     names.extend(variables.filter(|(_, value)| is_key(value.trim())).map(|(name, _)| name));
     names
+}
+
+/// Where what these variables hold may be sent: a key that is not in force has no home.
+fn key_homes(
+    catalog: &Catalog,
+    secrets: &BTreeSet<String>,
+    variables: &BTreeMap<String, String>,
+) -> BTreeMap<String, Vec<String>> {
+    let homes = catalog.key_homes();
+    let of = |name: &String| {
+        let value = variables.get(name).map(|value| value.trim());
+        let same = catalog.key_ring().iter().filter(|(_, key)| Some(key.expose()) == value);
+        same.filter_map(|(key, _)| homes.get(key)).flatten().cloned().collect()
+    };
+    secrets.iter().map(|name| (name.clone(), of(name))).collect()
 }
 
 /// Every tool of the product, for the catalogue; the same in every project.

@@ -198,6 +198,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// What this project's own definitions can do and say; with --trust they are used from then on
+    Trust,
     /// See it work: a sample project and a scripted model, everything else real
     Demo {
         /// Without a screen

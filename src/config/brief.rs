@@ -8,7 +8,7 @@ use crate::domain::diagnostic::Diagnostic;
 use crate::domain::place::Layer;
 
 /// The file of guidance, by the name under which other programs look for it, too.
-pub const GUIDANCE: &str = "AGENTS.md";
+pub use crate::domain::brief::GUIDANCE;
 /// The template of the environment block.
 pub const TEMPLATE: &str = "environment.md";
 

@@ -3,6 +3,7 @@
 
 pub mod overview;
 pub mod programs;
+mod stray_keys;
 
 use std::collections::BTreeMap;
 

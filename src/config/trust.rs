@@ -1,12 +1,17 @@
 //! Whether a project's own configuration may run: files of a cloned project are code. Decisions are kept
 //! outside the project, by content hash; any change asks again. Never reads or writes a file.
 
+pub mod powers;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use self::powers::content;
+use super::brief::GUIDANCE;
 
 /// Decisions by project path, as stored in the user's data directory.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -22,7 +27,7 @@ pub struct Decision {
     pub hash: String,
     /// Hash of each file by relative path, to say later what changed.
     pub files: BTreeMap<String, String>,
-    /// Texts of roles and workflows as they were allowed, to show later how they changed. Settings and `.env`
+    /// Texts of roles, workflows and AGENTS.md as they were allowed, to show later how they changed. Settings and `.env`
     /// may hold keys: of those only the hash is kept (CFG-20).
     #[serde(default)]
     pub texts: BTreeMap<String, String>,
@@ -81,7 +86,16 @@ pub fn fingerprint(files: &[(String, String)]) -> Decision {
 /// Long files that have little in common are told apart roughly after that.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
-/// How the files differ from what was allowed: a unified diff per changed role or workflow, a line for others.
+/// The files that are new, or say something else than was allowed.
+pub fn new_files(stored: Option<&Decision>, files: &[(String, String)]) -> Vec<(String, String)> {
+    let known = |path: &String, text: &String| {
+        stored.is_some_and(|stored| stored.files.get(path) == Some(&hex(text.as_bytes())))
+    };
+    files.iter().filter(|(path, text)| !known(path, text)).cloned().collect()
+}
+
+/// How the files differ from what was allowed: a unified diff of each file whose text was kept, the whole text of
+/// others, keys blotted out.
 pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
     let mut parts = Vec::new();
     for (path, text) in files {
@@ -90,8 +104,8 @@ pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
             continue;
         }
         match (old_hash, stored.texts.get(path)) {
-            (None, _) => parts.push(format!("+ {path} (new)")),
-            (Some(_), None) => parts.push(format!("~ {path} (changed)")),
+            (None, _) => parts.push(format!("+ {path} (new)\n{}", content(path, text))),
+            (Some(_), None) => parts.push(format!("~ {path} (changed)\n{}", content(path, text))),
             (Some(_), Some(old)) => {
                 let diff =
                     similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(old.as_str(), text.as_str());
@@ -105,7 +119,7 @@ pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
 }
 
 fn may_hold_keys(path: &str) -> bool {
-    !(path.contains("/roles/") || path.contains("/workflows/"))
+    path != GUIDANCE && !(path.contains("/roles/") || path.contains("/workflows/"))
 }
 
 pub fn verdict(stored: Option<&Decision>, files: &[(String, String)]) -> Verdict {

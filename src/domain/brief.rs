@@ -42,3 +42,12 @@ impl Without {
         !self.environment && !self.guidance
     }
 }
+
+/// The file that tells agents how to work in a project.
+pub const GUIDANCE: &str = "AGENTS.md";
+
+/// Whether a path names such a file, in whatever directory; case does not count on every disk.
+pub fn is_guidance(path: &str) -> bool {
+    let name = path.trim_end_matches(['/', '\\', '.', ' ']).rsplit(['/', '\\']).next();
+    name.is_some_and(|name| name.eq_ignore_ascii_case(GUIDANCE))
+}

@@ -12,6 +12,7 @@ mod failed;
 mod fallback;
 mod finish;
 mod forget;
+mod guided;
 mod interrupted;
 mod join;
 mod kept;

@@ -153,6 +153,7 @@ fn a_workflow_that_is_named_before_the_answer_about_trust_runs_after_it() {
     let model = [("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1"), ("SYNTHDEV_BASE_MODEL", "mock-1")];
     let mut terminal = Terminal::at_home(home, &[], &model);
     terminal.wait_for("Trust this project's definitions?");
+    terminal.wait_for("It runs no command and reaches no network by itself.");
     terminal.press("/workflow own\r");
     terminal.wait_for("workflow own waits until");
     terminal.press("y");

@@ -169,3 +169,61 @@ fn stamps_tell_changed_new_and_missing_files() {
     fs::write(dir.path().join("x.json"), "").unwrap();
     assert_eq!(stamps(&paths).len(), 2);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_project_is_read_within_its_bounds() {
+    use std::os::unix::fs::symlink;
+    let dir = tempfile::tempdir().unwrap();
+    let (project, outside) = (dir.path().join("project"), dir.path().join("outside"));
+    for path in [project.join("w/deep"), project.join(".git"), outside.clone()] {
+        fs::create_dir_all(path).unwrap();
+    }
+    fs::write(outside.join("secret.json"), "secret").unwrap();
+    fs::write(project.join(".git/config"), "git").unwrap();
+    fs::write(project.join("w/deep/a.json"), "a").unwrap();
+    fs::write(project.join("w/note.bin"), "no").unwrap();
+    let link = |to: &Path, name: &str| symlink(to, project.join(name)).unwrap();
+    link(&outside.join("secret.json"), "w/out.json");
+    link(&outside, "w/outside");
+    link(Path::new("deep"), "w/inner");
+    link(Path::new("deep/a.json"), "w/alias.json");
+    link(Path::new("nowhere"), "w/lost.json");
+    link(Path::new("../.git/config"), "w/git.json");
+    link(&outside, "linked");
+    let mut reader = ProjectReader::new(&project);
+    let found = reader.tree("w", &["json"]);
+    let told: Vec<(&str, String)> = found
+        .iter()
+        .map(|one| (one.name.as_str(), one.text.as_ref().map_or_else(ToString::to_string, Clone::clone)))
+        .collect();
+    let expected = [
+        ("w/alias.json", "a"),
+        ("w/deep/a.json", "a"),
+        ("w/git.json", "it is a link into git's own directory"),
+        ("w/inner", "linked directories are not followed"),
+        ("w/lost.json", "leads nowhere"),
+        ("w/out.json", "leads out of the project"),
+        ("w/outside", "linked directories are not followed"),
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    for ((name, text), (wanted, part)) in told.iter().zip(expected) {
+        assert!(*name == wanted && text.contains(part), "{name}: {text}");
+    }
+    assert_eq!(found[0].leads_to.as_deref(), Some("w/deep/a.json"));
+    assert!(reader.file("linked/secret.json").unwrap().text.is_err());
+    assert_eq!(reader.tree("linked", &["json"]).len(), 1);
+    assert!(reader.tree("missing", &["json"]).is_empty() && reader.file("missing").is_none());
+    assert!(
+        project_stamps(&project, &["w", "linked", "linked/secret.json"])
+            .iter()
+            .all(|one| one != &stamps(&[outside.join("secret.json")])[0])
+    );
+    let most = vec![b'x'; usize::try_from(LARGEST).unwrap()];
+    for name in ["w/1.json", "w/2.json", "w/3.json"] {
+        fs::write(project.join(name), &most).unwrap();
+    }
+    let read = ProjectReader::new(&project).tree("w", &["json"]);
+    let large = read.iter().filter(|one| one.name.as_str() < "w/4");
+    assert_eq!(large.map(|one| one.text.is_ok()).collect::<Vec<_>>(), [true, true, false]);
+}

@@ -2,6 +2,7 @@
 //! Opens, never changes the user's repository; refuses the home directory and the filesystem root.
 
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
@@ -179,4 +180,15 @@ impl Place {
         };
         Ok(Store { repo, private: true, prefix: PathBuf::new() })
     }
+}
+
+/// Bytes of one file of ignore rules.
+const MOST_RULES: u64 = 4 * 1024 * 1024;
+
+/// A project's configuration of git may name any file, also one that never ends.
+fn rules_in(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_RULES)?;
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(MOST_RULES).read_to_end(&mut text).ok()?;
+    Some(text)
 }

@@ -8,6 +8,11 @@ use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::domain::brief::{GUIDANCE, is_guidance};
+
+/// A project's own definitions.
+const DEFINITIONS: &str = ".synthdev";
+
 /// The project's border.
 pub(super) struct Fence {
     root: PathBuf,
@@ -34,6 +39,15 @@ pub(super) enum PathError {
     Hidden(String),
     #[error("`{0}` is inside git's own directory, which tools do not write; use git commands instead")]
     Git(String),
+    #[error(
+        "`{0}` belongs to the project's definitions (.synthdev), which steer agents and workflows: tools do not write \
+         them; say what should change and the user will do it"
+    )]
+    Definitions(String),
+    #[error(
+        "`{0}` leads to the project's AGENTS.md, which steers agents: write it by that name, so that the user is asked"
+    )]
+    Guidance(String),
     #[error("`{0}` passes through a link that leads nowhere")]
     DeadLink(String),
     #[error("`{0}` cannot be reached: {1}")]
@@ -78,7 +92,21 @@ impl Fence {
         if spot.absolute.iter().any(in_git) {
             return Err(PathError::Git(spot.relative));
         }
+        let own = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(DEFINITIONS));
+        if Path::new(&spot.relative).iter().any(own) {
+            return Err(PathError::Definitions(spot.relative));
+        }
+        if self.is_guidance(&spot) && !is_guidance(path) {
+            return Err(PathError::Guidance(self.as_asked(path)));
+        }
         Ok(spot)
+    }
+
+    /// The file itself, or what the project's `AGENTS.md` is a link to.
+    fn is_guidance(&self, spot: &Spot) -> bool {
+        let linked = self.root.join(GUIDANCE);
+        is_guidance(&spot.relative)
+            || linked.is_symlink() && linked.canonicalize().is_ok_and(|target| target == spot.absolute)
     }
 
     pub(super) fn is_hidden(&self, absolute: &Path) -> bool {

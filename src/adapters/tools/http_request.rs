@@ -10,6 +10,7 @@ mod received;
 mod redaction;
 mod request;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use reqwest::header::{CONTENT_TYPE, LOCATION};
@@ -22,6 +23,7 @@ use crate::domain::tool::{Repeat, ToolPreview};
 use super::answer::Answer;
 use super::arguments::scalar;
 use super::execute_terminal::LONGEST;
+use super::project::Project;
 pub(super) use arguments::Arguments;
 pub(super) use client::Clients;
 use received::Received;
@@ -75,11 +77,15 @@ pub(super) fn repeat(arguments: &Arguments) -> Repeat {
     if reads { Repeat::Safe } else { Repeat::Ask }
 }
 
-pub(super) async fn run(clients: &Clients, cap: usize, arguments: &Arguments) -> Answer {
+pub(super) async fn run(clients: &Clients, project: &Project, arguments: &Arguments) -> Answer {
+    let cap = project.cap;
     let prepared = match Prepared::of(arguments, &|name| std::env::var(name).ok()) {
         Ok(prepared) => prepared,
         Err(problem) => return Answer::failed(problem),
     };
+    if let Err(problem) = keys_stay_home(arguments, &prepared.url, &project.key_homes) {
+        return Answer::failed(problem);
+    }
     let limit = arguments.timeout_seconds.map_or(USUAL_LIMIT, Duration::from_secs);
     let started = Instant::now();
     let ended = timeout(limit, exchange(clients, &prepared, cap * BODY_CAPS)).await;
@@ -96,6 +102,27 @@ pub(super) async fn run(clients: &Clients, cap: usize, arguments: &Arguments) ->
                 .data(data)
         }
     }
+}
+
+/// A variable that holds the key of a model provider goes to servers of this provider only (CFG-20).
+fn keys_stay_home(
+    arguments: &Arguments,
+    url: &Url,
+    homes: &BTreeMap<String, Vec<String>>,
+) -> Result<(), String> {
+    for (header, value) in arguments.headers.iter().flatten() {
+        let Some((name, homes)) = value["env"].as_str().and_then(|name| homes.get_key_value(name)) else {
+            continue;
+        };
+        if !homes.iter().any(|home| Url::parse(home).is_ok_and(|home| same_origin(&home, url))) {
+            return Err(format!(
+                "`headers`.`{header}`: the variable `{name}` holds the key of a model provider, and {} is no server of \
+                 it: nothing was sent; put the key of that server into a variable of its own",
+                shown(url)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Sends, follows redirects, reads at most `most` bytes of the body.

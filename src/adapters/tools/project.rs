@@ -1,5 +1,6 @@
 //! What every tool knows of the project it works in.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(super) struct Project {
     pub(super) home: Option<PathBuf>,
     /// Commands come from the user, who may run anything.
     pub(super) typed_by_user: bool,
+    /// Variables that hold keys of model providers, with the servers that they may be sent to.
+    pub(super) key_homes: BTreeMap<String, Vec<String>>,
     /// Whose index is asked: of a worktree, that of its project.
     pub(super) indexed: PathBuf,
 }

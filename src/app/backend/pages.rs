@@ -89,7 +89,7 @@ impl Desk {
             Verdict::New { files } => files,
             Verdict::Changed { added, changed, .. } => added.into_iter().chain(changed).collect(),
         };
-        let changes = trust::changes(&self.world, &files);
+        let changes = trust::shown(&self.world, &files);
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = files;
         Ok(Changed { files: names, changes })
     }

@@ -34,10 +34,12 @@ async fn settled(handle: &Handle) {
 pub(super) fn question(world: &World, verdict: &Verdict, files: &ProjectFiles) -> Option<TrustQuestion> {
     match verdict {
         Verdict::Trusted => None,
-        Verdict::New { files } => Some(TrustQuestion { files: files.clone(), changes: String::new() }),
+        Verdict::New { files: names } => {
+            Some(TrustQuestion { files: names.clone(), changes: trust::shown(world, files) })
+        }
         Verdict::Changed { added, changed, .. } => Some(TrustQuestion {
             files: added.iter().chain(changed).cloned().collect(),
-            changes: trust::changes(world, files),
+            changes: trust::shown(world, files),
         }),
     }
 }

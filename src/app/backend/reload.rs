@@ -43,7 +43,7 @@ impl Desk {
             Verdict::New { files } => files.clone(),
             Verdict::Changed { added, changed, .. } => added.iter().chain(changed).cloned().collect(),
         };
-        let changes = trust::changes(&self.world, &gathered.project);
+        let changes = trust::shown(&self.world, &gathered.project);
         *asked = gathered.project;
         Some(Reload { problems: Vec::new(), question: Some(Changed { files, changes }) })
     }

@@ -57,10 +57,13 @@ pub(in crate::app) fn stamps(world: &World) -> Vec<Stamp> {
     }
     let names = ["settings.json", "models.json", TEMPLATE, "roles", "workflows"];
     let (user, project) = (&world.dirs.config, &world.project);
-    let own = names.iter().flat_map(|name| [user.join(name), project.join(FOLDER).join(name)]);
     let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env")];
-    let paths: Vec<PathBuf> = own.chain(more).chain([project.join(".env"), project.join(GUIDANCE)]).collect();
-    disk::stamps(&paths)
+    let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
+    let inside: Vec<String> = names.iter().map(|name| format!("{FOLDER}/{name}")).collect();
+    let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE]).collect();
+    let mut stamps = disk::stamps(&paths);
+    stamps.extend(disk::project_stamps(project, &inside));
+    stamps
 }
 
 impl Shelf {

@@ -33,7 +33,14 @@ impl Catalog {
     /// # Errors
     /// All findings, if one of them is an error.
     pub fn check(&self, name: &str) -> Checked {
-        self.surrounded(&self.files.workflows, |surroundings| lower(name, surroundings))
+        let (program, mut found) =
+            self.surrounded(&self.files.workflows, |surroundings| lower(name, surroundings))?;
+        let stray = self.stray_keys(&program);
+        if stray.is_empty() {
+            return Ok((program, found));
+        }
+        found.extend(stray);
+        Err(found)
     }
 
     /// Every workflow of one file, in the file's order; it may call workflows of the catalogue.
@@ -41,7 +48,16 @@ impl Catalog {
     /// # Errors
     /// All findings, if one of them is an error.
     pub fn check_file(&self, file: &SourceFile) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        self.surrounded(&self.files.workflows, |surroundings| lower_file(file, surroundings))
+        let (programs, mut found) =
+            self.surrounded(&self.files.workflows, |surroundings| lower_file(file, surroundings))?;
+        let mut stray: Vec<Diagnostic> =
+            programs.iter().flat_map(|program| self.stray_keys(program)).collect();
+        stray.dedup();
+        if stray.is_empty() {
+            return Ok((programs, found));
+        }
+        found.extend(stray);
+        Err(found)
     }
 
     /// Single-agent mode with a role. Tool rounds follow `max_tool_calls`; the conversation may fill the

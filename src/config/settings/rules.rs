@@ -469,11 +469,11 @@ pub const RULES: &[Rule] = &[
     .project(ProjectMay::NotSet),
     rule(
         "sandbox.max_processes",
-        Shape::Integer { min: 0, max: 1_000_000 },
+        Shape::Integer { min: 1, max: 1_000_000 },
         &[],
         &[],
         "4096",
-        "processes and threads of one command at once; 0 is no limit",
+        "processes and threads of one command at once",
     )
     .project(ProjectMay::Lower),
     rule(
@@ -484,14 +484,14 @@ pub const RULES: &[Rule] = &[
         "0",
         "address space of each process of a command in MiB; 0 is no limit",
     )
-    .project(ProjectMay::Lower),
+    .project(ProjectMay::NotSet),
     rule(
         "sandbox.max_file_mb",
-        Shape::Integer { min: 0, max: 100_000_000 },
+        Shape::Integer { min: 1, max: 100_000_000 },
         &[],
         &[],
         "10240",
-        "largest file that a command may write in MiB; 0 is no limit",
+        "largest file that a command may write in MiB",
     )
     .project(ProjectMay::Lower),
     rule(

@@ -9,6 +9,8 @@ use super::keys::{LIMITS, PARAMETER};
 use super::named::Named;
 use super::schema;
 use super::{LimitsForm, NoMatchForm, ParameterForm, Spanned, StartCondition, Text};
+use crate::config::settings::guard::NOT_TAKEN;
+use crate::domain::place::Layer;
 use crate::domain::workflow::{ParameterType, SnapshotPolicy};
 
 pub(super) fn start_condition(node: &Node, findings: &mut Findings<'_>) -> StartCondition {
@@ -134,5 +136,12 @@ pub(super) fn snapshot(node: &Node, findings: &mut Findings<'_>) -> SnapshotPoli
         ("required", SnapshotPolicy::Required),
         ("off", SnapshotPolicy::Off),
     ];
-    choice(node, "snapshot", &words, findings).map_or_else(SnapshotPolicy::default, |found| found.value)
+    let Some(found) = choice(node, "snapshot", &words, findings) else { return SnapshotPolicy::default() };
+    if found.value == SnapshotPolicy::Off && findings.file.layer == Layer::Project {
+        let hint = "leave it out, or keep the workflow beside your own settings".to_owned();
+        let message = "`snapshot` is not taken as \"off\": a project's files cannot switch snapshots off";
+        findings.warning(NOT_TAKEN, found.span, message, Some(hint));
+        return SnapshotPolicy::default();
+    }
+    found.value
 }

@@ -187,7 +187,7 @@ impl Machine {
             let Some((invocation, risk)) = self.current_invocation() else { continue };
             let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
             let rule = own.unwrap_or_else(|| self.approvals.of(&invocation.tool, risk));
-            if rule != Permission::Allow {
+            if self.guarded(rule, &invocation, risk) != Permission::Allow {
                 let call = self.next_call();
                 (self.lane.phase, self.lane.since, self.lane.shown) =
                     (Phase::Approval(call), self.now, false);

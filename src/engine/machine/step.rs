@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::Machine;
+use super::guided::UNASKED;
 use crate::domain::approval::Permission;
 use crate::domain::failure::Failure;
 use crate::domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
@@ -44,11 +45,13 @@ impl Machine {
     pub(super) fn permit_step(&mut self) {
         let Some((invocation, risk)) = self.frame().and_then(|frame| frame.stay.step.clone()) else { return };
         let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
-        match own.unwrap_or_else(|| self.approvals.of(&invocation.tool, risk)) {
+        let rule = own.unwrap_or_else(|| self.approvals.of(&invocation.tool, risk));
+        match self.guarded(rule, &invocation, risk) {
             Permission::Allow => self.run_tool(invocation, risk),
             // who does it asks its own people
             Permission::Ask if self.is_handed_out(&invocation) => self.run_tool(invocation, risk),
             Permission::Ask => self.ask_approval(invocation, risk),
+            Permission::Deny if rule == Permission::Allow => self.step_denied(UNASKED),
             Permission::Deny => self.step_denied("the approval policy denies it"),
         }
     }

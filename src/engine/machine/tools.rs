@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::guided::UNASKED;
 use super::{CallId, Effect, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::{AgentSpec, ToolLoop};
 use crate::domain::approval::{Decision, Permission};
@@ -22,9 +23,13 @@ impl Machine {
                 Ok((risk, arguments)) => {
                     let invocation =
                         ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments, original };
-                    match self.approvals.of(&name, risk) {
+                    let rule = self.approvals.of(&name, risk);
+                    match self.guarded(rule, &invocation, risk) {
                         Permission::Allow => return self.run_tool(invocation, risk),
                         Permission::Ask => return self.ask_approval(invocation, risk),
+                        Permission::Deny if rule == Permission::Allow => {
+                            self.refuse(&agent_id, &name, UNASKED);
+                        }
                         Permission::Deny => self.refuse(&agent_id, &name, "denied by the approval policy"),
                     }
                 }

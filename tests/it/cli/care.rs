@@ -65,7 +65,8 @@ async fn guidance_is_given_when_the_project_is_trusted() {
     assert!(text.contains(both), "{text}");
     world.write("AGENTS.md", &"Use spaces.\n".repeat(20));
     let checked = world.run(&["check"]).code(0);
-    assert!(!checked.err.contains("--trust"), "an edit asks nobody again: {}", checked.err);
+    assert!(checked.err.contains("changed AGENTS.md"), "an edit asks again: {}", checked.err);
+    let checked = world.run(&["check", "--trust"]).code(0);
     assert!(checked.err.contains("agents are given AGENTS.md (240 characters)"), "{}", checked.err);
 
     let cut = |world: &mut World| {

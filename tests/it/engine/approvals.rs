@@ -78,3 +78,26 @@ async fn headless_nobody_approves() {
     assert!(!stage.path("one.txt").exists());
     sound(&stage, &run);
 }
+
+#[tokio::test]
+async fn a_change_of_agents_md_is_asked_each_time_whatever_approvals_say() {
+    let replies =
+        json!({"writer": [write("AGENTS.md"), write("one.txt"), write("docs/agents.md"), {"text": "done"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let spec = asking(case(&stage));
+    let run = stage.start(RunSpec { approvals: spec.approvals.clone().approving_all(), ..spec });
+    let mut asked = Vec::new();
+    loop {
+        match stage.next().await {
+            RunEvent::ApprovalAsked { call, preview, .. } => {
+                asked.push(preview);
+                stage.handle.send(&run, Command::Approve { call, decision: Decision::AllowTool });
+            }
+            RunEvent::Finished { .. } => break,
+            _ => {}
+        }
+    }
+    assert!(asked.len() == 2 && asked.iter().all(Option::is_some), "{asked:?}");
+    assert!(["AGENTS.md", "one.txt"].iter().all(|name| stage.path(name).exists()));
+    sound(&stage, &run);
+}

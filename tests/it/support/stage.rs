@@ -194,10 +194,11 @@ pub fn sources(texts: &Texts) -> Sources {
         roles.map(|(at, (text, layer))| SourceFile::new(layer, format!("roles{at}.json"), text.as_str()));
     let workflows = texts.workflows.iter().enumerate();
     let workflows =
-        workflows.map(|(at, text)| SourceFile::new(Layer::Project, format!("w{at}.json"), text.as_str()));
-    let beside = texts.beside.iter().map(|(name, text)| {
-        SourceFile::new(Layer::Project, name.as_str(), text.as_str().unwrap_or_default())
-    });
+        workflows.map(|(at, text)| SourceFile::new(Layer::User, format!("w{at}.json"), text.as_str()));
+    let beside = texts
+        .beside
+        .iter()
+        .map(|(name, text)| SourceFile::new(Layer::User, name.as_str(), text.as_str().unwrap_or_default()));
     let models = texts.models.iter().map(|text| SourceFile::new(Layer::User, "models.json", text.as_str()));
     let mut command_line = Overrides::default();
     for level in ["base", "smart", "fast"] {

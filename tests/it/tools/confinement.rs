@@ -76,3 +76,29 @@ async fn in_gits_own_directory_nothing_is_written_even_where_it_was_given_as_the
     project.bad("write_file", json!({"file_path": "a", "content": "x"}), "git's own directory").await;
     assert_eq!(project.text(".git/inner/a"), "a");
 }
+
+#[tokio::test]
+async fn what_steers_agents_is_not_written_on_the_way() {
+    let project =
+        Project::new(&[(".synthdev/roles/a.json", "{}"), ("CLAUDE.md", "old"), ("sub/AGENTS.md", "old")]);
+    symlink(".synthdev", project.root().join("innocent")).unwrap();
+    symlink("CLAUDE.md", project.root().join("AGENTS.md")).unwrap();
+    symlink("sub/AGENTS.md", project.root().join("notes.md")).unwrap();
+    for path in
+        [".synthdev/roles/a.json", ".SynthDev/x.json", "innocent/roles/a.json", "sub/.synthdev/new.json"]
+    {
+        let edit = json!({"file_path": path, "old_text": "{}", "new_text": "x"});
+        project
+            .bad("write_file", json!({"file_path": path, "content": "x"}), "the project's definitions")
+            .await;
+        project.bad("edit_file", edit, "the project's definitions").await;
+    }
+    for path in ["CLAUDE.md", "notes.md"] {
+        project.bad("write_file", json!({"file_path": path, "content": "x"}), "write it by that name").await;
+    }
+    // who names the file was asked
+    project
+        .good("write_file", json!({"file_path": "sub/AGENTS.md", "content": "new"}), "sub/AGENTS.md")
+        .await;
+    project.good("read_files", json!({"file_paths": [".synthdev/roles/a.json"]}), "==> .synthdev").await;
+}

@@ -39,7 +39,7 @@ pub fn program(workflows: &[Value]) -> Program {
     let shared: Value = serde_json::from_str(SHARED).unwrap();
     let files = workflows.iter().enumerate().map(|(at, one)| {
         let text = serde_json::to_string_pretty(one).unwrap();
-        SourceFile::new(Layer::Project, format!("w{at}.json"), text)
+        SourceFile::new(Layer::User, format!("w{at}.json"), text)
     });
     let mut command_line = Overrides::default();
     for level in ["base", "smart", "fast"] {

@@ -51,7 +51,7 @@ pub fn program(workflows: &[Value]) -> Program {
     let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
     let roles = serde_json::from_str::<Value>(SHARED).unwrap()["roles"].to_string();
     let files = workflows.iter().enumerate().map(|(at, one)| {
-        SourceFile::new(Layer::Project, format!("w{at}.json"), serde_json::to_string_pretty(one).unwrap())
+        SourceFile::new(Layer::User, format!("w{at}.json"), serde_json::to_string_pretty(one).unwrap())
     });
     let mut command_line = Overrides::default();
     for level in ["base", "smart", "fast"] {
