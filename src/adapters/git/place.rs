@@ -2,6 +2,7 @@
 //! Opens, never changes the user's repository; refuses the home directory and the filesystem root.
 
 use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
@@ -10,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::entry::{RelPath, to_bytes};
 use super::fault::{self, Outcome, fault};
 use super::rules::{Rules, parse};
+use crate::adapters::disk::make_private;
 
 /// A project and its corner of the data directory.
 pub struct Place {
@@ -60,6 +62,14 @@ impl Store {
     }
 }
 
+/// An empty file of ours, for the user alone.
+///
+/// # Errors
+/// As the system says.
+pub fn private_file(path: &Path) -> std::io::Result<File> {
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
 impl Place {
     /// Checks that `project` may be snapshotted.
     /// # Errors
@@ -103,9 +113,9 @@ impl Place {
 
     /// Held while the private index or the project changes, so that two instances take turns.
     pub fn lock(&self) -> Outcome<File> {
-        fs::create_dir_all(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
+        make_private(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
         let path = self.corner.join("lock");
-        let file = File::create(&path).map_err(|error| fault::store(&path, &error))?;
+        let file = private_file(&path).map_err(|error| fault::store(&path, &error))?;
         file.lock().map_err(|error| fault::store(&path, &error))?;
         Ok(file)
     }
@@ -156,10 +166,12 @@ impl Place {
 
     fn create_private(&self) -> Outcome<Store> {
         let path = self.private_path();
-        fs::create_dir_all(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
+        make_private(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
         let repo = match Repository::open_bare(&path) {
             Ok(repo) => repo,
             Err(_) => {
+                // git makes what is in it readable, so the door is closed first
+                make_private(&path).map_err(|error| fault::store(&path, &error))?;
                 let mut options = RepositoryInitOptions::new();
                 options.bare(true).mkdir(true).external_template(false);
                 Repository::init_opts(&path, &options).map_err(|error| fault::git_write(&path, &error))?
