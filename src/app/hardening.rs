@@ -7,7 +7,11 @@ use crate::cli::words::{name, tell};
 
 /// Closes the data directory, as one that an earlier version or another program made may be open.
 pub(super) fn close_data(data: &Path) {
-    if let Err(error) = disk::close_to_others(data) {
+    let closed = disk::close_to_others(data);
+    if let Err(error) = closed
+        // what nobody can write, nothing of ours was put into; inside of a sandbox it is like that
+        && error.kind() != std::io::ErrorKind::ReadOnlyFilesystem
+    {
         tell(format_args!(
             "warning: others may read the history and the snapshots in {0}, and this cannot be changed: {error}\n\
              hint: make that directory your own: chmod -R go= {0}; or set XDG_DATA_HOME to another one",
