@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 use super::entry::{Kind, RelPath, Stat, ancestors, to_bytes, to_path};
 use super::fault::{self, Outcome};
 use super::place::Place;
-use super::scan::MAX_FILE;
 use super::walk::Walked;
 use crate::domain::ids::SnapshotId;
 use crate::domain::snapshot::FileChange;
 
+/// Larger files are left out of snapshots.
+pub const MAX_FILE: u64 = 100 * 1024 * 1024;
 /// Of one excluded file, and of all of one moment.
 const MOST_BYTES: u64 = 1024 * 1024;
 const MOST_IN_ALL: u64 = 16 * 1024 * 1024;

@@ -9,7 +9,7 @@ use git2::{ObjectType, Odb, Oid, Repository};
 
 use super::entry::{Entry, Kind, RelPath, Stat, ancestors, shown, to_bytes, to_path};
 use super::fault::{self, Outcome};
-use super::kept::LeftOut;
+use super::kept::{LeftOut, MAX_FILE};
 use super::place::{Place, Store};
 use super::rules::Rules;
 use super::seed::{Seed, Trust};
@@ -17,8 +17,6 @@ use super::stat_cache::{StatCache, doubt, lookup};
 use super::walk::walk;
 use crate::domain::snapshot::{Lack, Skipped};
 
-/// Larger files are left out.
-pub const MAX_FILE: u64 = 100 * 1024 * 1024;
 const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 const MAX_FILES: usize = 200_000;
 /// A longer list of skipped paths is cut; the cut is said.

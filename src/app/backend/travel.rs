@@ -50,10 +50,6 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             let run = &summary.id;
             let asked = step;
             let step = place.step;
-            let files = match &place.files {
-                Some(snapshot) => changes(handle, snapshot)?,
-                None => Vec::new(),
-            };
             let inside = (step != asked).then(|| {
                 format!(
                     "Step {asked} is in a branch of `{}`: with its files the run goes back to before all its \
@@ -62,19 +58,7 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
                 )
             });
             let inside = inside.unwrap_or_default();
-            let note = note(&place).map(|note| format!("{note}\n")).unwrap_or_default();
-            let told = match (&place.files, files.as_slice()) {
-                (None, _) => "No files were stored by then: they stay as they are.".to_owned(),
-                (Some(snapshot), []) => {
-                    let beyond = beyond(handle, snapshot)?;
-                    let but = if beyond.is_empty() { "" } else { ", but for this" };
-                    format!("The files are as they were then{but}.{beyond}")
-                }
-                (Some(snapshot), files) => {
-                    let (listed, beyond) = (listed(handle, &summary, files), beyond(handle, snapshot)?);
-                    format!("The files, too:\n{note}{listed}{beyond}\n\n{SAFE}")
-                }
-            };
+            let told = rewound_files(handle, &summary, &place)?;
             let state = &place.state;
             Ok(Plan {
                 title: format!("Rewind {} {run} to before step {step}, {state}?", summary.workflow),
@@ -92,6 +76,20 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             Ok(Plan { travel, title, body: format!("A new run begins with `{}`.", place.state) })
         }
     }
+}
+
+/// What becomes of the files when a run goes back to a step.
+fn rewound_files(handle: &Handle, run: &RunSummary, place: &StepPlace) -> Result<String, String> {
+    let Some(snapshot) = &place.files else {
+        return Ok("No files were stored by then: they stay as they are.".to_owned());
+    };
+    let (files, beyond) = (changes(handle, snapshot)?, beyond(handle, snapshot)?);
+    if files.is_empty() {
+        let but = if beyond.is_empty() { "" } else { ", but for this" };
+        return Ok(format!("The files are as they were then{but}.{beyond}"));
+    }
+    let note = note(place).map(|note| format!("{note}\n")).unwrap_or_default();
+    Ok(format!("The files, too:\n{note}{}{beyond}\n\n{SAFE}", listed(handle, run, &files)))
 }
 
 /// Does it.
