@@ -109,6 +109,7 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         cli.settings = SettingFlags { config, trust, ..SettingFlags::default() };
     }
     let world = World::find(&cli)?;
+    hardening::close_data(&world.dirs.data);
     if cli.linear && !matches!(cli.command, None | Some(Command::Demo { headless: false })) {
         anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
     }

@@ -5,7 +5,8 @@
 //! a private one in the data directory is used. Bytes are stored and restored raw: no line-end conversion, no
 //! filter. The project is the directory given, even if the repository's work tree is larger.
 //! Covered: files that git tracks and files no ignore file names. Not covered, but listed: other repositories
-//! inside, submodules, pipes, what is over the limits. Of permissions, only the executable bit is kept.
+//! inside, submodules, pipes, what is over the limits. Of permissions, only the executable bit is kept. What the
+//! settings exclude never goes to git: private copies of it lie in the data directory ([`kept`]).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,9 +24,11 @@ pub(super) mod between;
 mod beyond;
 pub(super) mod compare;
 pub(super) mod cut_off;
+mod durable;
 pub(super) mod entry;
 pub(super) mod fault;
 pub(super) mod here;
+mod kept;
 mod pair;
 pub(super) mod place;
 pub(super) mod record;
@@ -127,7 +130,8 @@ impl GitSnapshots {
         let store = &here.store;
         let failed = |error: git2::Error| fault::git_write(store.location(), &error);
         let odb = store.repo.odb().map_err(failed)?;
-        let tree = tree::write(&odb, &scan.entries).map_err(failed)?;
+        let mut new = scan.written;
+        let tree = tree::write_named(&odb, &scan.entries, &mut new).map_err(failed)?;
         let text = |dir: RelPath| String::from_utf8(dir).ok();
         let record = Record {
             label: request.label.clone(),
@@ -142,7 +146,13 @@ impl GitSnapshots {
             partial: scan.partial,
             head: (!store.private).then(|| beyond::head(&store.repo)),
         };
-        let id = record::create(store, tree, &record)?;
+        let id = record::create(store, tree, &record, new)?;
+        let kept = kept::write(&here.place, store.private, &id, &scan.left_out, &scan.lost);
+        if let Err(error) = kept {
+            // without what belongs to it, it would promise too much; that it cannot go matters less than why
+            let _ = record::delete(store, &id);
+            return Err(error);
+        }
         StatCache { entries: scan.entries, snapshot: id.0.clone() }.save(&here.place, store, since)?;
         Ok(record::info(&id, &record))
     }
@@ -183,9 +193,9 @@ impl GitSnapshots {
             None => Saved { safety: present, halfway: None },
         };
         let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
-        let root = here.place.project.as_path();
+        let place = &here.place;
         let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.hollow_now);
-        let restore = Restore { root, odb, empty_dirs, hollow_now, act };
+        let restore = Restore { place, odb, empty_dirs, hollow_now, act };
         let undone_by = |error: SnapshotError| SnapshotError {
             hint: Some(format!(
                 "{} The state before is snapshot {}.",
@@ -198,7 +208,7 @@ impl GitSnapshots {
         let (goal, safety) = (plan.goal.clone(), saved.safety.clone());
         begin(Some(&saved.safety))?;
         cut_off::write(&here.place, &CutOff { goal, safety, since: self.clock.now() })?;
-        restore.run(plan.changes).map_err(undone_by)?;
+        restore.run(plan.changes).and_then(|()| restore.sync(plan.changes)).map_err(undone_by)?;
         cut_off::clear(&here.place)?;
         Ok(saved)
     }
@@ -218,8 +228,9 @@ impl GitSnapshots {
         let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
         let memory = (blobs == Blobs::InMemory).then(|| odb.add_new_mempack_backend(1000));
         let _memory = memory.transpose().map_err(|error| fault::git_read(here.store.location(), &error))?;
-        let scan = here.scan(&stored, blobs)?;
-        let changes = here.changes(&found, &stored, &scan);
+        let kept = here.kept(&found);
+        let scan = here.scan_with(&stored, kept.as_ref(), blobs)?;
+        let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
         use_it(&here, &found, &scan, &changes)
     }
 }
@@ -270,9 +281,14 @@ impl SnapshotPort for GitSnapshots {
         other: Option<&SnapshotId>,
     ) -> Result<Vec<ChangedFile>, SnapshotError> {
         if let Some(other) = other {
-            return pair::compared(&self.place()?, id, other, |pair| {
-                Ok(between::listed(&between::changes(&pair.old, &pair.new)))
-            });
+            let place = self.place()?;
+            let mut changes =
+                pair::compared(&place, id, other, |pair| Ok(between::changes(&pair.old, &pair.new)))?;
+            if let Some((old, new)) = kept::read(&place, id).zip(kept::read(&place, other)) {
+                changes.extend(kept::changes(&old, &new));
+                changes.sort_by(|a, b| a.0.cmp(&b.0));
+            }
+            return Ok(between::listed(&changes));
         }
         self.compared(id, Blobs::Named, |_, _, _, changes| Ok(changes.iter().map(Change::shown).collect()))
     }
@@ -297,13 +313,15 @@ impl SnapshotPort for GitSnapshots {
         let since = stat_cache::disk_time(&here.place);
         let found = one(&here.store, id.as_str())?;
         let stored = here.stored(&found)?;
-        let scan = here.scan(&stored, Blobs::Stored)?;
-        let changes = here.changes(&found, &stored, &scan);
+        let kept = here.kept(&found);
+        let scan = here.scan_with(&stored, kept.as_ref(), Blobs::Stored)?;
+        let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
+        let beyond = beyond::beyond(&here, &found.record, (&stored, kept.as_ref()))?;
         if changes.is_empty() && !here.hollow_differs(&found, &scan) {
             begin(None)?;
             // they are those of one moment
             cut_off::clear(&here.place)?;
-            return Ok(Restored { safety: None, files: Vec::new(), halfway: None });
+            return Ok(Restored { safety: None, files: Vec::new(), halfway: None, beyond });
         }
         let request = SnapshotRequest {
             label: format!("Before restore of {id}"),
@@ -321,7 +339,8 @@ impl SnapshotPort for GitSnapshots {
             request: &request,
         };
         let Saved { safety, halfway } = self.save_and_apply(&here, scan, since, &plan, begin)?;
-        Ok(Restored { safety: Some(safety), files: changes.iter().map(Change::shown).collect(), halfway })
+        let files = changes.iter().map(Change::shown).collect();
+        Ok(Restored { safety: Some(safety), files, halfway, beyond })
     }
 
     fn cut_off(&self) -> Result<Option<CutOff>, SnapshotError> {
@@ -351,13 +370,14 @@ impl SnapshotPort for GitSnapshots {
         let here = self.here(place, store);
         let found = one(&here.store, id.as_str())?;
         let stored = here.stored(&found)?;
-        beyond::beyond(&here, &found.record, &|path| stored.contains_key(path))
+        beyond::beyond(&here, &found.record, (&stored, here.kept(&found).as_ref()))
     }
 
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError> {
         let place = self.place()?;
-        let store = holding(&place, id.as_str())?;
-        record::delete(&store, id)
+        let _lock = place.lock()?;
+        record::delete(&holding(&place, id.as_str())?, id)?;
+        forget(&place)
     }
 
     fn sweep(&self, sweep: &Sweep) -> Result<Vec<SnapshotInfo>, SnapshotError> {
@@ -375,7 +395,17 @@ impl SnapshotPort for GitSnapshots {
                     sweep::prune(&store)?;
                 }
             }
+            forget(&place)?;
         }
         Ok(swept)
     }
+}
+
+/// Private copies of snapshots that are gone; call with the lock held.
+fn forget(place: &Place) -> Outcome<()> {
+    let mut there = Vec::new();
+    for store in place.stores() {
+        there.push((store.private, record::all(&store)?.into_iter().map(|found| found.id.0).collect()));
+    }
+    kept::prune(place, &there)
 }

@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::make_private;
+use super::git::fault::NOT_UTF_8;
 use crate::domain::lock::Holder;
 use crate::ports::lock::{Guard, LockError, ProjectLock};
 
@@ -129,7 +131,13 @@ impl FileLock {
 impl ProjectLock for FileLock {
     fn try_lock(&self, holder: &Holder) -> Result<Guard, LockError> {
         let top = self.top()?;
-        fs::create_dir_all(&self.directory).map_err(|error| failed(&self.directory, &error))?;
+        if top.to_str().is_none() {
+            return Err(LockError::Io {
+                message: format!("{}: {}", top.display(), NOT_UTF_8.0),
+                hint: Some(NOT_UTF_8.1.to_owned()),
+            });
+        }
+        make_private(&self.directory).map_err(|error| failed(&self.directory, &error))?;
         let _gate = self.gate()?;
         let present = self.present().map_err(|error| failed(&self.directory, &error))?;
         let near = |other: &Entry| other.top.starts_with(&top) || top.starts_with(&other.top);
@@ -165,10 +173,13 @@ fn read(mut file: &File) -> Option<Entry> {
 }
 
 fn failed(path: &Path, error: &io::Error) -> LockError {
+    let hint = match error.kind() {
+        ErrorKind::StorageFull => "The disk is full: make room on it, then try again.",
+        ErrorKind::NotFound => "See that this path exists, then try again.",
+        _ => "See that this path is writable and on a disk with file locks, then try again.",
+    };
     LockError::Io {
         message: format!("cannot lock the project by {}: {error}", path.display()),
-        hint: Some(
-            "See that this path is writable and on a disk with file locks, then try again.".to_owned(),
-        ),
+        hint: Some(hint.to_owned()),
     }
 }

@@ -28,6 +28,7 @@ mod base;
 mod create;
 mod left;
 mod linked;
+mod locks;
 mod merged;
 mod promise;
 mod remove;
@@ -185,6 +186,7 @@ impl WorktreePort for GitWorktrees {
     fn unmerged(&self, worktree: &Worktree) -> Result<Option<Unmerged>, SnapshotError> {
         let store = self.repository()?;
         let linked = Linked::locate(worktree, &store, self.snapshots.data())?;
+        locks::clear(&self.snapshots.place()?, &store, &linked)?;
         if left::is_gone(&linked, &store)? {
             return Ok(None);
         }
@@ -226,6 +228,7 @@ impl WorktreePort for GitWorktrees {
         let _lock = place.lock()?;
         let store = self.repository()?;
         let linked = Linked::locate(worktree, &store, self.snapshots.data())?;
+        let _moving = locks::begin(&place, &store, &linked)?;
         let (side, skipped) = self.side(&linked, &store)?;
         let here = self.snapshots.here(place, self.repository()?);
         let merged = self.bring(worktree, &here, &side)?;
@@ -237,6 +240,7 @@ impl WorktreePort for GitWorktrees {
         let _lock = place.lock()?;
         let store = self.repository()?;
         let linked = Linked::locate(worktree, &store, self.snapshots.data())?;
+        let _moving = locks::begin(&place, &store, &linked)?;
         remove::discard(&linked, &store, self.snapshots.data(), force)
     }
 }

@@ -1,4 +1,24 @@
-//! What keeps the commands that agents run from reading keys out of this process.
+//! What keeps others from what is ours: keys in this process, and runs, logs and snapshots in the data directory.
+
+use std::path::Path;
+
+use crate::adapters::disk;
+use crate::cli::words::{name, tell};
+
+/// Closes the data directory, as one that an earlier version or another program made may be open.
+pub(super) fn close_data(data: &Path) {
+    let closed = disk::close_to_others(data);
+    if let Err(error) = closed
+        // what nobody can write, nothing of ours was put into; inside of a sandbox it is like that
+        && error.kind() != std::io::ErrorKind::ReadOnlyFilesystem
+    {
+        tell(format_args!(
+            "warning: others may read the history and the snapshots in {0}, and this cannot be changed: {error}\n\
+             hint: make that directory your own: chmod -R go= {0}; or set XDG_DATA_HOME to another one",
+            name(&data.display().to_string())
+        ));
+    }
+}
 
 /// Makes this process unreadable for others of the same user: without it, `cat /proc/$PPID/environ` in a command
 /// shows every key of our environment, and a debugger shows our memory. What any user may read stays readable:

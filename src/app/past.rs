@@ -129,8 +129,13 @@ fn restore(handle: &Handle, id: &str, yes: bool) -> Result<u8> {
     let store = &handle.ports().snapshots;
     let info = store.find(id).map_err(of_snapshot)?;
     let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
+    let beyond = store.beyond(&info.id).map_err(of_snapshot)?;
+    let tell_beyond =
+        || snapshots::beyond(&beyond).lines().for_each(|line| tell(format_args!("note: {line}")));
     if changes.is_empty() && handle.cut_off().is_none() {
-        say(&format!("nothing to do: the files are as in snapshot {}", info.id))?;
+        let but = snapshots::but(&beyond);
+        say(&format!("nothing to do: the files are as in snapshot {}{but}", info.id))?;
+        tell_beyond();
         return Ok(exit::COMPLETED);
     }
     if !yes {
@@ -140,6 +145,7 @@ fn restore(handle: &Handle, id: &str, yes: bool) -> Result<u8> {
             name(&info.label),
             snapshots::files(&changes)
         ));
+        tell_beyond();
         if !std::io::stdin().is_terminal() {
             return Err(anyhow!("not restored: nobody can be asked here\nhint: add --yes"));
         }

@@ -20,7 +20,7 @@ use super::runs::{load, read_workflow};
 use super::world::World;
 use crate::cli::travel::Forked;
 use crate::cli::words::{Clean, name, tell};
-use crate::cli::{data, exit, travel};
+use crate::cli::{data, exit, snapshots, travel};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::why::lines;
@@ -159,7 +159,9 @@ pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
     let files = Files::before((world, &handle), &run)?;
     let half = files.store.cut_off().ok().flatten().is_some();
     if files.changes.is_empty() && !half {
-        say(&format!("nothing to do: the files are as before run {} (snapshot {})", run.id, files.snapshot))?;
+        let but = snapshots::but(&files.beyond);
+        let snapshot = &files.snapshot;
+        say(&format!("nothing to do: the files are as before run {} (snapshot {snapshot}){but}", run.id))?;
         files.tell_beyond();
         return Ok(exit::COMPLETED);
     }
@@ -167,7 +169,7 @@ pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
         return Ok(exit::CANCELLED);
     }
     files::tell(&handle.undo(&run.id, &files.snapshot, &*files.store).map_err(of_store)?);
-    let but = if files.beyond.is_empty() { "" } else { ", but for what is noted above" };
+    let but = snapshots::but(&files.beyond);
     say(&format!("the files are as before run {}{but}; what it said and did stays in the history", run.id))?;
     Ok(exit::COMPLETED)
 }

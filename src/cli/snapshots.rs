@@ -124,7 +124,12 @@ fn listed(
 pub fn beyond(found: &Beyond) -> String {
     let mut lines = Vec::new();
     let places = |kind: &str, places: &[String]| format!("{} ({kind})", first(places));
-    let kinds = [("ignored by git", &found.ignored), ("a repository of its own", &found.nested)];
+    let kinds = [
+        ("ignored by git", &found.ignored),
+        ("a repository of its own", &found.nested),
+        ("left out by snapshots.exclude, no private copy", &found.excluded),
+        ("over the limits of a snapshot, or not to be read", &found.skipped),
+    ];
     let stay: Vec<String> = kinds
         .iter()
         .filter(|(_, found)| !found.is_empty())
@@ -138,6 +143,11 @@ pub fn beyond(found: &Beyond) -> String {
         lines.push("HEAD is at another commit than then: your commits stay".to_owned());
     }
     lines.join("\n")
+}
+
+/// What to add where the files are said to be as they were.
+pub fn but(found: &Beyond) -> &'static str {
+    if found.is_empty() { "" } else { ", but for what is noted" }
 }
 
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
@@ -158,7 +168,12 @@ pub fn restored(done: &Restored) -> String {
     if !done.files.is_empty() {
         let _ = write!(text, "\n{}", files(&done.files));
     }
-    text + &undo_of(done)
+    text + &undo_of(done) + &stays(&done.beyond)
+}
+
+/// What did not come back, on lines of its own.
+fn stays(found: &Beyond) -> String {
+    beyond(found).lines().map(|line| format!("\nnote: {line}")).collect()
 }
 
 /// The same where the list of files was just shown.

@@ -31,6 +31,26 @@ pub struct SnapshotInfo {
 pub struct Skipped {
     pub path: String,
     pub reason: String,
+    #[serde(default, skip_serializing_if = "Lack::is_foreign")]
+    pub lack: Lack,
+}
+
+/// What is missing with a path that a snapshot does not cover.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// Not the project's content: another repository, a submodule, a pipe.
+    #[default]
+    Foreign,
+    /// A file over the limits of size and number.
+    Limit,
+    Unreadable,
+}
+
+impl Lack {
+    pub fn is_foreign(&self) -> bool {
+        *self == Self::Foreign
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -75,6 +95,9 @@ pub struct Restored {
     /// The files as the one that was cut off had left them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halfway: Option<SnapshotId>,
+    /// What did not come back.
+    #[serde(default, skip_serializing_if = "Beyond::is_empty")]
+    pub beyond: Beyond,
 }
 
 /// What a change of the project's files as a whole is to come to.
@@ -105,13 +128,20 @@ pub struct Beyond {
     pub ignored: Vec<String>,
     /// Repositories and submodules inside the project.
     pub nested: Vec<String>,
+    /// Files that the settings leave out of snapshots and of which no private copy was kept, or not all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<String>,
+    /// Files over the limits of a snapshot, or that could not be read for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
     /// HEAD is at another commit.
     pub head: bool,
 }
 
 impl Beyond {
     pub fn is_empty(&self) -> bool {
-        self.ignored.is_empty() && self.nested.is_empty() && !self.head
+        let lists = [&self.ignored, &self.nested, &self.excluded, &self.skipped];
+        lists.iter().all(|list| list.is_empty()) && !self.head
     }
 }
 

@@ -6,6 +6,8 @@ mod delivered;
 mod fixture;
 #[path = "git/foreign.rs"]
 mod foreign;
+#[path = "git/left_out.rs"]
+mod left_out;
 #[path = "git/lock.rs"]
 mod lock;
 #[path = "git/random.rs"]
@@ -246,23 +248,6 @@ fn a_covered_file_that_became_ignored_is_restored_and_undone() {
     assert!(!project.at(".gitignore").exists());
     store.restore(&safety).unwrap();
     assert_eq!(fs::read_to_string(project.at("src/a.rs")).unwrap(), "new");
-}
-
-#[test]
-fn the_users_exclusions_are_neither_stored_nor_touched() {
-    let project = Project::repository();
-    project.write("data/big", "1");
-    project.write("code", "1");
-    project.git(&["add", "-A"]);
-    let store = project.store_with(&["data/"], &project.data());
-    let taken = store.take(&request("x")).unwrap();
-    assert_eq!(taken.files, 1);
-    project.write("data/big", "2");
-    project.write("data/new", "2");
-    project.write("code", "2");
-    let open = project.store();
-    assert_eq!(open.restore(&taken.id).unwrap().files.len(), 1, "even when no longer excluded");
-    assert_eq!(fs::read_to_string(project.at("data/new")).unwrap(), "2");
 }
 
 #[test]

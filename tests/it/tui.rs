@@ -32,7 +32,7 @@ use synthdev::domain::journal::RunStatus;
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::DeltaKind;
 use synthdev::domain::place::Layer;
-use synthdev::domain::snapshot::Skipped;
+use synthdev::domain::snapshot::{Lack, Skipped};
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
 use synthdev::domain::workflow::Budget;
 use synthdev::engine::effect::Question;
@@ -229,7 +229,11 @@ fn snapshot_taken() -> RunEvent {
         id: SnapshotId::from("ab12cd34ef56"),
         label: "Workflow: coder_reviewer".into(),
         files: 312,
-        skipped: vec![Skipped { path: "vendor/sub".into(), reason: "a repository of its own".into() }],
+        skipped: vec![Skipped {
+            path: "vendor/sub".into(),
+            reason: "a repository of its own".into(),
+            lack: Lack::Foreign,
+        }],
     }
 }
 

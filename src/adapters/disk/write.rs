@@ -61,6 +61,48 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     options.open(path).map(|_| ())
 }
 
+/// Closes a directory of ours to others, and what lies directly in it: earlier versions left some of it open. What is
+/// further in cannot be reached then. A directory that is not there is no error.
+///
+/// # Errors
+/// As the system says: it belongs to another user, or its disk knows no modes.
+#[cfg(unix)]
+pub fn close_to_others(directory: &Path) -> io::Result<()> {
+    let close = |place: &Path, seen: &fs::Metadata| {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = seen.permissions().mode() & 0o7777;
+        let closed = mode & !0o077;
+        if mode == closed || seen.is_symlink() {
+            return Ok(());
+        }
+        fs::set_permissions(place, fs::Permissions::from_mode(closed))
+    };
+    match fs::metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => close(directory, &found?)?,
+    }
+    for item in fs::read_dir(directory)? {
+        let item = item?;
+        // one that went meanwhile needs nothing
+        if let Ok(seen) = fs::symlink_metadata(item.path()) {
+            match close(&item.path(), &seen) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Elsewhere a user's directories are the user's alone.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn close_to_others(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Makes a directory of ours, closed to others; one that exists keeps its mode.
 ///
 /// # Errors

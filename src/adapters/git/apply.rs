@@ -12,13 +12,16 @@ use git2::{Odb, Oid};
 
 use super::compare::Change;
 use super::cut_off;
+use super::durable;
 use super::entry::{Kind, RelPath, Stat, ancestors, shown, to_path};
 use super::fault::{self, Outcome, fault};
+use super::kept;
+use super::place::Place;
 use crate::domain::snapshot::FileChange;
 
 /// Where to write and where the content comes from.
 pub struct Restore<'a> {
-    pub root: &'a Path,
+    pub place: &'a Place,
     pub odb: Odb<'a>,
     /// Stay even when they become empty, and return when they are gone.
     pub empty_dirs: &'a BTreeSet<RelPath>,
@@ -39,14 +42,24 @@ impl Restore<'_> {
             self.prune(ancestors(dir).chain([dir.as_slice()]).collect());
         }
         for change in changes {
-            if let Some((kind, blob)) = change.stored {
-                self.write(&change.path, kind, blob)?;
+            if let Some(stored) = change.stored {
+                self.write(change, stored)?;
             }
         }
         for dir in self.empty_dirs {
             self.make_dirs(dir)?;
         }
         Ok(())
+    }
+
+    /// What `run` did is on the disk when this returns.
+    ///
+    /// # Errors
+    /// A failing disk.
+    pub fn sync(&self, changes: &[Change]) -> Outcome<()> {
+        let root = &self.place.project;
+        let places: Vec<PathBuf> = changes.iter().map(|change| root.join(to_path(&change.path))).collect();
+        durable::files(root, &places).map_err(|error| fault::project(root, &error))
     }
 
     /// Everything that can be known before the first change: a directory in the place of a file must hold nothing but
@@ -63,7 +76,9 @@ impl Restore<'_> {
         for change in changes {
             self.unchanged(change)?;
             let Some((_, blob)) = change.stored else { continue };
-            if !self.odb.exists(blob) {
+            if change.private.is_some() {
+                self.copy(change, blob)?;
+            } else if !self.odb.exists(blob) {
                 return Err(fault(
                     format!("the store lacks the content of {}; nothing was changed", shown(&change.path)),
                     "Another program removed objects from the store; `git fsck` there shows which.",
@@ -83,7 +98,7 @@ impl Restore<'_> {
 
     /// What was written after the present was saved could not be undone.
     fn unchanged(&self, change: &Change) -> Outcome<()> {
-        let place = self.root.join(to_path(&change.path));
+        let place = self.place.project.join(to_path(&change.path));
         let now = fs::symlink_metadata(place).ok().and_then(|meta| Stat::of(&meta));
         if change.now.is_some() && now != change.now {
             return Err(fault(
@@ -95,7 +110,7 @@ impl Restore<'_> {
     }
 
     fn obstacle(&self, path: &[u8], going: &BTreeSet<&[u8]>) -> Option<RelPath> {
-        let place = self.root.join(to_path(path));
+        let place = self.place.project.join(to_path(path));
         if !fs::symlink_metadata(&place).ok()?.is_dir() {
             return None;
         }
@@ -115,7 +130,7 @@ impl Restore<'_> {
     }
 
     fn remove(&self, path: &RelPath) -> Outcome<()> {
-        let place = self.root.join(to_path(path));
+        let place = self.place.project.join(to_path(path));
         match fs::remove_file(&place) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(fault::project(&place, &error)),
             _ => {}
@@ -127,14 +142,26 @@ impl Restore<'_> {
     /// Removes directories from the innermost outwards, as long as they are empty.
     fn prune(&self, mut dirs: Vec<&[u8]>) {
         while let Some(dir) = dirs.pop() {
-            if self.empty_dirs.contains(dir) || fs::remove_dir(self.root.join(to_path(dir))).is_err() {
+            if self.empty_dirs.contains(dir) || fs::remove_dir(self.place.project.join(to_path(dir))).is_err()
+            {
                 break;
             }
         }
     }
 
-    fn write(&self, path: &RelPath, kind: Kind, blob: Oid) -> Outcome<()> {
-        let place = self.root.join(to_path(path));
+    /// A private copy.
+    fn copy(&self, change: &Change, blob: Oid) -> Outcome<Vec<u8>> {
+        kept::content(self.place, blob).map_err(|error| {
+            fault(
+                format!("the private copy of {} cannot be read: {error}", shown(&change.path)),
+                format!("It lies in {}; without it, change that file by hand.", self.place.corner.display()),
+            )
+        })
+    }
+
+    fn write(&self, change: &Change, (kind, blob): (Kind, Oid)) -> Outcome<()> {
+        let path = &change.path;
+        let place = self.place.project.join(to_path(path));
         if let Some(dir) = ancestors(path).last() {
             self.make_dirs(dir)?;
         }
@@ -142,13 +169,16 @@ impl Restore<'_> {
         if before.as_ref().is_some_and(fs::Metadata::is_dir) {
             remove_empty_tree(&place).map_err(|error| fault::project(&place, &error))?;
         }
-        let content = self.odb.read(blob).map_err(|error| fault::git_read(&place, &error))?;
-        let mode = before.filter(fs::Metadata::is_file).map(|meta| meta.permissions().mode());
         let draft = Draft::beside(&place);
-        let done = if kind == Kind::Link {
-            std::os::unix::fs::symlink(to_path(content.data()), &draft.0)
+        let done = if let Some(mode) = change.private {
+            kept::write_back(&draft.0, &self.copy(change, blob)?, (kind, mode))
         } else {
-            write_file(&draft.0, content.data(), kind, mode)
+            let content = self.odb.read(blob).map_err(|error| fault::git_read(&place, &error))?;
+            let mode = before.filter(fs::Metadata::is_file).map(|meta| meta.permissions().mode());
+            match kind {
+                Kind::Link => std::os::unix::fs::symlink(to_path(content.data()), &draft.0),
+                _ => write_file(&draft.0, content.data(), kind, mode),
+            }
         };
         done.and_then(|()| fs::rename(&draft.0, &place)).map_err(|error| fault::project(&place, &error))
     }
@@ -156,7 +186,7 @@ impl Restore<'_> {
     /// Every step must be a real directory: a link here would lead out of the project (ERR-6).
     fn make_dirs(&self, dir: &[u8]) -> Outcome<()> {
         for step in ancestors(dir).chain([dir]) {
-            let place = self.root.join(to_path(step));
+            let place = self.place.project.join(to_path(step));
             match fs::symlink_metadata(&place) {
                 Ok(meta) if meta.is_dir() => {}
                 Ok(_) => {

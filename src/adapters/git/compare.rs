@@ -8,6 +8,7 @@ use git2::{Oid, Repository};
 use ignore::gitignore::Gitignore;
 
 use super::entry::{Kind, RelPath, Stat, ancestors, shown};
+use super::kept::KeptBeside;
 use super::record::Record;
 use super::rules::Rules;
 use super::scan::Scan;
@@ -24,6 +25,8 @@ pub struct Change {
     pub stored: Option<(Kind, Oid)>,
     /// What stood there when the present was saved.
     pub now: Option<Stat>,
+    /// The content is a private copy, with these permissions.
+    pub private: Option<u32>,
 }
 
 impl Change {
@@ -37,6 +40,8 @@ pub struct Pair<'a> {
     pub repo: &'a Repository,
     pub record: &'a Record,
     pub stored: &'a Stored,
+    /// `None`: what was left out then is not known.
+    pub kept: Option<&'a KeptBeside>,
     pub now: &'a Scan,
     pub rules: &'a Rules,
 }
@@ -46,8 +51,10 @@ pub struct Pair<'a> {
 pub fn changes(pair: &Pair<'_>) -> Vec<Change> {
     let mut changes: Vec<Change> =
         pair.stored.iter().filter_map(|(path, stored)| lost(pair, path, *stored)).collect();
+    changes.extend(private_lost(pair));
     if !pair.record.partial {
         changes.extend(added(pair));
+        changes.extend(private_added(pair));
     }
     changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     changes
@@ -66,7 +73,56 @@ fn lost(pair: &Pair<'_>, path: &RelPath, stored: (Kind, Oid)) -> Option<Change> 
         None if pair.now.opaque.contains(path) || pair.now.unreadable.contains(path) => FileChange::Modified,
         None => FileChange::Deleted,
     };
-    Some(Change { path: path.clone(), change, stored: Some(stored), now: now.map(|entry| entry.stat) })
+    let now = now.map(|entry| entry.stat);
+    Some(Change { path: path.clone(), change, stored: Some(stored), now, private: None })
+}
+
+/// Excluded files that are not as their private copies. One that cannot be held now stays as it is: it would be lost.
+fn private_lost<'a>(pair: &'a Pair<'a>) -> impl Iterator<Item = Change> + 'a {
+    let copies = pair.kept.into_iter().flat_map(|kept| &kept.copies);
+    copies.filter_map(|(path, then)| {
+        let held = pair.now.left_out.held.get(path);
+        // it may be excluded no longer
+        let covered = lookup(&pair.now.entries, path);
+        let now = held
+            .map(|held| (held.stat, held.blob, held.mode))
+            .or_else(|| covered.map(|entry| (entry.stat, entry.blob, then.mode)));
+        let change = match now {
+            _ if pair.now.left_out.unheld.contains(path) || pair.stored.contains_key(path) => return None,
+            None => FileChange::Deleted,
+            Some((stat, blob, _)) if blob != then.blob || is_link(stat.kind) != is_link(then.kind) => {
+                FileChange::Modified
+            }
+            Some((stat, _, mode)) if !is_link(stat.kind) && mode != then.mode => FileChange::Mode,
+            Some(_) => return None,
+        };
+        let stored = Some((then.kind, then.blob));
+        let now = now.map(|(stat, ..)| stat);
+        Some(Change { path: path.clone(), change, stored, now, private: Some(then.mode) })
+    })
+}
+
+/// Excluded files that were made since. Only what is held now can go: it could not come back.
+fn private_added<'a>(pair: &'a Pair<'a>) -> impl Iterator<Item = Change> + 'a {
+    let kept = pair.kept.filter(|kept| !kept.cut);
+    let held = kept.into_iter().flat_map(|kept| pair.now.left_out.held.iter().map(move |held| (kept, held)));
+    let new = held.filter(move |(kept, (path, _))| {
+        !kept.copies.contains_key(*path)
+            && !kept.saw(path)
+            && !pair.stored.contains_key(*path)
+            && !was_skipped(pair.record, path)
+    });
+    new.map(|(_, (path, held))| Change {
+        path: path.clone(),
+        change: FileChange::Added,
+        stored: None,
+        now: Some(held.stat),
+        private: Some(held.mode),
+    })
+}
+
+fn is_link(kind: Kind) -> bool {
+    kind == Kind::Link
 }
 
 fn added<'a>(pair: &'a Pair<'a>) -> impl Iterator<Item = Change> + 'a {
@@ -80,7 +136,7 @@ fn added<'a>(pair: &'a Pair<'a>) -> impl Iterator<Item = Change> + 'a {
         .filter(move |now| {
             pair.now.blocking.contains(&now.path)
                 || !(pair.rules.ignored_by(&ignore_files, &now.path)
-                    || then.excluded(&now.path)
+                    || then.excluded(&now.path) && may_have_been(pair, &now.path)
                     || was_skipped(pair.record, &now.path))
         })
         .map(|now| Change {
@@ -88,7 +144,13 @@ fn added<'a>(pair: &'a Pair<'a>) -> impl Iterator<Item = Change> + 'a {
             change: FileChange::Added,
             stored: None,
             now: Some(now.stat),
+            private: None,
         })
+}
+
+/// Whether an excluded file may have been there, as far as that was written down.
+fn may_have_been(pair: &Pair<'_>, path: &RelPath) -> bool {
+    pair.kept.is_none_or(|kept| kept.cut || kept.copies.contains_key(path) || kept.saw(path))
 }
 
 fn was_skipped(record: &Record, path: &[u8]) -> bool {

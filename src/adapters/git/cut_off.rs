@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::entry::{RelPath, to_path};
 use super::fault::{self, Outcome};
-use super::place::Place;
+use super::place::{Place, private_file};
 use super::rules::Rules;
 use super::walk::walk;
 use crate::domain::snapshot::CutOff;
@@ -30,11 +30,15 @@ pub fn is_there(place: &Place) -> bool {
 pub fn write(place: &Place, note: &CutOff) -> Outcome<()> {
     let (file, draft) = (file(place), place.corner.join("changing.new"));
     let text = serde_json::to_vec(note).unwrap_or_default();
-    let written = File::create(&draft).and_then(|mut to| {
+    let written = private_file(&draft).and_then(|mut to| {
         to.write_all(&text)?;
         to.sync_all()
     });
-    written.and_then(|()| fs::rename(&draft, &file)).map_err(|error| fault::store(&file, &error))
+    let named = written.and_then(|()| fs::rename(&draft, &file)).and_then(|()| {
+        // a note that a power cut takes away would leave files of two moments unnoticed
+        File::open(&place.corner)?.sync_all()
+    });
+    named.map_err(|error| fault::store(&file, &error))
 }
 
 /// All files are there.

@@ -7,6 +7,7 @@ use super::between;
 use super::compare::{self, Change, Pair};
 use super::entry::{Kind, RelPath, to_path};
 use super::fault::{self, Outcome};
+use super::kept::{self, KeptBeside};
 use super::place::{Place, Store};
 use super::record::Found;
 use super::rules::Rules;
@@ -28,17 +29,36 @@ impl Here {
         tree.map_err(|error| fault::git_read(self.store.location(), &error))
     }
 
+    /// What was kept beside a snapshot; `None` where that is not known.
+    pub fn kept(&self, found: &Found<'_>) -> Option<KeptBeside> {
+        kept::read(&self.place, &found.id)
+    }
+
     /// The present, with every path of `stored` covered.
     pub fn scan(&self, stored: &tree::Stored, blobs: Blobs) -> Outcome<Scan> {
+        self.scan_with(stored, None, blobs)
+    }
+
+    /// The same, with every private copy of `kept` covered, too.
+    pub fn scan_with(&self, stored: &tree::Stored, kept: Option<&KeptBeside>, blobs: Blobs) -> Outcome<Scan> {
+        let private: BTreeSet<RelPath> =
+            kept.into_iter().flat_map(|kept| kept.copies.keys().cloned()).collect();
         let files = stored.iter().filter(|(_, (kind, _))| *kind != Kind::Submodule);
-        let wanted: BTreeSet<RelPath> = files.map(|(path, _)| path.clone()).collect();
-        let target = Target { place: &self.place, store: &self.store, rules: &self.rules, wanted: &wanted };
+        let mut wanted: BTreeSet<RelPath> = files.map(|(path, _)| path.clone()).collect();
+        wanted.extend(private.iter().cloned());
+        let (place, store, rules) = (&self.place, &self.store, &self.rules);
+        let target = Target { place, store, rules, wanted: &wanted, private: &private };
         scan::scan(&target, &self.cache, blobs)
     }
 
-    pub fn changes(&self, found: &Found<'_>, stored: &tree::Stored, now: &Scan) -> Vec<Change> {
+    pub fn changes(
+        &self,
+        found: &Found<'_>,
+        (stored, kept): (&tree::Stored, Option<&KeptBeside>),
+        now: &Scan,
+    ) -> Vec<Change> {
         let (repo, record, rules) = (&self.store.repo, &found.record, &self.rules);
-        compare::changes(&Pair { repo, record, stored, now, rules })
+        compare::changes(&Pair { repo, record, stored, kept, now, rules })
     }
 
     /// Whether a restore would create or remove an empty directory, which no list of files shows.
@@ -51,11 +71,13 @@ impl Here {
 
     /// As `git diff` writes it; the present's objects are in memory only.
     pub fn diff(&self, found: &Found<'_>, scan: &Scan, changes: &[Change]) -> Result<String, git2::Error> {
-        if changes.is_empty() {
+        // what a private copy holds is shown to nobody
+        let mut shown = changes.iter().filter(|change| change.private.is_none()).peekable();
+        if shown.peek().is_none() {
             return Ok(String::new());
         }
         let repo = &self.store.repo;
         let now = repo.find_tree(tree::write(&repo.odb()?, &scan.entries)?)?;
-        between::print(repo, &found.commit.tree()?, &now, changes.iter().map(|change| &change.path))
+        between::print(repo, &found.commit.tree()?, &now, shown.map(|change| &change.path))
     }
 }

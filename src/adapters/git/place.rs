@@ -2,7 +2,7 @@
 //! Opens, never changes the user's repository; refuses the home directory and the filesystem root.
 
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::entry::{RelPath, to_bytes};
 use super::fault::{self, Outcome, fault};
 use super::rules::Rules;
+use crate::adapters::disk::make_private;
 use crate::adapters::ignore_files::{is_readable, parse_ignore_file as parse, read_ignore_file};
 
 /// Asked of libgit2 only where every file that it opens for this is one, as it would wait for a pipe. `None`: unknown.
@@ -72,6 +73,14 @@ impl Store {
     }
 }
 
+/// An empty file of ours, for the user alone.
+///
+/// # Errors
+/// As the system says.
+pub fn private_file(path: &Path) -> std::io::Result<File> {
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
 impl Place {
     /// Checks that `project` may be snapshotted.
     /// # Errors
@@ -115,9 +124,9 @@ impl Place {
 
     /// Held while the private index or the project changes, so that two instances take turns.
     pub fn lock(&self) -> Outcome<File> {
-        fs::create_dir_all(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
+        make_private(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
         let path = self.corner.join("lock");
-        let file = File::create(&path).map_err(|error| fault::store(&path, &error))?;
+        let file = private_file(&path).map_err(|error| fault::store(&path, &error))?;
         file.lock().map_err(|error| fault::store(&path, &error))?;
         Ok(file)
     }
@@ -169,10 +178,12 @@ impl Place {
 
     fn create_private(&self) -> Outcome<Store> {
         let path = self.private_path();
-        fs::create_dir_all(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
+        make_private(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
         let repo = match Repository::open_bare(&path) {
             Ok(repo) => repo,
             Err(_) => {
+                // git makes what is in it readable, so the door is closed first
+                make_private(&path).map_err(|error| fault::store(&path, &error))?;
                 let mut options = RepositoryInitOptions::new();
                 options.bare(true).mkdir(true).external_template(false);
                 Repository::init_opts(&path, &options).map_err(|error| fault::git_write(&path, &error))?
@@ -180,15 +191,4 @@ impl Place {
         };
         Ok(Store { repo, private: true, prefix: PathBuf::new() })
     }
-}
-
-/// Bytes of one file of ignore rules.
-const MOST_RULES: u64 = 4 * 1024 * 1024;
-
-/// A project's configuration of git may name any file, also one that never ends.
-fn rules_in(path: &Path) -> Option<Vec<u8>> {
-    fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= MOST_RULES)?;
-    let mut text = Vec::new();
-    File::open(path).ok()?.take(MOST_RULES).read_to_end(&mut text).ok()?;
-    Some(text)
 }

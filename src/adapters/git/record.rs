@@ -4,6 +4,7 @@
 use git2::{Commit, ErrorCode, Oid, Signature, Time};
 use serde::{Deserialize, Serialize};
 
+use super::durable;
 use super::fault::{self, Outcome, fault};
 use super::place::{Place, Store};
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
@@ -74,13 +75,18 @@ pub fn signature(at: Timestamp) -> Result<Signature<'static>, git2::Error> {
     Signature::new("synthdev", ADDRESS, &Time::new(at.0.div_euclid(1000), 0))
 }
 
-/// Writes the commit and its ref; the id sorts after every other of this store.
-pub fn create(store: &Store, tree: Oid, record: &Record) -> Outcome<SnapshotId> {
+/// Writes the commit and its ref; the id sorts after every other of this store. They are on the disk when this returns,
+/// together with the objects in `new`.
+pub fn create(store: &Store, tree: Oid, record: &Record, mut new: Vec<Oid>) -> Outcome<SnapshotId> {
+    let unsynced = |error: std::io::Error| fault::store(store.location(), &error);
     let failed = |error: git2::Error| fault::git_write(store.location(), &error);
     let who = signature(record.created).map_err(failed)?;
     let tree = store.repo.find_tree(tree).map_err(failed)?;
     let message = message(record)?;
     let commit = store.repo.commit(None, &who, &who, &message, &tree, &[]).map_err(failed)?;
+    new.push(commit);
+    // before the ref: it must not name what a power cut takes away
+    durable::objects(&store.repo, &new).map_err(unsynced)?;
     let last = names(store)?.into_iter().filter_map(|name| number(&name)).max();
     let mut next = u64::try_from(record.created.0).unwrap_or(0).saturating_mul(TIES);
     next = next.max(last.map_or(0, |last| last + 1));
@@ -93,6 +99,7 @@ pub fn create(store: &Store, tree: Oid, record: &Record) -> Outcome<SnapshotId> 
                 if store.repo.reference_has_log(&name).unwrap_or(false) {
                     store.repo.reflog_delete(&name).map_err(failed)?;
                 }
+                durable::reference(&store.repo, &name).map_err(unsynced)?;
                 return Ok(SnapshotId(id));
             }
             Err(error) if error.code() == ErrorCode::Exists => next += 1,

@@ -9,14 +9,14 @@ use git2::{ObjectType, Odb, Oid, Repository};
 
 use super::entry::{Entry, Kind, RelPath, Stat, ancestors, shown, to_bytes, to_path};
 use super::fault::{self, Outcome};
+use super::kept::{LeftOut, MAX_FILE};
 use super::place::{Place, Store};
 use super::rules::Rules;
 use super::seed::{Seed, Trust};
 use super::stat_cache::{StatCache, doubt, lookup};
 use super::walk::walk;
-use crate::domain::snapshot::Skipped;
+use crate::domain::snapshot::{Lack, Skipped};
 
-const MAX_FILE: u64 = 100 * 1024 * 1024;
 const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 const MAX_FILES: usize = 200_000;
 /// A longer list of skipped paths is cut; the cut is said.
@@ -42,6 +42,8 @@ pub struct Target<'a> {
     pub rules: &'a Rules,
     /// Paths to cover even if ignored or large: a restore would overwrite them.
     pub wanted: &'a BTreeSet<RelPath>,
+    /// The same of excluded files, which are held and never stored.
+    pub private: &'a BTreeSet<RelPath>,
 }
 
 /// The present.
@@ -59,11 +61,19 @@ pub struct Scan {
     pub opaque: BTreeSet<RelPath>,
     /// Paths whose content could not be saved.
     pub unreadable: BTreeSet<RelPath>,
+    /// The project's own files that are in `skipped`.
+    pub lost: Vec<RelPath>,
+    /// What no snapshot covers.
+    pub left_out: LeftOut,
+    /// Objects that may be new in the store.
+    pub written: Vec<Oid>,
 }
 
 impl Scan {
     fn unreadable(&mut self, path: RelPath, error: &std::io::Error) {
-        self.skipped.push(Skipped { path: shown(&path), reason: format!("cannot be read: {error}") });
+        let reason = format!("cannot be read: {error}");
+        self.skipped.push(Skipped { path: shown(&path), reason, lack: Lack::Unreadable });
+        self.lost.push(path.clone());
         self.unreadable.insert(path);
     }
 }
@@ -89,6 +99,7 @@ pub fn scan(target: &Target<'_>, cache: &StatCache, blobs: Blobs) -> Outcome<Sca
     let mut scan = Scan {
         skipped: std::mem::take(&mut walked.skipped),
         empty_dirs: std::mem::take(&mut walked.empty_dirs),
+        left_out: LeftOut::of(root, &mut walked, target.private),
         ..Scan::default()
     };
     let mut paths = walked.files;
@@ -106,10 +117,12 @@ pub fn scan(target: &Target<'_>, cache: &StatCache, blobs: Blobs) -> Outcome<Sca
     scan.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     if scan.skipped.len() > MAX_LISTED {
         scan.partial = true;
-        let rest = scan.skipped.len() - MAX_LISTED;
-        scan.skipped.truncate(MAX_LISTED);
-        scan.skipped
-            .push(Skipped { path: ".".to_owned(), reason: format!("{rest} more paths are not covered") });
+        // what is the project's own comes first
+        scan.skipped.sort_by_key(|skipped| skipped.lack.is_foreign());
+        let rest = scan.skipped.split_off(MAX_LISTED);
+        let lack = rest.first().map_or(Lack::Foreign, |skipped| skipped.lack);
+        let reason = format!("{} more paths are not covered", rest.len());
+        scan.skipped.push(Skipped { path: ".".to_owned(), reason, lack });
     }
     Ok(scan)
 }
@@ -251,7 +264,9 @@ fn within_limits(
             count += 1;
             kept.push((path, stat));
         } else {
-            scan.skipped.push(Skipped { path: shown(&path), reason: reason.to_owned() });
+            let lack = Lack::Limit;
+            scan.skipped.push(Skipped { path: shown(&path), reason: reason.to_owned(), lack });
+            scan.lost.push(path);
         }
     }
     kept
@@ -284,7 +299,10 @@ fn hash_all(target: &Target<'_>, work: Vec<(RelPath, Stat)>, blobs: Blobs, scan:
     };
     for (path, result) in hashed {
         match result {
-            Ok((stat, blob)) => scan.entries.push(Entry { path, stat, blob }),
+            Ok((stat, blob)) => {
+                scan.written.push(blob);
+                scan.entries.push(Entry { path, stat, blob });
+            }
             Err(Unhashed::Store(error)) => return Err(failed(error)),
             Err(Unhashed::Unreadable(error)) => scan.unreadable(path, &error),
         }

@@ -63,7 +63,8 @@ impl Seed {
     }
 }
 
-/// Judges whether the index's blob of an unchanged file is its raw content.
+/// Judges whether the index's blob of an unchanged file is there, and is its raw content. An index may name blobs that
+/// are gone: of a partial clone, a copied `.git`, a repository that was pruned by hand.
 /// Without attributes and line-end settings it is; with them, git only removes bytes for line ends, so an
 /// equal size proves equality; filters, `ident` and re-encoding are never trusted.
 pub struct Trust<'a> {
@@ -97,7 +98,7 @@ impl<'a> Trust<'a> {
 
     pub fn holds(&self, odb: &git2::Odb<'_>, path: &[u8], size: u64, blob: Oid) -> bool {
         if !self.converts {
-            return true;
+            return odb.exists_ext(blob, git2::OdbLookupFlags::NO_REFRESH);
         }
         !(self.rewrites && rewritten(&self.store.repo, &to_path(&self.store.in_tree(path))))
             && odb.read_header(blob).is_ok_and(|(stored, _)| stored as u64 == size)

@@ -10,9 +10,10 @@ use git2::Oid;
 
 use super::entry::{Entry, Kind, Stat};
 use super::fault::{self, Outcome};
-use super::place::{Place, Store};
+use super::place::{Place, Store, private_file};
 
-const HEADER: &[u8] = b"synthdev index 1\n";
+/// Its number grew when blobs of the user's index were first looked for before they were trusted.
+const HEADER: &[u8] = b"synthdev index 2\n";
 /// No file has this time, so an entry that carries it is always hashed again.
 const NEVER: (i64, u32) = (i64::MIN, 0);
 
@@ -47,7 +48,7 @@ impl StatCache {
         }
         let target = file(place, store);
         let draft = target.with_extension("new");
-        let written = fs::File::create(&draft).and_then(|mut out| out.write_all(&encode(&self)));
+        let written = private_file(&draft).and_then(|mut out| out.write_all(&encode(&self)));
         written.and_then(|()| fs::rename(&draft, &target)).map_err(|error| fault::store(&target, &error))
     }
 }
@@ -55,7 +56,7 @@ impl StatCache {
 /// The time the disk's own clock shows now, read from a file just written: comparable with file times.
 pub fn disk_time(place: &Place) -> (i64, u32) {
     let path = place.corner.join(format!("clock-{}", std::process::id()));
-    let stamp = fs::write(&path, b"").and_then(|()| fs::metadata(&path));
+    let stamp = private_file(&path).and_then(|file| file.metadata());
     let _ = fs::remove_file(&path);
     // Without a clock every entry is doubted: slow, still right.
     stamp.map_or(NEVER, |meta| (meta.mtime(), u32::try_from(meta.mtime_nsec()).unwrap_or(0)))

@@ -11,7 +11,12 @@ pub type Stored = BTreeMap<RelPath, (Kind, Oid)>;
 
 /// Writes the trees of entries sorted by path and returns the root's name; existing trees are not rewritten.
 pub fn write(odb: &Odb<'_>, entries: &[Entry]) -> Result<Oid, git2::Error> {
-    write_below(odb, entries, 0)
+    write_below(odb, entries, 0, &mut Vec::new())
+}
+
+/// The same, and names the trees that are new.
+pub fn write_named(odb: &Odb<'_>, entries: &[Entry], new: &mut Vec<Oid>) -> Result<Oid, git2::Error> {
+    write_below(odb, entries, 0, new)
 }
 
 /// Writes the trees of a flat one.
@@ -35,7 +40,12 @@ pub fn read(repo: &Repository, tree: &Tree<'_>) -> Result<Stored, git2::Error> {
     Ok(stored)
 }
 
-fn write_below(odb: &Odb<'_>, entries: &[Entry], depth: usize) -> Result<Oid, git2::Error> {
+fn write_below(
+    odb: &Odb<'_>,
+    entries: &[Entry],
+    depth: usize,
+    new: &mut Vec<Oid>,
+) -> Result<Oid, git2::Error> {
     let mut items: Vec<(&[u8], u32, Oid)> = Vec::new();
     let mut rest = entries;
     while let Some(first) = rest.first() {
@@ -48,7 +58,7 @@ fn write_below(odb: &Odb<'_>, entries: &[Entry], depth: usize) -> Result<Oid, gi
         // Paths are sorted as bytes, so all that share `name/` stand together.
         let dir = &first.path[..=depth + end];
         let count = rest.iter().take_while(|entry| entry.path.starts_with(dir)).count();
-        items.push((&name[..end], 0o40_000, write_below(odb, &rest[..count], dir.len())?));
+        items.push((&name[..end], 0o40_000, write_below(odb, &rest[..count], dir.len(), new)?));
         rest = &rest[count..];
     }
     items.sort_unstable_by(|a, b| sort_key(a).cmp(sort_key(b)));
@@ -60,7 +70,11 @@ fn write_below(odb: &Odb<'_>, entries: &[Entry], depth: usize) -> Result<Oid, gi
         bytes.extend_from_slice(oid.as_bytes());
     }
     let oid = Oid::hash_object(ObjectType::Tree, &bytes)?;
-    if odb.exists(oid) { Ok(oid) } else { odb.write(ObjectType::Tree, &bytes) }
+    if odb.exists(oid) {
+        return Ok(oid);
+    }
+    new.push(oid);
+    odb.write(ObjectType::Tree, &bytes)
 }
 
 /// Git compares the names of directories as if they ended in a slash.

@@ -13,7 +13,10 @@ use ignore::gitignore::Gitignore;
 use super::entry::{RelPath, shown, to_path};
 use super::rules::Rules;
 use crate::adapters::ignore_files::read_ignore_file;
-use crate::domain::snapshot::Skipped;
+use crate::domain::snapshot::{Lack, Skipped};
+
+/// Excluded files that are listed; more are looked at by directory only.
+const MOST_EXCLUDED: usize = 2_000;
 
 /// What a walk found.
 #[derive(Default)]
@@ -28,6 +31,10 @@ pub struct Walked {
     pub ignored: Vec<RelPath>,
     /// Other repositories and submodules.
     pub nested: Vec<RelPath>,
+    /// Files and links that the settings exclude, but for those in ignored directories.
+    pub excluded: Vec<RelPath>,
+    /// Excluded directories of which not everything is in `excluded`.
+    pub cut: Vec<RelPath>,
 }
 
 /// Lists a project; `is_submodule` names directories that the user's index knows as submodules,
@@ -41,6 +48,7 @@ pub fn walk(
     let mut walk = Walk { root, rules, is_submodule, fenced, found: Walked::default() };
     walk.directory(&[], &[]);
     walk.found.files.sort_unstable();
+    walk.found.excluded.sort_unstable();
     walk.found
 }
 
@@ -57,7 +65,7 @@ impl Walk<'_> {
         let place = self.root.join(to_path(dir));
         let names = match names(&place) {
             Ok(names) => names,
-            Err(error) => return self.skip(dir, format!("cannot be read: {error}")),
+            Err(error) => return self.unreadable(dir, &error),
         };
         if !dir.is_empty() && names.iter().any(|(name, _)| name == ".git") {
             self.found.nested.push(dir.to_vec());
@@ -88,7 +96,7 @@ impl Walk<'_> {
                 .skip(&path, "a submodule; its commit is recorded, its inside is not covered".to_owned());
         }
         if self.rules.excluded_here(&path, is_dir) {
-            return;
+            return self.excluded(path, kind);
         }
         if self.rules.ignored_here(rules, &path, is_dir) {
             // our own data is nobody's work
@@ -109,9 +117,38 @@ impl Walk<'_> {
         }
     }
 
+    /// Nothing of it goes to git; it is listed for the private copies.
+    fn excluded(&mut self, path: RelPath, kind: Option<fs::FileType>) {
+        let place = self.root.join(to_path(&path));
+        let Some(kind) = kind.filter(|_| self.fenced != Some(place.as_path())) else { return };
+        if !kind.is_dir() {
+            if kind.is_file() || kind.is_symlink() {
+                self.found.excluded.push(path);
+            }
+            return;
+        }
+        let Ok(mut inside) = names(&place) else { return self.found.cut.push(path) };
+        if inside.iter().any(|(name, _)| name == ".git") {
+            return self.found.nested.push(path);
+        }
+        inside.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for (name, kind) in inside {
+            if self.found.excluded.len() >= MOST_EXCLUDED {
+                return self.found.cut.push(path);
+            }
+            self.excluded(join(&path, name), kind);
+        }
+    }
+
+    fn unreadable(&mut self, dir: &[u8], error: &std::io::Error) {
+        let path = if dir.is_empty() { ".".to_owned() } else { shown(dir) };
+        let reason = format!("cannot be read: {error}");
+        self.found.skipped.push(Skipped { path, reason, lack: Lack::Unreadable });
+    }
+
     fn skip(&mut self, path: &[u8], reason: String) {
         let path = if path.is_empty() { ".".to_owned() } else { shown(path) };
-        self.found.skipped.push(Skipped { path, reason });
+        self.found.skipped.push(Skipped { path, reason, lack: Lack::Foreign });
     }
 }
 

@@ -17,7 +17,7 @@ use crate::adapters::git::GitSnapshots;
 use crate::adapters::git::apply::Restore;
 use crate::adapters::git::compare::Change;
 use crate::adapters::git::entry::{Entry, Kind, RelPath, Stat, to_path};
-use crate::adapters::git::fault::{self, Outcome, fault};
+use crate::adapters::git::fault::{self, NOT_UTF_8, Outcome, fault};
 use crate::adapters::git::place::{Place, Store};
 use crate::adapters::git::record;
 use crate::adapters::git::scan::{Blobs, Scan};
@@ -30,6 +30,9 @@ use crate::ports::snapshot::SnapshotError;
 /// See the port.
 pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &str) -> Outcome<Worktree> {
     let place = snapshots.place()?;
+    if place.project.to_str().is_none() {
+        return Err(fault(format!("{}: {}", place.project.display(), NOT_UTF_8.0), NOT_UTF_8.1));
+    }
     let _lock = place.lock()?;
     let failed = |error: git2::Error| fault::git_write(store.location(), &error);
     let top = store.repo.workdir().unwrap_or(&place.project);
@@ -156,8 +159,7 @@ fn fill(snapshots: &GitSnapshots, made: &Linked, scan: &Scan, tree: Oid) -> Outc
     let empty_dirs: BTreeSet<RelPath> =
         hollow.cloned().chain(modules.iter().map(|module| module.path.clone())).collect();
     let odb = repo.odb().map_err(failed)?;
-    let restore =
-        Restore { root: &place.project, odb, empty_dirs: &empty_dirs, hollow_now: &[], act: "create it" };
+    let restore = Restore { place: &place, odb, empty_dirs: &empty_dirs, hollow_now: &[], act: "create it" };
     restore.run(&changes)?;
     let mut index = repo.index().map_err(failed)?;
     let known = repo.find_tree(tree).and_then(|tree| index.read_tree(&tree)).and_then(|()| index.write());
@@ -173,6 +175,7 @@ fn new_file(entry: &Entry) -> Change {
         change: FileChange::Deleted,
         stored: Some((entry.stat.kind, entry.blob)),
         now: None,
+        private: None,
     }
 }
 

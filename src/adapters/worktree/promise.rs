@@ -2,6 +2,7 @@
 //! project: git would complain about it, and no run knows of it. Refuses to name what was there before.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use git2::Oid;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::linked::Linked;
 use super::remove;
 use crate::adapters::git::fault::{self, Outcome};
-use crate::adapters::git::place::{Place, Store};
+use crate::adapters::git::place::{Place, Store, private_file};
 
 #[derive(Serialize, Deserialize)]
 struct Promise {
@@ -23,7 +24,7 @@ pub fn give(place: &Place, name: &str, branch: &str) -> Outcome<()> {
     let file = file(place);
     let promise = Promise { name: name.to_owned(), branch: branch.to_owned() };
     let text = serde_json::to_vec(&promise).unwrap_or_default();
-    fs::write(&file, text).map_err(|error| fault::store(&file, &error))
+    private_file(&file).and_then(|mut to| to.write_all(&text)).map_err(|error| fault::store(&file, &error))
 }
 
 /// All of it is there, or nothing.

@@ -57,7 +57,7 @@ pub fn changes(ours: &Scan, merged: &Stored) -> (Vec<Change>, Vec<ChangedFile>) 
             FileChange::Deleted => FileChange::Added,
             same @ (FileChange::Modified | FileChange::Mode) => same,
         };
-        Change { path, change, stored, now }
+        Change { path, change, stored, now, private: None }
     };
     (found.into_iter().map(change).collect(), files)
 }

@@ -32,9 +32,12 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             let (summary, snapshot) = undoable(handle, home, run.as_deref())?;
             let files = changes(handle, &snapshot)?;
             let run = &summary.id;
-            let beyond = beyond(handle, &snapshot);
+            let beyond = beyond(handle, &snapshot)?;
             if files.is_empty() && handle.cut_off().is_none() {
-                return Err(format!("nothing to undo: the files are as they were before run {run}{beyond}"));
+                let but = if beyond.is_empty() { "" } else { ", but for this" };
+                return Err(format!(
+                    "nothing to undo: the files are as they were before run {run}{but}{beyond}"
+                ));
             }
             Ok(Plan {
                 title: format!("Undo {} {run}: {}?", summary.workflow, snapshots::counted(files.len())),
@@ -47,10 +50,6 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             let run = &summary.id;
             let asked = step;
             let step = place.step;
-            let files = match &place.files {
-                Some(snapshot) => changes(handle, snapshot)?,
-                None => Vec::new(),
-            };
             let inside = (step != asked).then(|| {
                 format!(
                     "Step {asked} is in a branch of `{}`: with its files the run goes back to before all its \
@@ -59,14 +58,7 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
                 )
             });
             let inside = inside.unwrap_or_default();
-            let note = note(&place).map(|note| format!("{note}\n")).unwrap_or_default();
-            let told = match (&place.files, files.as_slice()) {
-                (None, _) => "No files were stored by then: they stay as they are.".to_owned(),
-                (Some(_), []) => "The files are as they were then.".to_owned(),
-                (Some(_), files) => {
-                    format!("The files, too:\n{note}{}\n\n{SAFE}", listed(handle, &summary, files))
-                }
-            };
+            let told = rewound_files(handle, &summary, &place)?;
             let state = &place.state;
             Ok(Plan {
                 title: format!("Rewind {} {run} to before step {step}, {state}?", summary.workflow),
@@ -84,6 +76,20 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             Ok(Plan { travel, title, body: format!("A new run begins with `{}`.", place.state) })
         }
     }
+}
+
+/// What becomes of the files when a run goes back to a step.
+fn rewound_files(handle: &Handle, run: &RunSummary, place: &StepPlace) -> Result<String, String> {
+    let Some(snapshot) = &place.files else {
+        return Ok("No files were stored by then: they stay as they are.".to_owned());
+    };
+    let (files, beyond) = (changes(handle, snapshot)?, beyond(handle, snapshot)?);
+    if files.is_empty() {
+        let but = if beyond.is_empty() { "" } else { ", but for this" };
+        return Ok(format!("The files are as they were then{but}.{beyond}"));
+    }
+    let note = note(place).map(|note| format!("{note}\n")).unwrap_or_default();
+    Ok(format!("The files, too:\n{note}{}{beyond}\n\n{SAFE}", listed(handle, run, &files)))
 }
 
 /// Does it.
@@ -114,7 +120,9 @@ fn rewind(handle: &Handle, summary: &RunSummary, place: &StepPlace) -> Result<Tr
     let run = &summary.id;
     let changes = Changes { files: place.files.clone(), ..Changes::default() };
     let done = handle.rewind(run, place.step, changes, &*handle.ports().snapshots);
-    let restored = done.map_err(|error| here(&of_store(&error)))?.filter(|done| !done.files.is_empty());
+    let restored = done
+        .map_err(|error| here(&of_store(&error)))?
+        .filter(|done| !done.files.is_empty() || !done.beyond.is_empty());
     let files =
         restored.map_or_else(|| "no file had to change".to_owned(), |done| here(&snapshots::restored(&done)));
     let text = format!("run {run} stands before step {}, {}\n{files}", place.step, place.state);
@@ -224,10 +232,10 @@ fn listed(handle: &Handle, run: &RunSummary, files: &[ChangedFile]) -> String {
 }
 
 /// What does not come back, on lines of its own.
-fn beyond(handle: &Handle, snapshot: &SnapshotId) -> String {
-    let found = handle.ports().snapshots.beyond(snapshot).unwrap_or_default();
+fn beyond(handle: &Handle, snapshot: &SnapshotId) -> Result<String, String> {
+    let found = handle.ports().snapshots.beyond(snapshot).map_err(|error| of_snapshot(&error))?;
     let lines = snapshots::beyond(&found);
-    if lines.is_empty() { lines } else { format!("\n\n{lines}") }
+    Ok(if lines.is_empty() { lines } else { format!("\n\n{lines}") })
 }
 
 /// What the person should know of the files of a step.

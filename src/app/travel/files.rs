@@ -89,7 +89,7 @@ impl Files {
     ) -> Result<Self> {
         let changes = store.changes(&snapshot, None).map_err(of_snapshot)?;
         let own = if changes.is_empty() { None } else { own_files::of(handle, &*store, run) };
-        let beyond = store.beyond(&snapshot).unwrap_or_default();
+        let beyond = store.beyond(&snapshot).map_err(of_snapshot)?;
         Ok(Self { store, snapshot, changes, note, what, own, beyond })
     }
 

@@ -401,7 +401,7 @@ pub const RULES: &[Rule] = &[
         &["SYNTHDEV_SNAPSHOT_EXCLUDE"],
         &[],
         r#"[".env", ".env.local", ".env.*.local"]"#,
-        "patterns that snapshots leave out (keys do not belong there)",
+        "patterns that snapshots leave out (keys do not belong in git); private copies are kept",
     )
     .project(ProjectMay::NotSet),
     rule(

@@ -3,9 +3,12 @@
 use super::snapshot_progress::Progress;
 use super::{Asked, CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
-use crate::domain::snapshot::SnapshotInfo;
+use crate::domain::snapshot::{Skipped, SnapshotInfo};
 use crate::domain::workflow::SnapshotPolicy;
 use crate::engine::effect::Question;
+
+/// Files that a warning names.
+const NAMED: usize = 3;
 
 impl Machine {
     pub(super) fn take_snapshot(&mut self, label: String, note: String) {
@@ -43,6 +46,7 @@ impl Machine {
         if self.snapshot != Progress::Pending(call) {
             return;
         }
+        let lacks = if self.before.is_none() { lacks(&info.skipped) } else { None };
         self.snapshot = Progress::Taken;
         if self.before.is_none() {
             self.before = Some(info.id.clone());
@@ -53,7 +57,34 @@ impl Machine {
             files: info.files,
             skipped: info.skipped,
         });
+        if let Some(lacks) = lacks {
+            if self.requires_snapshot() && self.error.is_none() {
+                let reason =
+                    format!("the snapshot lacks {lacks}, and this workflow requires all files in it");
+                let hint = "move such a file away or have git ignore it, or allow the run without it: \"snapshot\": \
+                            \"auto\" in the workflow";
+                return self.refuse_without(reason, hint);
+            }
+            self.warn("snapshot_partial", format!("going back will not bring back {lacks}"));
+        }
         self.after_snapshot();
+    }
+
+    fn requires_snapshot(&self) -> bool {
+        self.spec.program.workflows.first().is_some_and(|root| root.snapshot == SnapshotPolicy::Required)
+    }
+
+    /// Nothing may go on where a snapshot is required and is not there, or not whole.
+    fn refuse_without(&mut self, reason: String, hint: &str) {
+        self.stop_all();
+        let mut failure = Failure::new("snapshot", "No snapshot could be taken", reason).hint(hint);
+        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
+            return self.fail(failure);
+        }
+        // not for `catch`: nothing may go on without it
+        failure.state = Some(self.state_name());
+        self.drop_visit();
+        self.end_run(failure);
     }
 
     pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) {
@@ -67,21 +98,11 @@ impl Machine {
             return self.after_snapshot();
         }
         self.snapshot = Progress::Failed(reason.clone());
-        let required =
-            self.spec.program.workflows.first().is_some_and(|w| w.snapshot == SnapshotPolicy::Required);
-        if !required || self.error.is_some() {
+        if !self.requires_snapshot() || self.error.is_some() {
             return self.after_snapshot();
         }
-        self.stop_all();
-        let mut failure = Failure::new("snapshot", "No snapshot could be taken", reason)
-            .hint("mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow");
-        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
-            return self.fail(failure);
-        }
-        // not for `catch`: nothing may go on without it
-        failure.state = Some(self.state_name());
-        self.drop_visit();
-        self.end_run(failure);
+        let hint = "mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow";
+        self.refuse_without(reason, hint);
     }
 
     fn after_snapshot(&mut self) {
@@ -110,4 +131,16 @@ impl Machine {
             }
         }
     }
+}
+
+/// The project's own files that a snapshot could not take, in words. Snapshots of earlier versions do not tell.
+fn lacks(skipped: &[Skipped]) -> Option<String> {
+    let lost: Vec<&Skipped> = skipped.iter().filter(|skipped| !skipped.lack.is_foreign()).collect();
+    let named: Vec<String> =
+        lost.iter().take(NAMED).map(|lost| format!("{} ({})", lost.path, lost.reason)).collect();
+    let more = match lost.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!lost.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }

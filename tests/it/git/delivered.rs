@@ -213,7 +213,6 @@ fn what_does_not_come_back_is_known() {
     project.write("build/deep/out", "old\n");
     project.git(&["init", "-q", "inner"]);
     let store = project.store();
-    let at = store.take(&SnapshotRequest::default()).unwrap().id;
     // the clock of these tests is long past
     let since = |path: &str, seconds: u64| {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
@@ -225,6 +224,7 @@ fn what_does_not_come_back_is_known() {
         since(&format!("inner/{}", entry.0), 1);
     }
     since("inner", 1);
+    let at = store.take(&SnapshotRequest::default()).unwrap().id;
     assert!(store.beyond(&at).unwrap().is_empty(), "{:?}", store.beyond(&at));
     since("build/deep/out", 1_800_000_000);
     project.write("new.log", "new\n");
@@ -237,4 +237,13 @@ fn what_does_not_come_back_is_known() {
         (vec!["build".into(), "new.log".into()], vec!["inner".into()])
     );
     assert!(beyond.head);
+    // what is gone is known, and what came with times of before
+    fs::remove_file(project.at("old.log")).unwrap();
+    since("new.log", 1);
+    fs::remove_dir_all(project.at("inner")).unwrap();
+    let beyond = store.beyond(&at).unwrap();
+    assert_eq!(
+        (beyond.ignored, beyond.nested),
+        (vec!["old.log".into(), "build".into(), "new.log".into()], vec!["inner".into()])
+    );
 }

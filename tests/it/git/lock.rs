@@ -198,3 +198,24 @@ fn what_cannot_be_locked_says_so() {
         assert!(message.contains(part) && hint.is_some(), "{message}");
     }
 }
+
+#[test]
+fn a_project_whose_path_is_no_text_is_refused_for_that() {
+    use std::os::unix::ffi::OsStrExt;
+    let project = Project::repository();
+    let place = project.at("").join(std::ffi::OsStr::from_bytes(b"project\xff"));
+    std::fs::create_dir(&place).unwrap();
+    let bare = std::process::Command::new("git").arg("init").arg("-q").arg(&place).status().unwrap();
+    assert!(bare.success());
+    let locked = FileLock::open(place.clone(), &project.data()).try_lock(&holder("x"));
+    let Err(LockError::Io { message, hint }) = locked else { panic!("it is locked") };
+    let trees =
+        synthdev::adapters::worktree::GitWorktrees::new(super::fixture::store_at(place, project.data(), &[]));
+    let error = synthdev::ports::worktree::WorktreePort::create(&trees, &RunId::from("r"), "w").unwrap_err();
+    for (message, hint) in [(message, hint), (error.message, error.hint)] {
+        assert!(
+            message.contains("not UTF-8") && hint.is_some_and(|hint| hint.contains("Rename")),
+            "{message}"
+        );
+    }
+}

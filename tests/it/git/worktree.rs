@@ -730,3 +730,43 @@ fn a_forged_record_leads_nowhere() {
     assert!(Path::new(&made.path).join("a.txt").exists());
     assert!(project.at("a.txt").exists());
 }
+
+/// As a process that was killed while it moved the run's refs leaves them.
+#[test]
+fn locks_of_a_killed_process_are_no_obstacle() {
+    let ours =
+        ["refs/heads/synthdev/r1", "refs/synthdev/merged/r1", "worktrees/r1/index", "worktrees/r1/HEAD"];
+    let lock = |project: &Project, name: &str, age: u64| {
+        let path = format!(".git/{name}.lock");
+        project.write(&path, "");
+        let at = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+        fs::File::options().write(true).open(project.at(&path)).unwrap().set_modified(at).unwrap();
+    };
+    for discards in [false, true] {
+        let project = small();
+        let made = create(&project, "r1");
+        write(&made, "a.txt", "by the run\n");
+        let done = |project: &Project| match discards {
+            true => port(project).discard(&made, true),
+            false => port(project).merge(&made).map(drop).map_err(|error| match error {
+                MergeError::Failed(error) => error,
+                MergeError::Conflicts(conflicts) => panic!("{conflicts:?}"),
+            }),
+        };
+        // it may be held by a git that works there now
+        lock(&project, ours[0], 0);
+        let error = done(&project).unwrap_err();
+        assert!(error.hint.is_some_and(|hint| hint.contains("r1.lock")), "{}", error.message);
+        // of a process that is known to be dead, or older than any that lives
+        let corner = fs::read_dir(project.data().join("snapshots")).unwrap().map(|item| item.unwrap().path());
+        let corner = corner.into_iter().find(|corner| !corner.join("index-repository").exists());
+        fs::write(corner.unwrap().join("moving-r1"), "").unwrap();
+        lock(&project, ours[0], 0);
+        ours[1..].iter().for_each(|name| lock(&project, name, 60));
+        done(&project).unwrap();
+        done(&project).unwrap();
+        if !discards {
+            assert_eq!(read(&project, "a.txt"), "by the run\n");
+        }
+    }
+}

@@ -71,7 +71,7 @@ fn what_does_not_come_back_is_said() {
     {
         assert!(told.err.contains(part), "no `{part}` in\n{}", told.err);
     }
-    assert!(told.out.contains("but for what is noted above"), "{}", told.out);
+    assert!(told.out.contains("but for what is noted"), "{}", told.out);
     let again = world.run(&["runs", "undo", &id, "--yes"]).code(0);
     assert!(again.out.contains("nothing to do") && again.err.contains("build.log"), "{}", again.err);
     // a run that left nothing of that kind
@@ -120,5 +120,87 @@ fn an_imported_run_is_undone_to_before_it_worked_here() {
         assert!(!here.project().join("b.txt").exists());
         let same = here.run(&["runs", "replay", &run]).code(0).out;
         assert!(same.contains("the same "), "{same}");
+    }
+}
+
+#[test]
+fn what_the_settings_leave_out_comes_back_all_the_same() {
+    let world = World::repository();
+    world.write(".env", "KEY=mine\n");
+    let command = "echo KEY=theirs > .env; echo 1 > code.txt";
+    let id = run(&world, &[shell("start", command, "stop")], &["--yes"], 0);
+    let told = world.run(&["runs", "undo", &id]).code(2);
+    for (file, what) in [(".env", "revert"), ("code.txt", "delete")] {
+        assert!(told.err.contains(&format!("\n  {what:<12} {file}\n")), "{}", told.err);
+    }
+    let told = world.run(&["runs", "undo", &id, "--yes"]).code(0);
+    assert!(
+        told.out.contains("the files are as before run") && !told.out.contains("but for"),
+        "{}",
+        told.out
+    );
+    assert_eq!(world.read(".env"), "KEY=mine\n");
+    // back and forth: with a step, and with the snapshot that undoes it
+    let undo = told.out.lines().find_map(|line| line.strip_prefix("undo this: synthdev ")).unwrap();
+    world.run(&[undo.split(' ').collect::<Vec<_>>(), vec!["--yes"]].concat()).code(0);
+    assert_eq!(world.read(".env"), "KEY=theirs\n");
+    world.run(&["runs", "rewind", &id, "--to", "1", "--yes"]).code(0);
+    assert_eq!(world.read(".env"), "KEY=mine\n");
+}
+
+#[test]
+fn what_a_snapshot_lacks_is_said_before_and_after() {
+    let world = World::repository();
+    let large = |size| {
+        let mut options = std::fs::File::options();
+        let file =
+            options.write(true).create(true).truncate(false).open(world.project().join("large.bin")).unwrap();
+        file.set_len(size).unwrap();
+    };
+    large((100 << 20) + 1);
+    let workflow = |policy: &str| {
+        let states =
+            [shell("start", "echo 1 >> large.bin; echo 1 > code.txt", "stop"), json!({"name": "stop"})];
+        world.write_json("w.json", &json!({"workflow_name": "w", "snapshot": policy, "states": states}));
+        ["run", "--workflow-file", "w.json", "--yes", "--json"]
+    };
+    let refused = world.run(&workflow("required")).code(1).json();
+    assert_eq!(refused["error"]["code"], "snapshot", "{refused}");
+    assert!(refused["error"]["detail"].to_string().contains("large.bin (larger than 100 MB)"), "{refused}");
+    assert!(!world.project().join("code.txt").exists(), "nothing was begun");
+
+    let report = world.run(&workflow("auto")).code(0).json();
+    let warning = &report["warnings"][0];
+    assert_eq!(warning["code"], "snapshot_partial", "{report}");
+    assert!(warning["text"].to_string().contains("large.bin (larger than 100 MB)"), "{warning}");
+    let (run, snapshot) = (report["run_id"].as_str().unwrap(), report["snapshot"].as_str().unwrap());
+    for command in [
+        vec!["runs", "rewind", run, "--to", "1", "--yes"],
+        vec!["runs", "undo", run, "--yes"],
+        vec!["snapshot", "restore", snapshot, "--yes"],
+    ] {
+        let told = world.run(&command).code(0);
+        let all = format!("{}{}", told.out, told.err);
+        assert!(all.contains("stays as it is: large.bin (over the limits"), "{command:?}: {all}");
+        assert!(command[1] == "rewind" || told.out.contains("but for what is noted"), "{command:?}: {all}");
+    }
+}
+
+/// An earlier version or another program may have made it.
+#[test]
+fn a_data_directory_that_others_may_read_is_closed_at_the_start() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::repository();
+    run(&world, &[shell("start", "echo 1 > code.txt", "stop")], &["--yes"], 0);
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let inside = || std::fs::read_dir(world.data()).unwrap().map(|item| item.unwrap().path());
+    for path in inside().chain([world.data()]) {
+        let open = if path.is_dir() { 0o755 } else { 0o644 };
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(open)).unwrap();
+    }
+    world.run(&["runs", "list"]).code(0);
+    for path in inside().chain([world.data()]) {
+        let closed = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode(&path), closed, "{}", path.display());
     }
 }
