@@ -16,7 +16,10 @@ use directories::ProjectDirs;
 pub use large::{create_large, open_large};
 pub use scratch::Scratch;
 pub use stamps::{Stamp, stamps};
-pub use write::{create_private, make_private, others_can_read, write_private, write_whole};
+pub use write::{
+    create_private, make_fresh, make_new, make_private, others_can_read, write_new, write_private,
+    write_whole,
+};
 
 /// Configuration files above this size are not read: they are somebody's mistake.
 const LARGEST: u64 = 4 * 1024 * 1024;
