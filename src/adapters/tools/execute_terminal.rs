@@ -8,15 +8,15 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::domain::tool::{ToolPreview, ToolRisk, ToolSpec};
+use crate::domain::command_preview::TERMINAL;
+use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::answer::Answer;
 use super::fence::reason;
 use super::process::{self, Exit, Job, What};
 use super::project::Project;
-use super::risky;
 
-pub(super) const NAME: &str = "execute_terminal";
+pub(super) const NAME: &str = TERMINAL;
 
 /// Longest time a call may ask for, in seconds.
 pub(super) const LONGEST: u64 = 3600;
@@ -42,11 +42,6 @@ pub(super) fn spec(default: Duration) -> ToolSpec {
         risk: ToolRisk::Execute,
         repeat: None,
     }
-}
-
-pub(super) fn preview(arguments: Arguments) -> ToolPreview {
-    let warning = risky::warning(&arguments.command);
-    ToolPreview::Command { command: arguments.command, cwd: ".".to_owned(), warning }
 }
 
 pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {

@@ -20,8 +20,8 @@ use tokio::time::timeout;
 use crate::domain::tool::{Repeat, ToolPreview};
 
 use super::answer::Answer;
-use super::arguments::scalar;
 use super::execute_terminal::LONGEST;
+use crate::domain::command_preview::scalar;
 pub(super) use arguments::Arguments;
 pub(super) use client::Clients;
 use received::Received;

@@ -11,17 +11,15 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::tool::ToolPreview;
+use crate::domain::command_preview::{SHELL, scalar};
 
 use super::answer::Answer;
-use super::arguments::scalar;
 use super::execute_terminal::{LONGEST, of_exit};
 use super::fence::reason;
 use super::process::{self, Ended, Exit, Job, What};
 use super::project::Project;
-use super::risky;
 
-pub(super) const NAME: &str = "shell";
+pub(super) const NAME: &str = SHELL;
 
 /// A signal's number is added to this where a program has no exit code of its own, as shells do.
 const BY_SIGNAL: i32 = 128;
@@ -42,19 +40,6 @@ pub(super) fn schema() -> Value {
         "cwd": {"type": "string", "minLength": 1},
         "env": {"type": "object"},
         "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": LONGEST}}})
-}
-
-pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
-    let mut command = arguments.command.clone();
-    for argument in arguments.args.iter().flatten() {
-        command.push(' ');
-        command.push_str(&quoted(&scalar(argument).unwrap_or_else(|| argument.to_string())));
-    }
-    let warning = risky::warning(&command);
-    let set = arguments.env.iter().flatten();
-    let set = set.map(|(name, value)| format!("{name}={} ", quoted(&scalar(value).unwrap_or_default())));
-    let cwd = arguments.cwd.clone().unwrap_or_else(|| ".".to_owned());
-    ToolPreview::Command { command: set.chain([command]).collect(), cwd, warning }
 }
 
 pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
@@ -153,13 +138,4 @@ fn answer(ended: Ended, limit: Duration, took: Duration) -> Answer {
         body.push_str(&format!("{gap}--- errors ---\n{}", ended.errors.text));
     }
     answer.body(body)
-}
-
-/// As a shell would want it written, for people.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -30,7 +30,7 @@ const PATTERNS: [(&str, &str); 14] = [
 ];
 
 /// What to tell the person who is asked, if `command` looks dangerous.
-pub(super) fn warning(command: &str) -> Option<String> {
+pub fn warning(command: &str) -> Option<String> {
     static COMPILED: OnceLock<Vec<(Regex, &str)>> = OnceLock::new();
     let table = COMPILED.get_or_init(|| {
         PATTERNS.iter().filter_map(|(pattern, why)| Some((Regex::new(pattern).ok()?, *why))).collect()
