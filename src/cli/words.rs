@@ -167,7 +167,7 @@ mod tests {
                 "  waits in a:",
                 "    `coder` wants to use `execute_terminal`",
                 "    in the project's directory",
-                "    ┃ ls ",
+                "    ┃ ls",
                 &format!("    ┃ {}", "y".repeat(74)),
                 "    ┃ yyyyyy‹U+200B›",
             ],

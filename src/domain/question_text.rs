@@ -214,16 +214,16 @@ fn spaced(text: &str) -> String {
     out
 }
 
-/// Rows of at most so many columns, broken after spaces where there are any.
+/// Rows of at most so many columns, broken after spaces where there are any; spaces at the end of a row are left out.
 fn wrapped(text: &str, columns: usize) -> Vec<&str> {
     let mut rows = Vec::new();
     let (mut start, mut used, mut space) = (0, 0, None);
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let wide = c.width().unwrap_or(0);
-        if used + wide > columns && at > start {
+        if c != ' ' && used + wide > columns && at > start {
             let end = space.filter(|space| *space > start).unwrap_or(at);
-            rows.push(&text[start..end]);
+            rows.push(text[start..end].trim_end_matches(' '));
             (start, at, used, space) = (end, end, 0, None);
             continue;
         }
@@ -233,7 +233,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<&str> {
             space = Some(at);
         }
     }
-    rows.push(&text[start..]);
+    rows.push(text[start..].trim_end_matches(' '));
     rows
 }
 
@@ -274,9 +274,9 @@ mod tests {
             None,
             &[
                 "in the project's directory",
-                "┃ a‹2000 ",
-                "┃ spaces›byyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
-                "┃ yyyyyyyyyyyyyyyyyyyyyyyyyyyyyc",
+                "┃ a‹2000",
+                &format!("┃ spaces›b{}", "y".repeat(30)),
+                &format!("┃ {}c", "y".repeat(30)),
             ],
         );
         check(
@@ -285,7 +285,7 @@ mod tests {
             None,
             &[
                 "in the project's directory",
-                "┃ r‹U+200B›m ",
+                "┃ r‹U+200B›m",
                 "┃ ‹U+202E›x‹U+E0041›‹U+3164›‹U+00A0›␍z␛[",
                 "┃ 2K‹U+0085›",
             ],
@@ -298,12 +298,7 @@ mod tests {
             &["! This command deletes directories for", "  good.", "in sub␊dir", "┃ A=1 rm -rf 'a b'"],
         );
         let far = json!({"command": "ls", "cwd": format!("a/{}\n! safe", "b".repeat(40))});
-        check(
-            "shell",
-            &far,
-            None,
-            &["in:", "┃ a/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "┃ bbbb␊! ", "┃ safe", "┃ ls"],
-        );
+        check("shell", &far, None, &["in:", &format!("┃ a/{}", "b".repeat(36)), "┃ bbbb␊! safe", "┃ ls"]);
         check(
             "write_file",
             &json!({"path": "a\nb", "content": "x\npath: /etc/passwd\n\n\n\n\ny"}),
