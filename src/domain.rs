@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod approval;
 pub mod brief;
+pub mod command_preview;
 pub mod context;
 pub mod cost;
 pub mod delegation;
@@ -24,7 +25,9 @@ pub mod place;
 pub mod printable;
 pub mod project_index;
 pub mod protocol;
+pub mod question_text;
 pub mod recovery;
+pub mod refused_commands;
 pub mod role;
 pub mod sample;
 pub mod sandbox;

@@ -18,7 +18,10 @@ pub use inside::{Found, ProjectReader};
 pub use large::{create_large, open_large};
 pub use scratch::Scratch;
 pub use stamps::{Stamp, project_stamps, stamps};
-pub use write::{close_to_others, create_private, make_private, others_can_read, write_private, write_whole};
+pub use write::{
+    close_to_others, create_private, make_fresh, make_new, make_private, others_can_read, write_new, write_private,
+    write_whole,
+};
 
 /// Configuration files above this size are not read: they are somebody's mistake.
 const LARGEST: u64 = 4 * 1024 * 1024;

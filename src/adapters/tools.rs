@@ -28,7 +28,6 @@ mod mcp_call;
 mod process;
 mod project;
 mod read_files;
-mod refused_commands;
 pub mod scripted;
 mod shell;
 mod write_file;
@@ -45,6 +44,7 @@ use serde_json::Value;
 
 use crate::adapters::mcp::NoServers;
 use crate::adapters::sandbox::Sandbox;
+use crate::domain::command_preview::command_preview;
 use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
 use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
@@ -210,13 +210,8 @@ impl ProjectTools {
                 Ok(arguments) => self.change_preview(move |p| edit_file::plan(p, &arguments)).await,
                 Err(problem) => cannot_apply(&problem),
             }),
-            execute_terminal::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => execute_terminal::preview(&self.project, arguments),
-                Err(problem) => cannot_apply(&problem),
-            }),
-            shell::NAME => {
-                Some(self.shown(invocation, |arguments| shell::preview(&self.project, &arguments)))
-            }
+            execute_terminal::NAME => Some(self.shown_command::<execute_terminal::Arguments>(invocation)),
+            shell::NAME => Some(self.shown_command::<shell::Arguments>(invocation)),
             http_request::NAME => Some(self.shown(invocation, |arguments| http_request::preview(&arguments))),
             mcp_call::NAME => Some(self.shown(invocation, |arguments| mcp_call::preview(&arguments))),
             _ => None,
@@ -229,6 +224,14 @@ impl ProjectTools {
         preview: impl FnOnce(T) -> ToolPreview,
     ) -> ToolPreview {
         self.read_arguments(invocation).map_or_else(|problem| cannot_apply(&problem), preview)
+    }
+
+    /// What is said of the command is read from the arguments that `T` accepts.
+    fn shown_command<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> ToolPreview {
+        let ToolInvocation { tool, arguments, .. } = invocation;
+        let preview =
+            || command_preview(tool, arguments).unwrap_or_else(|| cannot_apply("it has no command"));
+        self.read_arguments::<T>(invocation).map_or_else(|problem| cannot_apply(&problem), |_| preview())
     }
 
     /// Large files make slow diffs, so this never runs on the async workers.

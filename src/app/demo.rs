@@ -105,7 +105,7 @@ fn ending(report: &FinalReport, project: &Path) -> String {
 fn make_project() -> Result<PathBuf> {
     let stamp = crate::ports::clock::IdSource::run_id(&crate::adapters::system::SystemIds);
     let project = std::env::temp_dir().join(format!("synthdev-demo-{stamp}"));
-    disk::make_private(&project).with_context(|| format!("{} cannot be made", project.display()))?;
+    disk::make_new(&project).with_context(|| format!("{} cannot be made", project.display()))?;
     for (name, text) in sources::demo_project() {
         std::fs::write(project.join(&name), text).with_context(|| format!("{name} cannot be written"))?;
     }

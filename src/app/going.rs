@@ -18,7 +18,7 @@ use super::{cassettes, findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
 use crate::cli::headless::{self, Show, command};
-use crate::cli::words::{Clean, name, one_line, tell};
+use crate::cli::words::{Clean, asked_rows, name, tell};
 use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
 use crate::domain::approval::Decision;
@@ -344,12 +344,8 @@ fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     ));
     let several = open.len() > 1;
     for pause in open {
-        tell(format_args!(
-            "  {} ({}): {}",
-            name(&pause.state),
-            pause.reason.as_str(),
-            one_line(&pause.message, 160)
-        ));
+        let lead = format!("  {} ({})", name(&pause.state), pause.reason.as_str());
+        tell(asked_rows(&lead, pause).join("\n"));
         if let Some(command) = command(run, pause, several) {
             tell(format_args!("    {command}"));
         }

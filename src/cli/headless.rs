@@ -10,7 +10,9 @@ use super::data;
 use super::exit;
 use super::moments;
 use super::simulate::diff::painted;
-use super::words::{Clean, cost, name, names, one_line, safe, tell, tell_painted, tokens, wish};
+use super::words::{
+    Clean, WIDTH, asked_rows, cost, name, names, one_line, safe, tell, tell_painted, tokens, wish,
+};
 use crate::domain::cost::Usage;
 use crate::domain::failure::{Failure, TAKEN_OVER};
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
@@ -21,10 +23,6 @@ use crate::engine::event::{Published, RunEvent};
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
-
-/// Columns of what people read, and how many of them a message gets at least.
-const WIDTH: usize = 80;
-const LEAST: usize = 24;
 
 /// The error of a request that is not in a recording.
 const DRIFT: &str = "model.drift";
@@ -349,7 +347,9 @@ fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
     if report.status == RunStatus::Paused && error.root().code == "tool.denied" {
         let resume =
             report.run_id.as_ref().map_or_else(String::new, |run| format!(", or synthdev resume {run}"));
-        return vec![format!("needs approval: nobody is here to give it; --yes allows{resume}"), detail];
+        let needed = format!("needs approval: nobody is here to give it; --yes allows{resume}");
+        // what waits is told whole below
+        return if report.pauses.is_empty() { vec![needed, detail] } else { vec![needed] };
     }
     let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
     let mut lines = vec![format!("error[{}]: {}{place}", error.code, error.title), detail];
@@ -371,9 +371,7 @@ fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
     let several = report.pauses.len() > 1;
     for PauseReport { pause, resume_token, .. } in &report.pauses {
         let waits = format!("waits {} in {}", wish(pause), name(&pause.state));
-        let room = WIDTH.saturating_sub(waits.chars().count() + 2).max(LEAST);
-        let what = one_line(&pause.message, room);
-        lines.push(if what.is_empty() { waits } else { format!("{waits}: {what}") });
+        lines.extend(asked_rows(&waits, pause));
         let answer = command(run, pause, true).filter(|_| several);
         lines.extend(answer.map(|command| format!("  answer: {command}{play}")));
         lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
@@ -458,7 +456,7 @@ mod tests {
             call: CallId(1),
             state: state.to_owned(),
             reason,
-            message: "the workflow wants to use `shell` ".repeat(9),
+            message: "the workflow wants to use".to_owned(),
             kind: kind.map(str::to_owned),
             choices: Vec::new(),
             required_outputs: Vec::new(),

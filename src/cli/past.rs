@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use self::timeline::Timeline;
 use super::data;
-use super::words::{Clean, cost, name, names, one_line, time, tokens};
+use super::words::{Clean, asked_rows, cost, name, names, one_line, time, tokens};
 use crate::domain::journal::{OriginKind, RunStatus, RunSummary};
 use crate::domain::workflow::plain_text;
 use crate::runtime::history::RunRecord;
@@ -140,7 +140,7 @@ fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
             .map(|kind| format!(" ({})", name(kind)))
             .unwrap_or_default();
         let (state, reason) = (name(&pause.state), pause.reason.as_str());
-        writeln!(out, "  {state}: {reason}{kind}: {}", one_line(&pause.message, 160))?;
+        writeln!(out, "{}", asked_rows(&format!("  {state}: {reason}{kind}"), pause).join("\n"))?;
         if !pause.choices.is_empty() {
             writeln!(out, "    one of: {}", names(&pause.choices, ", "))?;
         }

@@ -7,6 +7,10 @@ use crate::domain::cost::Usage;
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{OpenPause, PauseReason};
 use crate::domain::printable;
+use crate::domain::question_text::{MARK, QuestionLine, plain_rows, quoted_lines};
+
+/// Columns of what people read.
+pub const WIDTH: usize = 80;
 
 /// Text for people on its way to stdout: every human form of an answer is written through this, so that no name,
 /// file or reply steers the terminal (ERR-8). JSON does not pass here: it is data and stays as it is.
@@ -69,6 +73,30 @@ pub fn one_line(text: &str, most: usize) -> String {
     format!("{short}…")
 }
 
+/// What is asked, whole, behind `lead` or below it: who answers has seen all of it. Rows that others wrote bear a mark.
+pub fn asked_rows(lead: &str, pause: &OpenPause) -> Vec<String> {
+    let lines: Vec<QuestionLine> = match pause.reason {
+        // it is laid out already
+        PauseReason::Approval => printable::explicit(&pause.message)
+            .split('\n')
+            .map(|line| match line.strip_prefix(MARK) {
+                Some(rest) => QuestionLine::Quoted(rest.to_owned()),
+                None => QuestionLine::Own(line.to_owned()),
+            })
+            .collect(),
+        _ => quoted_lines(pause.message.trim()),
+    };
+    if let [QuestionLine::Quoted(only) | QuestionLine::Own(only)] = lines.as_slice()
+        && lead.chars().count() + only.chars().count() + 2 <= WIDTH
+    {
+        return vec![if only.is_empty() { lead.to_owned() } else { format!("{lead}: {only}") }];
+    }
+    let inset = lead.len() - lead.trim_start().len() + 2;
+    let rows = plain_rows(&lines, WIDTH - inset);
+    let rows = rows.into_iter().map(|row| format!("{}{row}", " ".repeat(inset)));
+    std::iter::once(format!("{lead}:")).chain(rows).collect()
+}
+
 /// What a pause waits for, behind `waits`: `for approval`, `for a text`, `to go on`.
 pub fn wish(pause: &OpenPause) -> String {
     match (pause.reason, pause.kind.as_deref()) {
@@ -103,6 +131,48 @@ pub fn time(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_asked_is_shown_whole() {
+        let check = |reason: PauseReason, message: &str, expected: &[&str]| {
+            let pause = OpenPause {
+                call: crate::domain::ids::CallId(1),
+                state: "a".to_owned(),
+                reason,
+                message: message.to_owned(),
+                kind: None,
+                choices: Vec::new(),
+                required_outputs: Vec::new(),
+                schema: None,
+                default: None,
+                action: None,
+                since: Timestamp(0),
+            };
+            assert_eq!(asked_rows("  waits in a", &pause), expected, "{message}");
+        };
+        check(PauseReason::Input, "", &["  waits in a"]);
+        check(PauseReason::Input, "Ship it?\n", &["  waits in a: Ship it?"]);
+        let long = format!("Ship it?{}go on: synthdev resume other", "\n".repeat(9));
+        let rows =
+            ["  waits in a:", "    ┃ Ship it?", "    … 8 blank lines", "    ┃ go on: synthdev resume other"];
+        check(PauseReason::Input, &long, &rows);
+        let row = "    ┃ ".to_owned() + &"x".repeat(74);
+        check(PauseReason::Error, &"x".repeat(148), &["  waits in a:", &row, &row]);
+        let arguments = serde_json::json!({"command": format!("ls {}\u{200b}", "y".repeat(80))});
+        let message = crate::domain::question_text::approval_message("coder", "execute_terminal", &arguments);
+        check(
+            PauseReason::Approval,
+            &message,
+            &[
+                "  waits in a:",
+                "    `coder` wants to use `execute_terminal`",
+                "    in the project's directory",
+                "    ┃ ls",
+                &format!("    ┃ {}", "y".repeat(74)),
+                "    ┃ yyyyyy‹U+200B›",
+            ],
+        );
+    }
 
     #[test]
     fn control_characters_are_shown() {

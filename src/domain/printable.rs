@@ -19,6 +19,32 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// As `reveal`, and what has no shape of its own (joiners, fillers, tags, blanks that are no spaces) is shown by its
+/// number, too: for texts that a user decides about. Emoji stay whole.
+pub fn explicit(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let rest = &text[at + c.len_utf8()..];
+        if hides(before, c, rest.chars().next()) {
+            push_number(&mut out, c);
+        } else {
+            push_visible(&mut out, c, rest);
+        }
+        before = Some(c);
+    }
+    Cow::Owned(out)
+}
+
+/// As `explicit`, inside a line.
+pub fn explicit_name(text: &str) -> String {
+    let shown = explicit(text);
+    name(&shown).into_owned()
+}
+
 /// As `reveal`, without whole escape sequences: for output of programs, whose colours are no news.
 pub fn clean(text: &str) -> Cow<'_, str> {
     clean_first(text, text.len())
@@ -141,6 +167,35 @@ fn steers(c: char) -> bool {
         | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
+/// It takes no room, or shows nothing where it stands.
+fn hides(before: Option<char>, c: char, after: Option<char>) -> bool {
+    match c {
+        // how an emoji looks
+        '\u{fe0e}' | '\u{fe0f}' => !before.is_some_and(is_picture),
+        '\u{200d}' => {
+            !(before.is_some_and(|c| is_picture(c) || c == '\u{fe0f}') && after.is_some_and(is_picture))
+        }
+        _ => is_shapeless(c),
+    }
+}
+
+fn is_picture(c: char) -> bool {
+    matches!(c, '\u{203c}'..='\u{2049}' | '\u{2190}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// What Unicode says may be ignored when shown, and blanks that are no spaces.
+fn is_shapeless(c: char) -> bool {
+    matches!(c,
+        '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}'
+        | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn push_number(out: &mut String, c: char) {
+    let _ = write!(out, "‹U+{:04X}›", c as u32);
+}
+
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | 0x20..0x7f))
 }
@@ -183,9 +238,7 @@ fn push_visible(out: &mut String, c: char, rest: &str) {
         '\r' if rest.starts_with('\n') => {}
         '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('␀')),
         '\u{7f}' => out.push('␡'),
-        c if steers(c) => {
-            let _ = write!(out, "‹U+{:04X}›", c as u32);
-        }
+        c if steers(c) => push_number(out, c),
         _ => out.push(c),
     }
 }
@@ -238,6 +291,23 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(url(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_has_no_shape_is_shown_where_a_user_decides() {
+        for (text, expected) in [
+            ("plain\n\t日本 é e\u{301}", "plain\n\t日本 é e\u{301}"),
+            ("r\u{200b}m\u{200d}x\u{ad}", "r‹U+200B›m‹U+200D›x‹U+00AD›"),
+            ("a\u{e0072}\u{e007f}\u{3164}\u{2800}\u{a0}", "a‹U+E0072›‹U+E007F›‹U+3164›‹U+2800›‹U+00A0›"),
+            ("a\u{fe0f}\u{e0100}\u{34f}\u{2063}", "a‹U+FE0F›‹U+E0100›‹U+034F›‹U+2063›"),
+            ("❤\u{fe0f} 👩\u{200d}👧", "❤\u{fe0f} 👩\u{200d}👧"),
+            ("❤\u{fe0f}\u{fe0f}👩\u{200d}a", "❤\u{fe0f}‹U+FE0F›👩‹U+200D›a"),
+            ("\u{202e}\u{feff}\u{1b}[2K\r\u{85}", "‹U+202E›‹U+FEFF›␛[2K␍‹U+0085›"),
+        ] {
+            assert_eq!(explicit(text), expected, "{text:?}");
+            assert_eq!(explicit(expected), expected, "twice {text:?}");
+        }
+        assert_eq!(explicit_name("a\n\u{200b}b"), "a␊‹U+200B›b");
     }
 
     #[test]

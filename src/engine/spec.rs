@@ -48,6 +48,9 @@ pub const JUDGES_HELD_SINCE: u32 = 9;
 /// be asked.
 pub const GUARDS_GUIDANCE_SINCE: u32 = 10;
 
+/// Since this version an agent is told of a call that was interrupted whether it had begun.
+pub const TELLS_BEGUN_SINCE: u32 = 10;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,

@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 
 use super::thread::{Summary, Thread};
 use crate::domain::context::{AnsweredCall, Author, Entry, Side};
-use crate::domain::ids::AgentIx;
+use crate::domain::ids::{AgentIx, Timestamp};
 use crate::domain::message::{ChatRole, Sealed, ToolCall};
 use crate::domain::model::{ModelChoice, ToolChoice};
+use crate::domain::tool::ToolRisk;
 
 #[derive(Clone, Debug)]
 pub struct Turn {
@@ -99,11 +100,22 @@ pub struct OpenReply {
     pub sealed: Vec<Sealed>,
     /// Positions in `calls` still to run.
     pub waiting: VecDeque<usize>,
+    /// When the call in front began to run, and what it may do.
+    pub begun: Option<(Timestamp, ToolRisk)>,
     /// Valid parsing calls that count as the decision once the ordinary calls are done (last round, A35).
     pub decision: Vec<ToolCall>,
 }
 
-pub const INTERRUPTED: &str = "interrupted before this call ran";
+const INTERRUPTED: &str = "interrupted before this call ran";
+
+/// The answer of a call whose end nobody has seen.
+fn interrupted_since(since: Timestamp, risk: ToolRisk) -> String {
+    let effect = match risk {
+        ToolRisk::Read => "it changes nothing",
+        ToolRisk::Write | ToolRisk::Execute => "it may have had an effect: look before you repeat it",
+    };
+    format!("interrupted while this call ran: it began at {} UTC and was stopped; {effect}", since.utc())
+}
 
 impl Turn {
     /// Adds a finished reply (or a text) of the agent.
@@ -121,11 +133,16 @@ impl Turn {
     }
 
     /// Closes an open reply: every call gets an answer, so no later request carries a dangling call (§1.7).
-    pub fn close_open(&mut self, answer: &str) {
+    /// `tells_begun`: of the one that had begun, it is said.
+    pub fn close_open(&mut self, tells_begun: bool) {
         let Some(mut open) = self.open.take() else { return };
-        for at in open.waiting.drain(..) {
+        let begun = open.begun.filter(|_| tells_begun);
+        for (nth, at) in open.waiting.drain(..).enumerate() {
             if let Some(call) = open.calls.get_mut(at) {
-                answer.clone_into(&mut call.answer);
+                call.answer = match begun.filter(|_| nth == 0) {
+                    Some((since, risk)) => interrupted_since(since, risk),
+                    None => INTERRUPTED.to_owned(),
+                };
             }
         }
         self.add(open.text, open.calls, open.sealed);

@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::printable::explicit_name;
+use crate::domain::question_text::{QuestionLine, approval_lines, own_lines, quoted_lines};
 use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::Question;
 use crate::tui::fields::Fields;
 use crate::tui::msg::Cmd;
 use crate::tui::report::here;
-use crate::tui::text::{one_line, reveal};
+use crate::tui::text::one_line;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
@@ -53,10 +55,8 @@ pub struct Form {
 pub struct Dialog {
     pub kind: Kind,
     pub title: String,
-    /// Nothing hidden: control characters are visible.
-    pub body: Vec<String>,
-    /// Lines are a unified diff.
-    pub diff: bool,
+    /// By who wrote each line; nothing is hidden.
+    pub body: Vec<QuestionLine>,
     /// The workflow itself asks, for one of its steps: "always" means that step.
     step: bool,
     /// The tool that waits for approval; empty: none does.
@@ -69,6 +69,11 @@ pub struct Dialog {
     pub armed: bool,
     /// It was on screen: a key before that means what was there.
     pub seen: bool,
+    /// The end of the text was on screen: a yes counts.
+    pub read: bool,
+    /// Rows of the text that were on screen at once, and whether there are more.
+    page: usize,
+    overflows: bool,
     /// Path name of the state that asks; empty: none does.
     pub state: String,
     /// When the question answers itself.
@@ -79,18 +84,23 @@ pub struct Dialog {
 
 impl Dialog {
     fn new(kind: Kind, title: String, body: &str) -> Self {
-        let body = reveal(body.trim_end()).split('\n').map(str::to_owned).collect();
+        Self::of_lines(kind, title, own_lines(body))
+    }
+
+    fn of_lines(kind: Kind, title: String, body: Vec<QuestionLine>) -> Self {
         Self {
             kind,
             title,
             body,
-            diff: false,
             step: false,
             tool: String::new(),
             scroll: 0,
             reason: None,
             armed: false,
             seen: false,
+            read: false,
+            page: 0,
+            overflows: false,
             state: String::new(),
             until: None,
             problem: None,
@@ -110,18 +120,10 @@ impl Dialog {
             ToolRisk::Write => "change files",
             ToolRisk::Execute => "execute",
         };
-        let title = format!("Allow {} to {verb}: {}?", reveal(agent), reveal(tool));
-        let (body, diff) = match preview {
-            Some(ToolPreview::Diff { path, diff }) => (format!("{path}\n{diff}"), true),
-            Some(ToolPreview::Command { command, cwd, warning }) => {
-                let warning = warning.as_ref().map(|text| format!("\n\n! {text}")).unwrap_or_default();
-                (format!("$ {command}\n\nin {cwd}{warning}"), false)
-            }
-            Some(ToolPreview::Text { text }) => (text.clone(), false),
-            None => (arguments_text(arguments), false),
-        };
+        let title = format!("Allow {} to {verb}: {}?", explicit_name(agent), explicit_name(tool));
+        let body = approval_lines(tool, arguments, preview);
         let (step, tool) = (agent == ASKED_BY, tool.to_owned());
-        Self { diff, step, tool, ..Self::new(Kind::Approval { run, call }, title, &body) }
+        Self { step, tool, ..Self::of_lines(Kind::Approval { run, call }, title, body) }
     }
 
     /// `None`: the question is not one for a dialog.
@@ -153,29 +155,31 @@ impl Dialog {
                 let asked = (*kind, choices.as_slice(), required_outputs.as_slice(), default.as_deref());
                 let (kind, wanted) = answer_kind(run, call, asked, schema.as_deref());
                 let title = format!("{}: {}", one_line(state), wanted);
-                let mut dialog = Self::new(kind, title, message);
+                let mut dialog = Self::of_lines(kind, title, quoted_lines(message.trim_end()));
                 state.clone_into(&mut dialog.state);
                 (dialog.until, dialog.problem) = (*until, problem.as_deref().map(one_line));
                 Some(dialog)
             }
             Question::Failed { failure } => {
                 let title = format!("{}. Try again?", one_line(&failure.title));
-                let mut body = failure.detail.clone();
+                let mut body = quoted_lines(failure.detail.trim_end());
                 if let Some(state) = &failure.state {
-                    body.push_str(&format!("\n\nin state {state} [{}]", failure.code));
+                    let state = one_line(state);
+                    body.extend(own_lines(&format!("\nin state {state} [{}]", failure.code)));
                 }
                 if let Some(hint) = &failure.hint {
-                    body.push_str(&format!("\n→ {}", here(hint)));
+                    body.extend(own_lines(&format!("→ {}", here(hint))));
                 }
-                let dialog =
-                    Self::new(go_on("y try again · n or Esc leave it for later", true), title, &body);
+                let kind = go_on("y try again · n or Esc leave it for later", true);
+                let dialog = Self::of_lines(kind, title, body);
                 Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
             Question::Uncertain { state, tool, arguments, reason, .. } => {
-                let body = format!("{}\n\nin state {state}: {reason}", arguments_text(arguments));
-                let title = format!("Nobody knows whether `{}` took effect. What now?", one_line(tool));
+                let mut body = own_lines(&format!("in state {}: {}", one_line(state), one_line(reason)));
+                body.extend(approval_lines(tool, arguments, None));
+                let title = format!("Nobody knows whether `{}` took effect. What now?", explicit_name(tool));
                 let kind = Kind::Look { run, call, selected: 0 };
-                Some(Self { state: state.clone(), ..Self::new(kind, title, &body) })
+                Some(Self { state: state.clone(), ..Self::of_lines(kind, title, body) })
             }
             Question::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
@@ -202,9 +206,38 @@ impl Dialog {
     pub fn asked_by(mut self, state: &str, shown: bool) -> Self {
         state.clone_into(&mut self.state);
         if shown {
-            self.body.insert(0, format!("in {}", one_line(state)));
+            self.body.insert(0, QuestionLine::Own(format!("in state {}", one_line(state))));
         }
         self
+    }
+
+    /// A frame has room for so many of its rows.
+    pub fn shown(&mut self, rows: usize, page: usize) {
+        let last = rows.saturating_sub(page);
+        self.scroll = self.scroll.min(last);
+        (self.seen, self.page, self.overflows) = (true, page, last > 0);
+        self.read |= page > 0 && self.scroll == last;
+    }
+
+    /// More of the text is above or below what is on screen.
+    pub fn overflows(&self) -> bool {
+        self.overflows
+    }
+
+    /// Scrolls by what is on screen; one row stays.
+    pub fn turn_page(&mut self, down: bool) {
+        let step = self.page.saturating_sub(1).max(1);
+        self.scroll = if down { self.scroll.saturating_add(step) } else { self.scroll.saturating_sub(step) };
+    }
+
+    /// A yes before the end of the text was on screen does not count: more of it is shown instead. Whether it was so.
+    pub fn shows_more_first(&mut self) -> bool {
+        if self.read {
+            return false;
+        }
+        self.turn_page(true);
+        self.problem = Some("a yes counts at the end of the text: Space or PgDn shows more".to_owned());
+        true
     }
 
     /// The keys, for the last line.
@@ -433,20 +466,4 @@ fn template(names: &[String]) -> String {
     let fields: Vec<String> =
         names.iter().map(|name| format!("{}: …", Value::from(one_line(name)))).collect();
     format!("{{{}}}", fields.join(", "))
-}
-
-/// Arguments one per line; long texts whole.
-fn arguments_text(arguments: &Value) -> String {
-    match arguments {
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, value)| match value {
-                Value::String(text) if text.contains('\n') => format!("{key}:\n{text}"),
-                Value::String(text) => format!("{key}: {text}"),
-                other => format!("{key}: {other}"),
-            })
-            .collect::<Vec<_>>()
-            .join("\n"),
-        other => other.to_string(),
-    }
 }

@@ -5,6 +5,7 @@
 //! no time. Its size comes from the kernel.
 
 mod background;
+mod hangup;
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -285,7 +286,15 @@ pub fn now() -> Timestamp {
 #[cfg(unix)]
 pub fn asked_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::SignalKind;
-    any_of(vec![SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()])
+    let signals = any_of(vec![SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()]);
+    // the terminal of another session goes away without a signal
+    let hangup = hangup::hangup();
+    async move {
+        tokio::select! {
+            () = signals => {}
+            () = hangup => {}
+        }
+    }
 }
 
 /// As `asked_to_end`, where Ctrl+C is a signal that means something else.

@@ -50,10 +50,9 @@ pub fn arrange(model: &mut Model) {
     model.transcript.arrange(look, usize::from(areas.transcript.height));
     pane::arrange(model, &areas.placed);
     let room = dialog_room(model, &areas);
-    let limit = model.dialogs.front().map(|dialog| dialog::scroll_limit(model, dialog, room));
-    if let (Some(dialog), Some(limit)) = (model.dialogs.front_mut(), limit) {
-        dialog.scroll = dialog.scroll.min(limit);
-        dialog.seen = true;
+    let extent = model.dialogs.front().map(|dialog| dialog::extent(model, dialog, room));
+    if let (Some(dialog), Some((rows, page))) = (model.dialogs.front_mut(), extent) {
+        dialog.shown(rows, page);
     }
 }
 

@@ -332,6 +332,15 @@ fn a_terminal_that_goes_away_ends_it() {
     terminal.vanish();
 }
 
+/// In a session of its own it hears no signal of the terminal's end.
+#[test]
+fn a_terminal_of_another_session_that_goes_away_ends_it() {
+    let program = env!("CARGO_BIN_EXE_synthdev");
+    let terminal = Terminal::of(std::path::Path::new("setsid"), &["--wait", program], &[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.vanish();
+}
+
 /// The victim of the next test; does nothing when run as a test of its own.
 #[test]
 fn victim() {

@@ -89,6 +89,7 @@ impl Desk {
         if let Some(dialog) = self.model.dialogs.front_mut() {
             // there was a frame since
             dialog.seen = true;
+            dialog.read = true;
         }
         self.unseen(code, modifiers)
     }

@@ -27,10 +27,8 @@ pub fn create_large<T, E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<T, E>,
 ) -> Result<T, E> {
-    super::create_private(path)?;
-    let written = fs::OpenOptions::new().write(true).open(path).map_err(E::from).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        let done = fill(&mut out)?;
+    let mut out = BufWriter::new(super::create_private(path)?);
+    let written = fill(&mut out).and_then(|done| {
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         Ok(done)
     });

@@ -1,7 +1,7 @@
 //! A file without a name, for what is too much for memory and is wanted again soon. It is gone with its owner, however
 //! that ends.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
@@ -18,10 +18,9 @@ impl Scratch {
     /// As the system says.
     pub fn below(directory: &Path, name: &str) -> io::Result<Self> {
         let path = directory.join(name);
-        super::create_private(&path)?;
-        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = super::create_private(&path)?;
         fs::remove_file(&path)?;
-        Ok(Self { file: file?, end: 0 })
+        Ok(Self { file, end: 0 })
     }
 
     /// Puts it behind all else; gives its place.

@@ -227,3 +227,28 @@ fn a_project_is_read_within_its_bounds() {
     let large = read.iter().filter(|one| one.name.as_str() < "w/4");
     assert_eq!(large.map(|one| one.text.is_ok()).collect::<Vec<_>>(), [true, true, false]);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_new_takes_no_name_that_somebody_has_taken() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (prey, link, hole) = (dir.path().join("prey"), dir.path().join("link"), dir.path().join("hole"));
+    fs::write(&prey, "prey").unwrap();
+    std::os::unix::fs::symlink(&prey, &link).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("nowhere"), &hole).unwrap();
+    let taken = |done: io::Result<()>| assert_eq!(done.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    for path in [&prey, &link, &hole] {
+        taken(write_new(path, "ours"));
+        taken(make_new(path));
+        taken(create_private(path).map(drop));
+    }
+    assert_eq!(fs::read_to_string(&prey).unwrap(), "prey");
+    assert!(!dir.path().join("nowhere").exists());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (one, other) = (make_fresh(dir.path(), "a-").unwrap(), make_fresh(dir.path(), "a-").unwrap());
+    assert_ne!(one, other);
+    write_new(&one.join("x"), "ours").unwrap();
+    assert_eq!((mode(&one), mode(&one.join("x"))), (0o700, 0o600));
+    assert!(make_fresh(&dir.path().join("none"), "a-").is_err(), "no directory is made around it");
+}

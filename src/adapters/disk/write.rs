@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::{Path, PathBuf};
 
-/// Tells temporary files of one process apart.
-static COUNT: AtomicU32 = AtomicU32::new(0);
+use uuid::Uuid;
+
+/// A part of a name that nobody can know before.
+fn luck() -> String {
+    Uuid::new_v4().simple().to_string()
+}
 
 /// Writes a small file so that readers see the old or the new text, never a part, also after a power cut;
 /// readable by the user only. A link is followed: what it points to is replaced, the link stays.
@@ -39,8 +42,7 @@ fn directory_of(place: &Path) -> &Path {
 
 fn replace(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let directory = directory_of(place);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let temporary = directory.join(format!(".{}-{number}.tmp", std::process::id()));
+    let temporary = directory.join(format!(".{}.tmp", luck()));
     let written = fill(&temporary).and_then(|()| fs::rename(&temporary, place));
     if written.is_err() {
         // best effort: the first error is the one to tell
@@ -50,15 +52,44 @@ fn replace(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Resu
     sync_directory(directory)
 }
 
-/// Makes an empty file that only the user can read.
+/// Makes an empty file that only the user can read; it is open for both ways.
 ///
 /// # Errors
 /// As the system says; the file exists.
-pub fn create_private(path: &Path) -> io::Result<()> {
+pub fn create_private(path: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
+    options.read(true).write(true).create_new(true);
     private(&mut options);
-    options.open(path).map(|_| ())
+    options.open(path)
+}
+
+/// Makes a directory that was not there before, closed to others, under a name that nobody can know before.
+///
+/// # Errors
+/// As the system says.
+pub fn make_fresh(beside: &Path, prefix: &str) -> io::Result<PathBuf> {
+    let directory = beside.join(format!("{prefix}{}", luck()));
+    make_new(&directory)?;
+    Ok(directory)
+}
+
+/// Makes a directory, closed to others, in one that exists.
+///
+/// # Errors
+/// As the system says; there is something of that name, be it a link.
+pub fn make_new(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// Makes a new file, readable by the user only, and fills it.
+///
+/// # Errors
+/// As the system says; there is something of that name, be it a link.
+pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    fill(path, text, private)
 }
 
 /// Closes a directory of ours to others, and what lies directly in it: earlier versions left some of it open. What is
@@ -129,8 +160,8 @@ pub fn others_can_read(path: &Path) -> io::Result<bool> {
 
 fn fill(temporary: &Path, text: &str, open: impl FnOnce(&mut fs::OpenOptions)) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
-    // a leftover of a killed process with the same id may be there
-    options.write(true).create(true).truncate(true);
+    // new: no file and no link that somebody has put there is opened
+    options.write(true).create_new(true);
     open(&mut options);
     let mut file = options.open(temporary)?;
     file.write_all(text.as_bytes())?;

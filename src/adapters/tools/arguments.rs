@@ -23,15 +23,6 @@ pub(super) fn read<T: DeserializeOwned>(schema: &Value, arguments: &Value) -> Re
     serde_json::from_value(Value::Object(given)).map_err(|error| format!("invalid arguments: {error}"))
 }
 
-/// A text, a number or a boolean as text; `None` for anything else.
-pub(super) fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
 fn problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
     let no_properties = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&no_properties);

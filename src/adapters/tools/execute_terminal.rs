@@ -8,15 +8,16 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::domain::tool::{ToolPreview, ToolRisk, ToolSpec};
+use crate::domain::command_preview::TERMINAL;
+use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::answer::Answer;
 use super::fence::reason;
 use super::process::{self, Confinement, Exit, Job, What};
 use super::project::Project;
-use super::refused_commands::CommandText;
+use crate::domain::refused_commands::CommandText;
 
-pub(super) const NAME: &str = "execute_terminal";
+pub(super) const NAME: &str = TERMINAL;
 
 /// Longest time a call may ask for, in seconds.
 pub(super) const LONGEST: u64 = 3600;
@@ -47,11 +48,6 @@ pub(super) fn spec(default: Duration) -> ToolSpec {
 /// Why no setting allows this call.
 pub(super) fn refusal(project: &Project, arguments: &Arguments) -> Option<String> {
     project.refusal(CommandText::Line(&arguments.command), project.fence.root(), false)
-}
-
-pub(super) fn preview(project: &Project, arguments: Arguments) -> ToolPreview {
-    let warning = project.warning(CommandText::Line(&arguments.command));
-    ToolPreview::Command { command: arguments.command, cwd: ".".to_owned(), warning }
 }
 
 pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {

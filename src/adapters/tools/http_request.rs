@@ -21,9 +21,9 @@ use tokio::time::timeout;
 use crate::domain::tool::{Repeat, ToolPreview};
 
 use super::answer::Answer;
-use super::arguments::scalar;
 use super::execute_terminal::LONGEST;
 use super::project::Project;
+use crate::domain::command_preview::scalar;
 pub(super) use arguments::Arguments;
 pub(super) use client::Clients;
 use received::Received;

@@ -137,8 +137,7 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
         Ok(Err(error)) => Exit::Lost(error),
         Err(_) => Exit::TimedOut,
     };
-    let root = project.fence.root().to_string_lossy();
-    let (output, errors) = (running.output.take(&root), running.errors.take(&root));
+    let (output, errors) = (running.output.take(), running.errors.take());
     let mut denials = Denials::default();
     if let Some((sandbox, before)) = sandbox.zip(before) {
         let failed = !matches!(&exit, Exit::Status(status) if status.success());
@@ -274,10 +273,10 @@ impl Stream {
         false
     }
 
-    fn take(&mut self, root: &str) -> Text {
+    /// What was printed, unchanged: models look for this very text in files.
+    fn take(&mut self) -> Text {
         let omitted = self.kept.omitted();
-        let text = std::mem::replace(&mut self.kept, Capped::new(0)).into_text();
-        Text { text: without_root(&text, root), omitted }
+        Text { text: std::mem::replace(&mut self.kept, Capped::new(0)).into_text(), omitted }
     }
 }
 
@@ -369,40 +368,4 @@ fn limit(process: u32, limits: ProcessLimits) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn limit(_process: u32, _limits: ProcessLimits) -> io::Result<()> {
     Ok(())
-}
-
-/// The project's own place on this machine is nobody's business: `/home/x/project/src` becomes `./src`.
-fn without_root(text: &str, root: &str) -> String {
-    let inside_a_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(root).filter(|_| root.len() > 1) {
-        let (before, found) = rest.split_at(at);
-        let after = &found[root.len()..];
-        let longer = after.starts_with(inside_a_name) || before.ends_with(inside_a_name);
-        shown.push_str(before);
-        shown.push_str(if longer { root } else { "." });
-        rest = after;
-    }
-    shown.push_str(rest);
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_root_is_not_shown() {
-        for (text, expected) in [
-            ("/home/x/p/src/a.rs:1", "./src/a.rs:1"),
-            ("/home/x/p", "."),
-            ("in /home/x/p\n", "in .\n"),
-            ("/home/x/pretty", "/home/x/pretty"),
-            ("/mnt/home/x/p", "/mnt/home/x/p"),
-            ("/home/x/p /home/x/p/b", ". ./b"),
-        ] {
-            assert_eq!(without_root(text, "/home/x/p"), expected);
-        }
-    }
 }

@@ -9,7 +9,7 @@ use crate::adapters::sandbox::Sandbox;
 use crate::domain::sandbox::NetworkAccess;
 
 use super::fence::Fence;
-use super::refused_commands::{self, CommandText, RefusedCommandInput};
+use crate::domain::refused_commands::{self, CommandText, RefusedCommandInput};
 
 /// No tool reads or writes a file larger than this, in bytes (TOOL-7).
 pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;
@@ -45,11 +45,6 @@ impl Project {
         let judged = self.judged(command, directory);
         let network = network || judged.network;
         refused_commands::refusal(&RefusedCommandInput { network, ..judged })
-    }
-
-    /// What the user who is asked should know of this command.
-    pub(super) fn warning(&self, command: CommandText<'_>) -> Option<String> {
-        refused_commands::warning(&self.judged(command, self.fence.root()))
     }
 
     fn judged<'a>(&'a self, command: CommandText<'a>, directory: &'a Path) -> RefusedCommandInput<'a> {

@@ -11,17 +11,16 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::tool::ToolPreview;
+use crate::domain::command_preview::{SHELL, scalar};
 
 use super::answer::Answer;
-use super::arguments::scalar;
 use super::execute_terminal::{LONGEST, of_exit, with_denials};
 use super::fence::reason;
 use super::process::{self, Confinement, Ended, Exit, Job, What};
 use super::project::Project;
-use super::refused_commands::CommandText;
+use crate::domain::refused_commands::CommandText;
 
-pub(super) const NAME: &str = "shell";
+pub(super) const NAME: &str = SHELL;
 
 /// A signal's number is added to this where a program has no exit code of its own, as shells do.
 const BY_SIGNAL: i32 = 128;
@@ -55,20 +54,6 @@ fn text<'a>(arguments: &'a Arguments, args: Option<&'a [String]>) -> CommandText
         Some(args) => CommandText::Program(&arguments.command, args),
         None => CommandText::Line(&arguments.command),
     }
-}
-
-pub(super) fn preview(project: &Project, arguments: &Arguments) -> ToolPreview {
-    let mut command = arguments.command.clone();
-    for argument in arguments.args.iter().flatten() {
-        command.push(' ');
-        command.push_str(&quoted(&scalar(argument).unwrap_or_else(|| argument.to_string())));
-    }
-    let args = arguments.args.as_deref().and_then(|args| program_arguments(args).ok());
-    let warning = project.warning(text(arguments, args.as_deref()));
-    let set = arguments.env.iter().flatten();
-    let set = set.map(|(name, value)| format!("{name}={} ", quoted(&scalar(value).unwrap_or_default())));
-    let cwd = arguments.cwd.clone().unwrap_or_else(|| ".".to_owned());
-    ToolPreview::Command { command: set.chain([command]).collect(), cwd, warning }
 }
 
 pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {
@@ -173,13 +158,4 @@ fn answer(ended: Ended, limit: Duration, took: Duration) -> Answer {
         body.push_str(&format!("{gap}--- errors ---\n{}", ended.errors.text));
     }
     answer.denials(&ended.denials).body(with_denials(body, &ended.denials.lines))
-}
-
-/// As a shell would want it written, for people.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,5 +1,6 @@
 //! What the editor of workflows and roles asks, away from the screen; and the person's own editor.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -31,7 +32,8 @@ impl Desk {
     pub(super) fn external(&self, name: &str, text: &str) -> Result<String, String> {
         let variables = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| self.world.environment.get(name));
         let command = variables.map(|value| value.trim()).find(|value| !value.is_empty()).unwrap_or("vi");
-        adapters::editor::edit(command, name, text).map_err(|error| {
+        let runtime = self.world.environment.get("XDG_RUNTIME_DIR").map(Path::new);
+        adapters::editor::edit(command, name, text, runtime).map_err(|error| {
             format!("your editor ({command}) could not be used: {error}; set VISUAL or EDITOR")
         })
     }

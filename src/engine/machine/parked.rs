@@ -15,6 +15,7 @@ use crate::domain::delegation::Delegated;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, StateIx, Timestamp};
 use crate::domain::journal::{FREE, OpenPause, PauseReason, RunStatus};
+use crate::domain::question_text::approval_message;
 use crate::domain::tool::ASKED_BY;
 use crate::domain::workflow::Work;
 use crate::engine::effect::Question;
@@ -68,7 +69,10 @@ impl Machine {
         if !self.parked {
             open.truncate(SHOWN);
             for pause in &mut open {
-                pause.message = pause.message.chars().take(KEPT).collect();
+                if let Some((end, _)) = pause.message.char_indices().nth(KEPT) {
+                    pause.message.truncate(end);
+                    pause.message.push_str(" …");
+                }
             }
         }
         open
@@ -212,7 +216,7 @@ impl Machine {
         };
         let mut pause = open(call, state, reason, String::new(), lane.since);
         match (&lane.question, reason) {
-            (_, PauseReason::Approval) => pause.message = self.wanted(lane),
+            (_, PauseReason::Approval) => pause.message = self.approval_message(lane),
             (Some(Question::Pause { kind, message, choices, schema, required_outputs, default, .. }), _) => {
                 pause.kind = serde_json::to_value(kind).ok().and_then(|kind| Some(kind.as_str()?.to_owned()));
                 pause.message.clone_from(message);
@@ -275,7 +279,15 @@ impl Machine {
         pause.request.as_ref().map(|request| request.asked(message, pause.ttl_ms))
     }
 
-    /// `coder` wants to use `execute_terminal`.
+    /// What is asked, for those who decide.
+    fn approval_message(&self, lane: &Lane) -> String {
+        let asked = self.invocation_of(lane);
+        asked
+            .map(|(asked, _)| approval_message(&asked.agent, &asked.tool, &asked.arguments))
+            .unwrap_or_default()
+    }
+
+    /// `coder` wants to use `execute_terminal`, in the error of a run.
     fn wanted(&self, lane: &Lane) -> String {
         let Some((invocation, _)) = self.invocation_of(lane) else { return String::new() };
         let who = if invocation.agent == ASKED_BY {

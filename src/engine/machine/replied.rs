@@ -86,6 +86,7 @@ impl Machine {
             text: reply.text,
             calls: Vec::with_capacity(reply.tool_calls.len()),
             waiting: std::collections::VecDeque::new(),
+            begun: None,
             decision: Vec::new(),
             sealed: reply.sealed,
         };

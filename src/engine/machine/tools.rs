@@ -142,6 +142,7 @@ impl Machine {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         let Some(open) = turn.open.as_mut() else { return };
         let Some(at) = open.waiting.pop_front() else { return };
+        open.begun = None;
         if let Some(call) = open.calls.get_mut(at) {
             call.answer = answer;
             call.ok = ok;
@@ -161,7 +162,10 @@ impl Machine {
                 frame.touched = true;
             }
         }
-        let call = self.next_call();
+        let (call, now) = (self.next_call(), self.now);
+        if let Some(open) = self.frame_mut().and_then(|frame| frame.turn.as_mut()?.open.as_mut()) {
+            open.begun = Some((now, risk));
+        }
         self.emit(RunEvent::ToolStarted {
             call,
             agent: invocation.agent.clone(),

@@ -15,6 +15,7 @@ use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, WorkResult, speaker};
 use crate::engine::spared::Asks;
+use crate::engine::spec::TELLS_BEGUN_SINCE;
 use crate::engine::thread::Thread;
 use crate::engine::turn::{Summing, Turn, TurnEntry};
 use crate::engine::view;
@@ -221,9 +222,10 @@ impl Machine {
     pub(super) fn drop_visit(&mut self) {
         let Some(workflow) = self.workflow() else { return };
         let asked = self.only_asks();
+        let tells_begun = self.spec.machine_version >= TELLS_BEGUN_SINCE;
         let Some(frame) = self.frame_mut() else { return };
         let Some(mut turn) = frame.turn.take() else { return };
-        turn.close_open(crate::engine::turn::INTERRUPTED);
+        turn.close_open(tells_begun);
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, input) = (turn.agent, turn.input.clone());
         if turn.side == Side::User || asked {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::{questions, said};
 use crate::domain::ids::RunId;
 use crate::domain::printable;
+use crate::domain::question_text::QuestionLine;
 use crate::tui::model::Model;
 use crate::tui::update::runs::voices;
 
@@ -17,7 +18,7 @@ pub(super) struct Printer {
     /// The run whose lines are printed, while there are several.
     voice: Option<RunId>,
     /// The question that was asked last.
-    asked: Option<(String, Vec<String>, bool)>,
+    asked: Option<(String, Vec<QuestionLine>, bool)>,
     problem: Option<String>,
     queued: usize,
     /// There is somebody to ask.
@@ -131,11 +132,13 @@ impl Printer {
         named.then(|| voices::line(&view.workflow, &view.id))
     }
 
-    fn question(&mut self, model: &Model, out: &mut Vec<String>) {
-        let Some(dialog) = model.dialogs.front() else {
+    fn question(&mut self, model: &mut Model, out: &mut Vec<String>) {
+        let Some(dialog) = model.dialogs.front_mut() else {
             (self.asked, self.problem) = (None, None);
             return;
         };
+        // all of it is printed before the next line is taken
+        dialog.read = true;
         let now = (dialog.title.clone(), dialog.body.clone(), dialog.reason.is_some());
         if self.asked.as_ref() != Some(&now) {
             if dialog.reason.is_none() {

@@ -2,13 +2,14 @@
 
 use ratatui::crossterm::event::KeyCode;
 
+use crate::domain::question_text::{COLUMNS, plain_rows};
 use crate::tui::dialog::{Dialog, Kind};
 use crate::tui::fields::Fields;
 
 /// The question with its choices, a line each.
 pub(super) fn asked(dialog: &Dialog) -> Vec<String> {
     let mut lines = vec![format!("question: {}", dialog.title)];
-    lines.extend(dialog.body.iter().map(|line| format!("  {line}")));
+    lines.extend(plain_rows(&dialog.body, COLUMNS).iter().map(|line| format!("  {line}")));
     lines.extend(dialog.fields().into_iter().flat_map(Fields::lines).map(|line| format!("  {line}")));
     let choices = choices(dialog);
     if choices.is_empty() {

@@ -36,21 +36,34 @@ pub fn layout<'a>(
     page: Page,
     rows: &mut Vec<Line<'static>>,
 ) {
-    let theme = page.theme;
-    let mut place = Place::default();
+    let mut numbers = LineNumbers { place: Place::default(), shift };
     for line in lines {
-        if let Some(next) = part(line, shift.unwrap_or(0)) {
-            let first = place.new == 0;
-            place = next;
-            match shift {
+        numbers.lay(line, page, rows);
+    }
+}
+
+/// Where a diff that is laid out line by line stands.
+#[derive(Clone, Copy, Default)]
+pub struct LineNumbers {
+    place: Place,
+    shift: Option<usize>,
+}
+
+impl LineNumbers {
+    /// Lays out the next line.
+    pub fn lay(&mut self, line: &str, page: Page, rows: &mut Vec<Line<'static>>) {
+        let theme = page.theme;
+        if let Some(next) = part(line, self.shift.unwrap_or(0)) {
+            let first = self.place.new == 0;
+            self.place = next;
+            return match self.shift {
                 None => push(&[(theme.accent(), line)], page.columns, page.indent, 0, rows),
                 Some(_) if first => {}
                 Some(_) => push(&[(theme.dim(), "⋯")], page.columns, page.indent, 0, rows),
-            }
-            continue;
+            };
         }
         let style = diff_style(line, theme);
-        match number(line, &mut place) {
+        match number(line, &mut self.place) {
             Some(number) => {
                 let (digits, columns) = (number.to_string(), 5);
                 let left =
@@ -58,7 +71,7 @@ pub fn layout<'a>(
                 let lead = Lead { style: theme.dim(), first: &left, rest: blank(left.len() + 1) };
                 put(&[(style, line)], lead, page.columns, rows);
             }
-            None if place.is_over() && (line.starts_with("+++ ") || line.starts_with("--- ")) => {
+            None if self.place.is_over() && (line.starts_with("+++ ") || line.starts_with("--- ")) => {
                 push(&[(theme.bold(), line)], page.columns, page.indent, 0, rows);
             }
             None => push(&[(style, line)], page.columns, page.indent, 0, rows),

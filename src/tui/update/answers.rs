@@ -16,6 +16,7 @@ use crate::tui::text::{fit, one_line};
 /// Whether a dialog waits for this key; any other letter is the beginning of a text.
 pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
     match key.code {
+        KeyCode::Char(' ') if dialog.reason.is_none() => turns_page(dialog, key),
         KeyCode::Char(c) if dialog.reason.is_none() => {
             let keys = match dialog.kind {
                 Kind::Approval { .. } if dialog.is_step() => "yanr",
@@ -30,8 +31,31 @@ pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
     }
 }
 
+/// Space shows more of a long text.
+pub fn turns_page(dialog: &Dialog, key: KeyEvent) -> bool {
+    key.code == KeyCode::Char(' ')
+        && dialog.overflows()
+        && dialog.reason.is_none()
+        && dialog.choices().is_none()
+        && !dialog.is_written()
+}
+
+/// Whether the key allows, trusts, goes on: what is asked must have been seen to its end.
+pub fn says_yes(dialog: &Dialog, key: KeyEvent) -> bool {
+    let KeyCode::Char(c) = key.code else {
+        return key.code == KeyCode::Enter && matches!(dialog.kind, Kind::Decide { default: Some(true), .. });
+    };
+    let yes = match dialog.kind {
+        Kind::Approval { .. } => "ya34",
+        Kind::GoOn { .. } | Kind::Trust | Kind::Confirm(_) => "yc",
+        Kind::Decide { .. } => "y",
+        Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => "",
+    };
+    let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    plain && dialog.reason.is_none() && yes.contains(c.to_ascii_lowercase())
+}
+
 pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
-    let page = usize::from(model.size.1 / 2).max(1);
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
     if dialog.reason.is_some() {
         return type_reason(model, key);
@@ -42,11 +66,12 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
         }
         KeyCode::Enter => return confirm(model),
         KeyCode::Up => dialog.scroll = dialog.scroll.saturating_sub(1),
-        KeyCode::Down => dialog.scroll += 1,
-        KeyCode::PageUp => dialog.scroll = dialog.scroll.saturating_sub(page),
-        KeyCode::PageDown => dialog.scroll += page,
+        KeyCode::Down => dialog.scroll = dialog.scroll.saturating_add(1),
+        KeyCode::PageUp => dialog.turn_page(false),
+        KeyCode::PageDown => dialog.turn_page(true),
+        KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
         KeyCode::Home => dialog.scroll = 0,
-        KeyCode::End => dialog.scroll = dialog.body.len(),
+        KeyCode::End => dialog.scroll = usize::MAX,
         KeyCode::Esc => return refuse(model),
         KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
             return letter(model, c.to_ascii_lowercase());

@@ -91,6 +91,10 @@ pub fn decide(model: &mut Model, number: usize, verdict: Verdict) -> Vec<Cmd> {
             return Vec::new();
         }
         Verdict::Deny => return answers::refuse(model),
+        _ if model.dialogs.front_mut().is_some_and(Dialog::shows_more_first) => {
+            model.say(Item::warning("it is in front now: read it to its end, then allow it"));
+            return Vec::new();
+        }
         Verdict::Allow => Decision::Allow,
         Verdict::Run => Decision::AllowTool,
         Verdict::Session => return session(model),

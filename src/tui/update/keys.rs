@@ -139,6 +139,9 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
     if !surprised {
         // who only looks has not begun to answer
         dialog.armed |= !scrolls(dialog, key);
+        if answers::says_yes(dialog, key) && dialog.shows_more_first() {
+            return Some(Vec::new());
+        }
         let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
         let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
         let cmds = match key.code {
@@ -165,7 +168,7 @@ fn scrolls(dialog: &Dialog, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Up | KeyCode::Down => dialog.choices().is_none(),
         KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => true,
-        _ => false,
+        _ => answers::turns_page(dialog, key),
     }
 }
 
@@ -244,15 +247,14 @@ fn notice_draft(model: &mut Model) {
 /// Keys that mean the question rather than the text that answers it.
 fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
     notice_draft(model);
-    let page = usize::from(model.size.1 / 2).max(1);
     let dialog = model.dialogs.front_mut()?;
     dialog.problem = None;
     if model.composer.searching() || model.composer.takes_as_vim(key) {
         return None;
     }
     match key.code {
-        KeyCode::PageUp => dialog.scroll = dialog.scroll.saturating_sub(page),
-        KeyCode::PageDown => dialog.scroll += page,
+        KeyCode::PageUp => dialog.turn_page(false),
+        KeyCode::PageDown => dialog.turn_page(true),
         _ if model.popup.is_some() => return None,
         KeyCode::Esc if model.composer.is_empty() => return Some(answers::refuse(model)),
         KeyCode::Esc => {

@@ -2,21 +2,23 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use super::marks::{boxed, put};
 use crate::domain::printable;
+use crate::domain::question_text::{MARK, QuestionLine};
 use crate::tui::dialog::{Dialog, Form, Kind};
 use crate::tui::model::Model;
 use crate::tui::text::{counted, duration, fit, tail, width, wrap};
+use crate::tui::theme::Theme;
 use crate::tui::transcript::diff;
 use crate::tui::transcript::rows::Page;
 
 pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let columns = columns_of(room);
-    if columns < 10 || room.height < 4 {
+    if is_short(room) {
         return draw_short(model, dialog, room, frame);
     }
     let text = text_columns(room);
@@ -58,7 +60,8 @@ fn draw_short(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>)
     let title = Line::styled(printable::name(&dialog.title), theme.warning().patch(theme.bold()));
     let rows = body_rows(dialog, usize::from(room.width).max(1), model);
     frame.render_widget(Clear, room.intersection(frame.area()));
-    for (y, row) in (room.y..room.bottom()).zip(std::iter::once(&title).chain(&rows)) {
+    let rows = std::iter::once(&title).chain(rows.iter().skip(dialog.scroll));
+    for (y, row) in (room.y..room.bottom()).zip(rows) {
         put(frame, room.x, y, row, room.width);
     }
 }
@@ -83,7 +86,7 @@ fn draw_told(
         Some(problem) => (format!("✗ {problem}"), theme.bad()),
         None if hidden > 0 || above > 0 => {
             let more = counted(hidden as u64, "more line");
-            (format!("{more} · ↑↓ {}", deadline(model, dialog)), theme.dim())
+            (format!("{more} · Space, ↑↓ {}", deadline(model, dialog)), theme.dim())
         }
         None => (deadline(model, dialog), theme.dim()),
     };
@@ -91,10 +94,20 @@ fn draw_told(
     put(frame, area.x + 1, area.y, &Line::styled(told, style), area.width - 1);
 }
 
-/// The greatest scroll that still shows a full dialog.
-pub fn scroll_limit(model: &Model, dialog: &Dialog, room: Rect) -> usize {
+/// How many rows there are, and how many of them are on screen at once.
+pub fn extent(model: &Model, dialog: &Dialog, room: Rect) -> (usize, usize) {
+    if is_short(room) {
+        let rows = body_rows(dialog, usize::from(room.width).max(1), model).len();
+        return (rows, usize::from(room.height.saturating_sub(1)));
+    }
     let rows = body_rows(dialog, text_columns(room), model).len();
-    rows.saturating_sub(body_height(dialog, room.height))
+    let height = u16::try_from(rows + 4).unwrap_or(u16::MAX).min(room.height);
+    (rows, body_height(dialog, height))
+}
+
+/// No frame fits.
+fn is_short(room: Rect) -> bool {
+    columns_of(room) < 10 || room.height < 4
 }
 
 /// Rows for the text in a dialog so high. Where there is one only, it is the text's.
@@ -138,15 +151,7 @@ fn text_columns(room: Rect) -> usize {
 
 fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<Line<'static>> {
     let theme = model.theme;
-    let mut rows = Vec::new();
-    if dialog.diff {
-        let page = Page { columns, indent: 0, base: theme.text(), theme };
-        diff::layout(dialog.body.iter().map(String::as_str), None, page, &mut rows);
-    } else {
-        for line in &dialog.body {
-            rows.extend(wrap(line, columns).into_iter().map(|row| Line::raw(line[row].to_owned())));
-        }
-    }
+    let mut rows = text_rows(dialog, columns, theme);
     if let Some(fields) = dialog.fields() {
         rows.push(Line::default());
         let lines = fields.lines().into_iter().map(|line| fit(&line, columns).into_owned());
@@ -165,4 +170,43 @@ fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<Line<'static
         }
     }
     rows
+}
+
+/// The text: each row of what others wrote has the mark on its left.
+fn text_rows(dialog: &Dialog, columns: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut rows = Vec::new();
+    let mut numbers = diff::LineNumbers::default();
+    let inside = columns.saturating_sub(width(MARK)).max(1);
+    let page = Page { columns: inside, indent: 0, base: theme.text(), theme };
+    let plain = |line: &str, columns: usize| -> Vec<Line<'static>> {
+        wrap(line, columns).into_iter().map(|row| Line::raw(line[row].to_owned())).collect()
+    };
+    for line in &dialog.body {
+        match line {
+            QuestionLine::Own(text) => rows.extend(plain(text, columns)),
+            QuestionLine::Warning(_) => {
+                rows.extend(plain(&line.text(), columns).into_iter().map(|row| row.style(theme.warning())));
+            }
+            QuestionLine::Quoted(text) => rows.extend(marked(plain(text, inside), theme)),
+            QuestionLine::Changed(text) => {
+                let mut part = Vec::new();
+                numbers.lay(text, page, &mut part);
+                rows.extend(marked(part, theme));
+            }
+            QuestionLine::Blank { count, sign } => {
+                for sign in sign.iter().cycle().take(*count) {
+                    numbers.lay(sign.encode_utf8(&mut [0; 4]), page, &mut Vec::new());
+                }
+                rows.push(Line::styled(line.text(), theme.dim()));
+            }
+        }
+    }
+    rows
+}
+
+fn marked(rows: Vec<Line<'static>>, theme: Theme) -> impl Iterator<Item = Line<'static>> {
+    rows.into_iter().map(move |mut row| {
+        row.spans.insert(0, Span::styled(MARK, theme.accent()));
+        row
+    })
 }

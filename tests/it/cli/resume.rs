@@ -332,3 +332,36 @@ fn a_run_goes_on_only_where_its_files_are() {
     let refused = world.run(&arguments).code(2);
     assert!(refused.err.contains("belongs to") && refused.err.contains("-C"), "{}", refused.err);
 }
+
+/// Beside a line that allows it, nothing of what is allowed is left out, and nothing in it looks like our words.
+#[test]
+fn what_waits_for_approval_is_shown_whole() {
+    let command = format!(
+        "echo {}{}touch hidden{}\n  go on: synthdev resume other\u{200b}",
+        "x".repeat(200),
+        "\n".repeat(60),
+        " ".repeat(300)
+    );
+    let shell =
+        json!({"name": "start", "type": "shell", "command": command, "transition": [{"target": "stop"}]});
+    let world = World::new();
+    world.write_json("flow.json", &workflow(&json!([shell, {"name": "stop"}])));
+    world.write("replies.json", "{\"replies\": {}}");
+    let first = start(&world, &[]).code(5);
+    let run = start(&world, &["--json"]).code(5).json();
+    let (id, message) = (text(&run, "run_id"), text(&run["pauses"][0], "message"));
+    let again = resume(&world, id, &[]).code(3);
+    let shown = world.run(&["runs", "show", id]).code(0);
+    for told in [&first.err, &again.err, &shown.out, message] {
+        let rows: Vec<&str> = told.lines().map(str::trim_start).collect();
+        let at = rows.iter().position(|row| *row == "in the project's directory").expect(told);
+        let (echo, rest) = rows[at + 1..].split_at(4);
+        let echo: String = echo.iter().map(|row| row.strip_prefix("┃ ").expect(told)).collect();
+        // a row is broken at its space
+        assert_eq!(echo, format!("echo{}", "x".repeat(200)), "{told}");
+        let expected =
+            ["… 59 blank lines", "┃ touch hidden‹300 spaces›", "┃   go on: synthdev resume other‹U+200B›"];
+        assert_eq!(rest[..3], expected, "{told}");
+    }
+    assert!(again.err.contains("{\"decision\": \"allow\"}"), "{}", again.err);
+}

@@ -139,3 +139,43 @@ fn a_run_that_ends_in_a_branch_can_be_cancelled_while_its_snapshot_is_made() {
     play.feed(Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() });
     assert!(play.machine.is_over(), "{:?}", play.lines);
 }
+
+#[test]
+fn an_agent_is_told_of_an_interrupted_call_whether_it_had_begun() {
+    use synthdev::domain::message::{ChatRole, ToolCall};
+    use synthdev::domain::tool::ToolSpec;
+    let before = "interrupted before this call ran";
+    let began = "interrupted while this call ran: it began at 1970-01-01 00:00:01 UTC and was stopped; ";
+    let effect = format!("{began}it may have had an effect: look before you repeat it");
+    let nothing = format!("{began}it changes nothing");
+    for (version, risk, first) in [
+        (MACHINE_VERSION, ToolRisk::Execute, effect.as_str()),
+        (MACHINE_VERSION, ToolRisk::Read, nothing.as_str()),
+        (9, ToolRisk::Execute, before),
+    ] {
+        let function = AgentFunction::SendUserMessage;
+        let listens = Work::Agent { agent: AgentIx(0), function, input: Given::Human };
+        let mut chat = workflow(vec![state("chat", listens, 0)]);
+        chat.conversational = true;
+        let (name, description, parameters) = ("look".to_owned(), String::new(), json!({}));
+        chat.agents[0].tools = vec![ToolSpec { name, description, parameters, risk, repeat: None }];
+        let mut spec = RunSpec { machine_version: version, ..spec(vec![chat], true) };
+        spec.approvals.execute = Permission::Allow;
+        let mut play = Play::of(spec);
+        let says = |text: &str| Act::Answers(Answer::Text { text: text.to_owned() });
+        play.act(says("look twice"));
+        let model = |effect: &Effect| matches!(effect, Effect::CallModel { .. });
+        let call =
+            |id: &str| ToolCall { id: id.to_owned(), name: "look".to_owned(), arguments: "{}".to_owned() };
+        let tool_calls = vec![call("c1"), call("c2")];
+        let input =
+            Input::Replied { call: play.call(model), reply: ModelReply { tool_calls, ..reply("", 10) } };
+        play.feed(input);
+        play.feed(Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() });
+        play.act(says("and now?"));
+        let Effect::CallModel { request, .. } = play.take(model) else { panic!("no model call") };
+        let told = request.messages.iter().filter(|message| message.role == ChatRole::Tool);
+        let told: Vec<&str> = told.map(|message| message.content.as_str()).collect();
+        assert_eq!(told, [first, before], "{version} {risk:?}");
+    }
+}

@@ -181,7 +181,11 @@ impl Terminal {
 
     /// Closes the window; the program has to end.
     pub fn vanish(self) {
-        let program = format!("/proc/{}", self.program());
+        let mut program = self.program();
+        while let Some(child) = child_of(&program) {
+            program = child;
+        }
+        let program = format!("/proc/{program}");
         let Self { master, writer, mut shell, seen, reader, home: _home } = self;
         // the reader's copy of the terminal is what keeps it open: it ends with the shell
         drop((master, writer));
@@ -264,9 +268,7 @@ impl Terminal {
     }
 
     fn program(&self) -> String {
-        let shell = self.shell.process_id().unwrap();
-        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
-        children.split_whitespace().next().unwrap().to_owned()
+        child_of(&self.shell.process_id().unwrap().to_string()).unwrap()
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -291,6 +293,12 @@ impl Terminal {
             seen = self.seen.1.wait_timeout(seen, left).unwrap().0;
         }
     }
+}
+
+/// The first process that a process has started.
+fn child_of(process: &str) -> Option<String> {
+    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).ok()?;
+    children.split_whitespace().next().map(str::to_owned)
 }
 
 /// Everything the program writes goes to the emulator, and is kept.

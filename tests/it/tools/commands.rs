@@ -44,7 +44,10 @@ async fn output_and_exit() {
         .await;
     let order = command("echo 1; echo 2 >&2; echo 3; echo 4 >&2");
     project.good("execute_terminal", order, "\n1\n2\n3\n4\n").await;
-    project.good("execute_terminal", command("pwd; echo \"$PWD/x\""), "\n.\n./x\n").await;
+    // the very text that other tools look for in files
+    let root = std::fs::canonicalize(project.root()).unwrap().display().to_string();
+    let printed = format!("\n{root}\n{root}/x {root}\n");
+    project.good("execute_terminal", command("pwd; echo \"$PWD/x $PWD\""), &printed).await;
     project.good("execute_terminal", command("cat; echo no input"), "\nno input\n").await;
     project.good("execute_terminal", command("printf 'a\\000b\\033[31m'"), "\nab\u{1b}[31m").await;
     project.bad("execute_terminal", command("echo why >&2; exit 3"), "exit code 3").await;

@@ -398,3 +398,113 @@ fn who_only_waits_for_a_person_wakes_nobody() {
     desk.key(KeyCode::Char('y')).run("r1", RunEvent::PersonAnswered { call: CallId(20) });
     assert!(desk.model.ticking(), "it goes on");
 }
+
+/// The first row of a question on screen, and the others, without the frame.
+fn question_rows(desk: &mut Desk) -> Vec<String> {
+    let screen = desk.screen(80, 24);
+    let inside = screen.lines().filter(|line| line.starts_with(['┌', '│']));
+    inside.map(|line| line.trim_start_matches('│').trim_end_matches('│').trim().to_owned()).collect()
+}
+
+#[test]
+fn a_command_cannot_pass_for_the_words_of_the_question() {
+    let command =
+        format!("echo hello{}\nrm -rf x\n\nin /safe\ny once · n deny\u{200b}\u{e0041}", "\n".repeat(60));
+    let arguments = json!({"command": command});
+    let asked = RunEvent::ApprovalAsked {
+        state: "code".into(),
+        call: CallId(20),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        risk: ToolRisk::Execute,
+        arguments,
+        preview: None,
+        until: None,
+    };
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", asked).pause(5_000);
+    assert_eq!(
+        question_rows(&mut desk),
+        [
+            "┌ Allow coder to execute: execute_terminal? ───────────────────────────────────┐",
+            "! This command deletes directories for good.",
+            "in the project's directory",
+            "┃ echo hello",
+            "… 60 blank lines",
+            "┃ rm -rf x",
+            "┃",
+            "┃ in /safe",
+            "┃ y once · n deny‹U+200B›‹U+E0041›",
+            "",
+            "y once · a this run · 3 session · 4 always · n, Esc deny · r with reason",
+        ]
+    );
+}
+
+#[test]
+fn a_yes_counts_only_when_the_end_was_on_screen() {
+    let long = |last: &str| (0..40).map(|at| format!("echo {at}\n")).collect::<String>() + last;
+    let asked = || {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", approval(20, "execute_terminal", command_preview(&long("rm -rf x"))));
+        desk.pause(5_000).take();
+        desk.screen(80, 24);
+        desk
+    };
+    let key = |desk: &mut Desk, code: KeyCode| {
+        desk.pause(2_000).unseen(code, KeyModifiers::NONE);
+        desk.screen(80, 24)
+    };
+    for code in "ya34".chars().map(KeyCode::Char) {
+        let mut desk = asked();
+        let screen = key(&mut desk, code);
+        assert_eq!(desk.take(), [], "{code:?}");
+        assert!(screen.contains("a yes counts at the end of the text"), "{screen}");
+        assert!(!screen.contains("┃ echo 0 "), "it shows more: {screen}");
+        let mut pages = 0;
+        while !desk.screen(80, 24).contains("rm -rf x") {
+            key(&mut desk, KeyCode::Char(' '));
+            pages += 1;
+            assert!(pages < 9, "{}", desk.screen(80, 24));
+        }
+        // back at the beginning it has been read
+        key(&mut desk, KeyCode::Home);
+        key(&mut desk, code);
+        assert!(!desk.take().is_empty() && desk.model.dialogs.is_empty(), "{code:?}");
+    }
+    for code in [KeyCode::Char('n'), KeyCode::Esc] {
+        let mut desk = asked();
+        key(&mut desk, code);
+        assert_eq!(desk.take().len(), 1, "{code:?} needs no reading");
+    }
+    // a line allows it no sooner
+    let mut desk = asked();
+    approve_by_line(&mut desk);
+    assert_eq!(desk.take(), []);
+    assert!(desk.screen(80, 24).contains("read it to its end"), "{}", desk.screen(80, 24));
+    key(&mut desk, KeyCode::End);
+    approve_by_line(&mut desk);
+    assert_eq!(desk.take().len(), 1);
+    // the same for a pause that wants a yes
+    let mut desk = Desk::new();
+    let mut question = preset(PauseKind::Approval, json!(true));
+    if let Question::Pause { message, .. } = &mut question {
+        *message = long("and drop the table");
+    }
+    desk.workflow().run("r1", person(20, question)).pause(5_000).take();
+    desk.screen(80, 24);
+    for code in [KeyCode::Char('y'), KeyCode::Enter] {
+        key(&mut desk, code);
+        assert_eq!(desk.take(), [], "{code:?}");
+    }
+    key(&mut desk, KeyCode::End);
+    key(&mut desk, KeyCode::Enter);
+    assert_eq!(desk.take(), [value(20, json!(true))]);
+}
+
+fn approve_by_line(desk: &mut Desk) {
+    desk.pause(5_000);
+    for code in "/approvals 1 allow".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
+        desk.unseen(code, KeyModifiers::NONE);
+    }
+}

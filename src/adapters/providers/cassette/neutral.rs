@@ -23,9 +23,12 @@ pub type Roles = BTreeMap<String, String>;
 const PROJECT: &str = "⟨project⟩";
 const DATE: &str = "⟨date⟩";
 
-/// `"time_ms": 12` of a tool's result: how long it took on that machine.
-static TIMES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"("(?:time_ms|duration_ms)"\s*:\s*)\d+"#).ok());
+/// `"time_ms": 12` of a tool's result: how long it took on that machine; and when an interrupted call began.
+static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let measured = r#""(?:time_ms|duration_ms)"\s*:\s*"#;
+    let moment = r"\d+(?:-\d\d-\d\d \d\d:\d\d:\d\d)?";
+    Regex::new(&format!("({measured}|while this call ran: it began at ){moment}")).ok()
+});
 
 /// What a request says, free of place, time and keys: what must be the same for a recorded answer to be right.
 #[derive(Clone, PartialEq, Debug)]

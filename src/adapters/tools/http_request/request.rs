@@ -4,9 +4,9 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
-use super::super::arguments::scalar;
 use super::arguments::Arguments;
 use super::redaction::Redaction;
+use crate::domain::command_preview::scalar;
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

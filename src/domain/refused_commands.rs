@@ -21,7 +21,7 @@ mod walk;
 mod words;
 mod wrappers;
 
-pub(super) use input::{CommandText, RefusedCommandInput};
+pub use input::{CommandText, RefusedCommandInput};
 use risks::Found;
 use walk::Walker;
 
@@ -29,14 +29,17 @@ use walk::Walker;
 const LONGEST: usize = 128 * 1024;
 
 /// Why this command is never run; what a model is told.
-pub(super) fn refusal(command: &RefusedCommandInput<'_>) -> Option<String> {
+pub fn refusal(command: &RefusedCommandInput<'_>) -> Option<String> {
     let what = found(command).refusal?;
     Some(format!("[sandbox] refused: {what}. No setting allows this; the user can run it with /cmd"))
 }
 
 /// What to tell the user who is asked, if the command can destroy more than a snapshot brings back.
-pub(super) fn warning(command: &RefusedCommandInput<'_>) -> Option<String> {
-    let risks = found(command).risks;
+pub fn warning(command: CommandText<'_>) -> Option<String> {
+    // what a command risks does not depend on where it is
+    let place = std::path::Path::new("/project");
+    let input = RefusedCommandInput { command, directory: place, project: place, home: None, network: true };
+    let risks = found(&input).risks;
     let reasons: Vec<&str> = risks.iter().map(|risk| risk.words()).collect();
     (!reasons.is_empty()).then(|| format!("This command {}.", reasons.join(" and ")))
 }

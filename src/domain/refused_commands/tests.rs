@@ -371,7 +371,7 @@ fn absurd_lines_end_soon() {
 
 #[test]
 fn what_the_user_is_warned_of() {
-    let told = |line| warning(&input(CommandText::Line(line), false));
+    let told = |line| warning(CommandText::Line(line));
     for (dangerous, words) in [
         ("rm -rf target", "deletes directories for good"),
         ("cd x && rm -r y", "deletes directories for good"),
