@@ -9,8 +9,8 @@ use super::world::World;
 use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
 use crate::config::render::compact;
-use crate::config::settings::guard::NOT_TAKEN;
 use crate::config::settings::layers::Overrides;
+use crate::config::settings::project_may::NOT_TAKEN;
 use crate::config::source::SourceFile;
 
 /// The configuration of this start; broken settings are told and end the program.

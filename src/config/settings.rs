@@ -6,6 +6,7 @@ pub mod explain;
 pub mod guard;
 pub mod layers;
 pub mod origin;
+pub mod project_may;
 pub mod rules;
 pub mod shape;
 

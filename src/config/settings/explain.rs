@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::guard::NOT_TAKEN;
+use super::project_may::NOT_TAKEN;
 use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
 use super::{Setting, Settings, foreign, shown};
 use crate::config::models::catalogue::Models;

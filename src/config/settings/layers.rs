@@ -1,8 +1,8 @@
 //! Reads each layer into (path, value, origin) and reports everything that is wrong in one pass (CFG-6).
 
 use super::environment::Environment;
-use super::guard::ProjectMay;
 use super::origin::Origin;
+use super::project_may::ProjectMay;
 use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
 use super::shape::{Datum, Shape};
 use crate::config::fields::is_free;

@@ -1,7 +1,7 @@
 //! The one table of settings: path in the file, shape, environment names, flags, default.
 //! Reading, `config show`, help texts and documentation are readers of it.
 
-use super::guard::{PERMISSIONS, ProjectMay};
+use super::project_may::{PERMISSIONS, ProjectMay};
 use super::shape::Shape;
 use crate::domain::sandbox::{NetworkAccess, SandboxLayer, SandboxMode};
 

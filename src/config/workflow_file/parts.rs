@@ -9,7 +9,7 @@ use super::keys::{LIMITS, PARAMETER};
 use super::named::Named;
 use super::schema;
 use super::{LimitsForm, NoMatchForm, ParameterForm, Spanned, StartCondition, Text};
-use crate::config::settings::guard::NOT_TAKEN;
+use crate::config::settings::project_may::NOT_TAKEN;
 use crate::domain::place::Layer;
 use crate::domain::workflow::{ParameterType, SnapshotPolicy};
 

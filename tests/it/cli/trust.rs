@@ -322,7 +322,8 @@ fn keys_of_model_providers_do_not_go_to_a_server_that_a_workflow_names() {
         let ran = world.run(&["run", "--workflow-file", "send.json", "--yes", "--json"]).code(2);
         assert!(ran.err.contains("the key of a model provider, to http://127.0.0.1"), "{name}: {}", ran.err);
         // a part of the address is known only by the run
-        world.write("send.json", &flow.to_string().replace(&url, "{{'http://127.0.0.1:' + 9}}/"));
+        let put_together = json!({"expr": "'http://127.0.0.1:' + 9 + '/'"}).to_string();
+        world.write("send.json", &flow.to_string().replace(&format!("\"{url}\""), &put_together));
         let ran = world.run(&["run", "--workflow-file", "send.json", "--yes", "--json"]);
         assert!(
             ran.code != Some(0) && ran.out.contains("holds the key of a model provider"),
