@@ -19,7 +19,7 @@ use crate::domain::snapshot::Worktree;
 use crate::domain::workflow::plain_text;
 use crate::engine::event::{Published, RunEvent};
 use crate::runtime::command::Command;
-use crate::runtime::handle::Handle;
+use crate::runtime::handle::{EventReceiver, Handle};
 use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 
 /// Columns of what people read, and how many of them a message gets at least.
@@ -118,7 +118,7 @@ pub struct PauseReport {
 pub async fn follow(
     handle: &Handle,
     run: RunId,
-    mut events: UnboundedReceiver<Published>,
+    mut events: EventReceiver,
     mut show: Show,
     mut interrupts: Interrupts,
     leftovers: &(dyn Fn() -> Vec<String> + Sync),
