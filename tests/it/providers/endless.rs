@@ -18,6 +18,9 @@ use crate::support::model_server::{Behaviour, Dialect, ModelServer, messages, re
 use crate::support::stage::{Stage, Texts, spec};
 use crate::support::wire::Wire;
 
+/// What a server sends, by its number.
+type Piece = fn(usize) -> String;
+
 fn chunk(delta: &Value) -> String {
     format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta}]}))
 }
@@ -47,7 +50,7 @@ fn said(dialect: Dialect, text: &str) -> String {
 }
 
 /// The same line, or lines with numbers, without an end.
-fn floods(dialect: Dialect) -> [fn(usize) -> String; 2] {
+fn floods(dialect: Dialect) -> [Piece; 2] {
     match dialect {
         Dialect::Completions => [
             |_| said(Dialect::Completions, "I am not sure.\n"),
@@ -127,7 +130,7 @@ async fn what_is_no_answer_is_not_read_for_ever() {
         let call = json!({"index": 0, "function": {"name": name, "arguments": " 0, 0, 0, 0, 0"}});
         chunk(&json!({"tool_calls": [call]}))
     };
-    let rows: [(&str, fn(usize) -> String, &str, &str); 4] = [
+    let rows: [(&str, Piece, &str, &str); 4] = [
         ("lines of one event", line, "model.protocol", "more than 16 MiB"),
         ("calls", call, "model.protocol", "without an end"),
         ("arguments", arguments, "model.repetition", "0, 0, 0"),
@@ -143,7 +146,7 @@ async fn what_is_no_answer_is_not_read_for_ever() {
 
 #[tokio::test]
 async fn a_call_ends_in_time_however_busy_its_server_is() {
-    let comment: fn(usize) -> String = |_| ": still here\n\n".to_owned();
+    let comment: Piece = |_| ": still here\n\n".to_owned();
     for behaviour in [Behaviour::raw_stream("").flood(comment), Behaviour::silence()] {
         let server = ModelServer::start(vec![behaviour]).await;
         let patience = Patience { call: Duration::from_millis(300), ..Patience::default() };

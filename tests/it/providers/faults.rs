@@ -170,21 +170,6 @@ fn refusals(dialect: Dialect) -> Vec<Fault> {
             failed("model.auth", 1, "401", "set a key"),
         ),
         row(
-            "no credit",
-            error(402, "billing_error", "pay first"),
-            failed("model.auth", 1, "no credit left; add some there", "an account without credit"),
-        ),
-        row(
-            "not allowed",
-            error(403, "permission_error", "not in your country"),
-            failed(
-                "model.auth",
-                1,
-                "does not allow this (403: not in your country)",
-                "what this key may use",
-            ),
-        ),
-        row(
             "unknown model",
             unknown,
             failed("model.protocol", 1, "no such model; set another one", "the model"),
@@ -202,6 +187,28 @@ fn refusals(dialect: Dialect) -> Vec<Fault> {
             failed("model.overloaded", 2, "without a word", trouble),
         ),
         row("refusal", refusal(dialect), failed("model.refusal", 1, "the model refused", "rephrase")),
+    ]
+}
+
+/// The key is known, but not for this.
+fn denials(dialect: Dialect) -> Vec<Fault> {
+    let error = |status: u16, kind: &str, text: &str| Behaviour::status(status, &dialect.error(kind, text));
+    vec![
+        row(
+            "no credit",
+            error(402, "billing_error", "pay first"),
+            failed("model.auth", 1, "no credit left; add some there", "an account without credit"),
+        ),
+        row(
+            "not allowed",
+            error(403, "permission_error", "not in your country"),
+            failed(
+                "model.auth",
+                1,
+                "does not allow this (403: not in your country)",
+                "what this key may use",
+            ),
+        ),
     ]
 }
 
@@ -268,6 +275,10 @@ fn oddities(dialect: Dialect) -> Vec<Fault> {
         then_fine("pieces out of order", dialect, out_of_order(dialect), 2, sent),
         then_fine("another model answers", dialect, dialect.text("Hi").serving("mock-9"), 1, "mock-1"),
     ]
+}
+
+fn faults(dialect: Dialect) -> impl Iterator<Item = Fault> {
+    [refusals, denials, breakdowns, oddities].into_iter().flat_map(move |some| some(dialect))
 }
 
 /// The events of a text whose end is missing.
@@ -381,7 +392,7 @@ fn out_of_order(dialect: Dialect) -> Behaviour {
 async fn every_fault_has_its_end_and_its_advice_in_every_protocol() {
     let all = Dialect::ALL.map(|dialect| async move {
         let mut line = Line::new(dialect, Patience::default()).await;
-        for fault in refusals(dialect).into_iter().chain(breakdowns(dialect)).chain(oddities(dialect)) {
+        for fault in faults(dialect) {
             line.check(fault).await;
         }
         let last = line.wire.heard.lock().unwrap().last().cloned();
