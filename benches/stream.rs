@@ -46,9 +46,14 @@ fn serve(tokens_per_write: usize) -> String {
              \"logprobs\":null,\"finish_reason\":{finish}}}]}}\n\n"
         )
     };
-    let token = event("{\"content\":\" token\"}", "null");
+    // no two alike: a model that says the same again and again is stopped
+    let token = |number: usize| event(&format!("{{\"content\":\" {number:05}\"}}"), "null");
     let framed = |body: &str| format!("{:x}\r\n{body}\r\n", body.len()).into_bytes();
-    let block = framed(&token.repeat(tokens_per_write));
+    let tokens: Vec<usize> = (0..TOKENS).collect();
+    let blocks: Vec<Vec<u8>> = tokens
+        .chunks(tokens_per_write)
+        .map(|numbers| framed(&numbers.iter().map(|number| token(*number)).collect::<String>()))
+        .collect();
     let end = framed(&format!("{}data: [DONE]\n\n", event("{}", "\"stop\"")));
     std::thread::spawn(move || {
         for socket in listener.incoming() {
@@ -58,8 +63,8 @@ fn serve(tokens_per_write: usize) -> String {
             while socket.read(&mut request).is_ok_and(|count| count > 0) {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
                 socket.write_all(head.as_bytes()).unwrap();
-                for _ in 0..TOKENS / tokens_per_write {
-                    socket.write_all(&block).unwrap();
+                for block in &blocks {
+                    socket.write_all(block).unwrap();
                 }
                 socket.write_all(&end).unwrap();
                 socket.write_all(b"0\r\n\r\n").unwrap();

@@ -8,6 +8,7 @@
 
 mod address;
 mod answer;
+mod answer_guard;
 pub mod anthropic;
 mod call_ids;
 mod calls;

@@ -31,7 +31,11 @@ use crate::tui::setup::Asked;
 
 const SETTINGS_FILE: &str = "settings.json";
 /// A model may have to be loaded first.
-const PATIENCE: Patience = Patience { connect: Duration::from_secs(10), idle: Duration::from_secs(60) };
+const PATIENCE: Patience = Patience {
+    connect: Duration::from_secs(10),
+    idle: Duration::from_secs(60),
+    call: Duration::from_secs(300),
+};
 
 /// The configuration as it would be.
 pub(super) struct Candidate {

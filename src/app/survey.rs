@@ -35,7 +35,7 @@ impl Survey {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let homes = catalog.key_homes();
         let to = |connect| {
-            let patience = Patience { connect, idle: DEADLINE };
+            let patience = Patience { connect, idle: DEADLINE, ..Patience::default() };
             Providers::new(catalog.key_ring().clone(), patience).with_homes(homes.clone())
         };
         Self { near: to(NEAR), far: to(DEADLINE) }

@@ -215,6 +215,7 @@ fn parts(
     let patience = Patience {
         connect: Duration::from_secs(settings.connect_seconds()),
         idle: Duration::from_secs(settings.idle_seconds()),
+        call: Duration::from_secs(settings.call_seconds()),
     };
     let providers = Providers::new(catalog.key_ring().clone(), patience).with_homes(catalog.key_homes());
     let mut providers = providers.with_prices(prices(catalog));

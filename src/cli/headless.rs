@@ -21,7 +21,7 @@ use crate::domain::snapshot::Worktree;
 use crate::domain::workflow::plain_text;
 use crate::engine::event::{Published, RunEvent};
 use crate::runtime::command::Command;
-use crate::runtime::handle::Handle;
+use crate::runtime::handle::{EventReceiver, Handle};
 use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 
 /// The error of a request that is not in a recording.
@@ -116,7 +116,7 @@ pub struct PauseReport {
 pub async fn follow(
     handle: &Handle,
     run: RunId,
-    mut events: UnboundedReceiver<Published>,
+    mut events: EventReceiver,
     mut show: Show,
     mut interrupts: Interrupts,
     leftovers: &(dyn Fn() -> Vec<String> + Sync),

@@ -173,6 +173,11 @@ impl Settings {
         self.number("timeouts.idle_seconds")
     }
 
+    /// Of one call of a model, answered or not.
+    pub fn call_seconds(&self) -> u64 {
+        self.number("timeouts.call_seconds")
+    }
+
     /// How often a model call is made at most, from 1 (MODEL-7).
     pub fn retry_attempts(&self) -> u32 {
         self.number("retry.attempts")

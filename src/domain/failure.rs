@@ -23,7 +23,7 @@ pub struct Failure {
 
 /// Every error name that the program itself raises, in the order of the workflow rules (§1.7). `fail` states may
 /// add names of their own.
-pub const ERROR_NAMES: [&str; 27] = [
+pub const ERROR_NAMES: [&str; 28] = [
     "model.rate_limit",
     "model.timeout",
     "model.auth",
@@ -32,6 +32,7 @@ pub const ERROR_NAMES: [&str; 27] = [
     "model.transport",
     "model.protocol",
     "model.empty",
+    "model.repetition",
     "model.drift",
     "context_overflow",
     "tool.failed",

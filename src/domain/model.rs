@@ -208,8 +208,14 @@ pub enum ModelError {
     /// Nothing arrived for longer than the limit.
     #[error("{detail}")]
     Timeout { detail: String },
+    /// The whole call took longer than it may, although something came all the time.
+    #[error("{detail}")]
+    Overtime { detail: String },
     #[error("the key was refused: {detail}")]
     Auth { detail: String },
+    /// The key is known, but not allowed to do this: no credit left, no access to the model.
+    #[error("{detail}")]
+    Denied { detail: String },
     /// The request does not fit the model's window.
     #[error("the conversation is too long for the model: {detail}")]
     TooLong { detail: String },
@@ -218,6 +224,12 @@ pub enum ModelError {
     /// An answer that is not the protocol: HTML, broken JSON, an error object in a stream, any other 4xx.
     #[error("{detail}")]
     Protocol { detail: String },
+    /// A whole answer that holds neither text nor a call.
+    #[error("{detail}")]
+    Empty { detail: String },
+    /// The model says the same again and again.
+    #[error("{detail}")]
+    Repetition { detail: String },
     /// The client that makes the call for us told an error (C6). `transient`: it may be gone a little later.
     #[error("{detail}")]
     Delegated { transient: bool, detail: String },
@@ -233,11 +245,13 @@ impl ModelError {
             Self::RateLimited { .. } => "model.rate_limit",
             Self::Overloaded { .. } => "model.overloaded",
             Self::Transport { .. } => "model.transport",
-            Self::Timeout { .. } => "model.timeout",
-            Self::Auth { .. } => "model.auth",
+            Self::Timeout { .. } | Self::Overtime { .. } => "model.timeout",
+            Self::Auth { .. } | Self::Denied { .. } => "model.auth",
             Self::TooLong { .. } => "context_overflow",
             Self::Refused { .. } => "model.refusal",
             Self::Protocol { .. } => "model.protocol",
+            Self::Empty { .. } => "model.empty",
+            Self::Repetition { .. } => "model.repetition",
             Self::Delegated { .. } => "delegate_error",
             Self::Drift { .. } => "model.drift",
         }
@@ -262,10 +276,14 @@ impl ModelError {
             }
             Self::Transport { .. }
             | Self::Timeout { .. }
+            | Self::Overtime { .. }
             | Self::Auth { .. }
+            | Self::Denied { .. }
             | Self::TooLong { .. }
             | Self::Refused { .. }
             | Self::Protocol { .. }
+            | Self::Empty { .. }
+            | Self::Repetition { .. }
             | Self::Delegated { .. }
             | Self::Drift { .. } => None,
         }
@@ -282,10 +300,19 @@ impl ModelError {
                 "check the base URL and that the server is running: `synthdev config show --origin`"
             }
             Self::Timeout { .. } => {
-                "the server accepted the request and went silent; try again or use another model"
+                "the server accepted the request and went silent; try again, use another model, or give a slow server \
+                 more time: `timeouts.idle_seconds` in settings.json"
+            }
+            Self::Overtime { .. } => {
+                "limit the answer (`parameters.max_output_tokens`), use a faster model, or allow more time: \
+                 `timeouts.call_seconds` in settings.json"
             }
             Self::Auth { .. } => {
                 "set a key that this provider takes (`synthdev configure`, or SYNTHDEV_API_KEY); an account without credit needs some"
+            }
+            Self::Denied { .. } => {
+                "ask the provider what this key may use: an account without credit needs some, and a model may have \
+                 to be enabled for it; or set another provider or model for the level"
             }
             Self::TooLong { .. } => {
                 "let the conversation be cut earlier (\"max_length\" or \"max_tokens\" of the context) or choose a \
@@ -295,6 +322,14 @@ impl ModelError {
             Self::Protocol { .. } => {
                 "check the provider, its base URL and the model: `synthdev config show --origin`; the URL of an \
                  OpenAI-compatible server usually ends in /v1"
+            }
+            Self::Empty { .. } => {
+                "try again or use another model; one that thinks needs room for its answer, too: raise \
+                 `parameters.max_output_tokens`"
+            }
+            Self::Repetition { .. } => {
+                "raise `parameters.repetition_penalty` or `parameters.temperature`, set \
+                 `parameters.max_output_tokens`, or use another model"
             }
             Self::Delegated { .. } => "the client's own model failed: see there, then take the run up again",
             Self::Drift { .. } => {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::answer::{Offer, may_answer};
 use super::backend::Backend;
@@ -18,9 +17,9 @@ use super::wire::Presence;
 use crate::domain::failure::Failure;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
-use crate::engine::event::{Published, RunEvent};
+use crate::engine::event::RunEvent;
 use crate::runtime::command::Command;
-use crate::runtime::handle::Handle;
+use crate::runtime::handle::{EventReceiver, Handle};
 use crate::runtime::tokens::Token;
 
 /// How long is waited for further requests of the same moment.
@@ -40,7 +39,7 @@ pub(super) struct Client<'c> {
 pub(super) async fn until_it_stops(
     backend: &dyn Backend,
     run: &RunId,
-    events: UnboundedReceiver<Published>,
+    events: EventReceiver,
     client: Client<'_>,
 ) -> Result<RunSummary, Refusal> {
     follow(backend, run, events, client, true).await
@@ -50,7 +49,7 @@ pub(super) async fn until_it_stops(
 pub(super) async fn as_it_goes(
     backend: &dyn Backend,
     run: &RunId,
-    events: UnboundedReceiver<Published>,
+    events: EventReceiver,
     client: Client<'_>,
 ) -> Result<RunSummary, Refusal> {
     follow(backend, run, events, client, false).await
@@ -59,7 +58,7 @@ pub(super) async fn as_it_goes(
 async fn follow(
     backend: &dyn Backend,
     run: &RunId,
-    mut events: UnboundedReceiver<Published>,
+    mut events: EventReceiver,
     client: Client<'_>,
     cancels: bool,
 ) -> Result<RunSummary, Refusal> {

@@ -4,8 +4,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 
+pub use super::bus::EventReceiver;
 use super::command::Command;
 use super::driver::{Driver, Opening};
 use super::errands::Answered;
@@ -23,7 +24,6 @@ use crate::domain::journal::RunHeader;
 use crate::domain::lock::{Hold, Holder};
 use crate::domain::snapshot::Worktree;
 use crate::domain::workflow::{Program, plain_text};
-use crate::engine::event::Published;
 use crate::engine::input::Input;
 use crate::engine::machine::Machine;
 use crate::engine::spec::RunSpec;
@@ -98,7 +98,7 @@ impl Handle {
     }
 
     /// Every event of every run started from here; `deltas` adds the streamed pieces.
-    pub fn subscribe(&self, deltas: bool) -> UnboundedReceiver<Published> {
+    pub fn subscribe(&self, deltas: bool) -> EventReceiver {
         self.shared.bus.subscribe(deltas)
     }
 

@@ -193,6 +193,8 @@ fn is_about_this(error: &ModelError) -> bool {
         ModelError::TooLong { .. }
             | ModelError::Refused { .. }
             | ModelError::Protocol { .. }
+            | ModelError::Empty { .. }
+            | ModelError::Repetition { .. }
             | ModelError::Drift { .. }
     )
 }

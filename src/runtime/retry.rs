@@ -1,4 +1,5 @@
 //! Asking a model again after transport errors: 1 s doubled, full jitter, at most 60 s, 5 attempts (MODEL-7, §1.7).
+//! A server that says nothing is asked twice at most: each time costs all the patience that there is.
 
 use std::time::Duration;
 
@@ -6,6 +7,9 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::ports::model::{DeltaSink, ModelPort};
+
+/// Attempts that may end in silence.
+const SILENT_ATTEMPTS: u32 = 2;
 
 /// When and how often a call is repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,13 +60,14 @@ pub(super) async fn call(
     allowed: &(dyn Fn() -> BoxFuture<'static, bool> + Sync),
     waiting: &(dyn Fn(u32, Duration, &ModelError) + Sync),
 ) -> Tried {
-    let mut attempt = 1;
+    let (mut attempt, mut silent) = (1, 0);
     loop {
         let error = match model.call(request, sink).await {
             Ok(reply) => return Tried { result: Ok(reply), attempts: attempt, again: false },
             Err(error) => error,
         };
-        let delay = policy.delay(attempt + 1, &error, luck());
+        silent += u32::from(matches!(error, ModelError::Timeout { .. }));
+        let delay = policy.delay(attempt + 1, &error, luck()).filter(|_| silent < SILENT_ATTEMPTS);
         let Some(delay) = delay else {
             return Tried { result: Err(error), attempts: attempt, again: false };
         };
@@ -78,6 +83,54 @@ pub(super) async fn call(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Deaf;
+
+    impl DeltaSink for Deaf {
+        fn delta(&self, _: crate::domain::model::DeltaKind, _: &str) {}
+    }
+
+    /// Fails like this, again and again.
+    struct Broken(ModelError);
+
+    impl ModelPort for Broken {
+        fn call<'a>(
+            &'a self,
+            _: &'a ModelRequest,
+            _: &'a dyn DeltaSink,
+        ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+            Box::pin(async { Err(self.0.clone()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn silence_is_borne_twice() {
+        let detail = String::new;
+        let rows = [
+            (ModelError::Transport { detail: detail() }, 5),
+            (ModelError::Timeout { detail: detail() }, 2),
+            (ModelError::Overtime { detail: detail() }, 1),
+            (ModelError::Empty { detail: detail() }, 1),
+            (ModelError::Repetition { detail: detail() }, 1),
+            (ModelError::Denied { detail: detail() }, 1),
+        ];
+        let policy = RetryPolicy { first_delay_ms: 0, ..RetryPolicy::default() };
+        let request = ModelRequest {
+            agent: String::new(),
+            state: String::new(),
+            choice: crate::domain::model::ModelChoice::default(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            parsing_tools: Vec::new(),
+            tool_choice: crate::domain::model::ToolChoice::Auto,
+        };
+        let allowed = || -> BoxFuture<'static, bool> { Box::pin(std::future::ready(true)) };
+        for (error, asked) in rows {
+            let model = Broken(error);
+            let tried = call(&model, &request, &Deaf, policy, &|| 0, &allowed, &|_, _, _| {}).await;
+            assert_eq!(tried.attempts, asked, "{:?}", model.0);
+        }
+    }
 
     #[test]
     fn the_schedule_is_bounded_and_honours_the_server() {

@@ -12,14 +12,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use self::lines::Line;
 use self::printer::Printer;
 use crate::domain::ids::RunId;
-use crate::engine::event::Published;
 use crate::engine::steering::Steering;
 use crate::runtime::command::Command;
+use crate::runtime::handle::EventReceiver;
 use crate::tui::dialog::{Dialog, Kind};
 use crate::tui::fields::Fields;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg};
-use crate::tui::program::{Face, Wishes, farewell, initial};
+use crate::tui::program::{BATCH, Face, Wishes, farewell, initial};
 use crate::tui::run_view::{RunView, Stand};
 use crate::tui::session::Session;
 use crate::tui::slash;
@@ -93,7 +93,7 @@ impl Face for Lines {
 }
 
 impl Linear {
-    async fn turn(&mut self, mut events: UnboundedReceiver<Published>) -> io::Result<()> {
+    async fn turn(&mut self, mut events: EventReceiver) -> io::Result<()> {
         let (end, mut interrupts) = (terminal::told_to_end(), terminal::interrupts());
         tokio::pin!(end);
         let mut gone = false;
@@ -133,7 +133,8 @@ impl Linear {
                     None => self.end_of_lines(),
                 },
             }
-            while let Ok(event) = events.try_recv() {
+            // a flood leaves its turn to who would stop it
+            for event in std::iter::from_fn(|| events.try_recv()).take(BATCH) {
                 self.apply(Msg::Run(event));
             }
             self.printer.print(&mut self.model)?;

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 pub use self::farewell::farewell;
 use self::later::{isolated, later};
 use self::stirs::Stirs;
-use crate::engine::event::Published;
+use crate::runtime::handle::EventReceiver;
 use crate::tui::backend::{Backend, Beside, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::{Background, Model};
@@ -37,7 +37,7 @@ use crate::tui::{report, view};
 const FRAME: Duration = Duration::from_millis(33);
 /// With reduced motion a stream is seen twice a second.
 const CALM_FRAME: Duration = Duration::from_millis(500);
-const BATCH: usize = 10_000;
+pub const BATCH: usize = 10_000;
 const TICK: Duration = Duration::from_secs(1);
 
 /// Runs the screen until the person leaves or the terminal goes away.
@@ -171,7 +171,7 @@ impl Program {
     async fn turn(
         &mut self,
         mut keys: UnboundedReceiver<Heard>,
-        mut events: UnboundedReceiver<Published>,
+        mut events: EventReceiver,
         end: impl Future<Output = ()>,
     ) -> io::Result<()> {
         tokio::pin!(end);
@@ -247,9 +247,9 @@ impl Program {
     }
 
     /// Everything that waits becomes one frame; a flood leaves the keys their turn.
-    fn drain(&mut self, events: &mut UnboundedReceiver<Published>) {
+    fn drain(&mut self, events: &mut EventReceiver) {
         for _ in 0..BATCH {
-            let Ok(event) = events.try_recv() else { break };
+            let Some(event) = events.try_recv() else { break };
             self.apply(Msg::Run(event));
         }
     }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc::UnboundedReceiver;
-
-use crate::engine::event::Published;
+use crate::runtime::handle::EventReceiver;
 use crate::tui::backend::Backend;
 use crate::tui::keymap::Keymap;
 use crate::tui::setup::Asked;
@@ -14,7 +12,7 @@ use crate::tui::theme::Theme;
 pub struct Session {
     pub backend: Arc<dyn Backend>,
     /// Every event of every run, deltas included.
-    pub events: UnboundedReceiver<Published>,
+    pub events: EventReceiver,
     pub start: Option<FirstAction>,
     pub trust: Option<TrustQuestion>,
     /// A model is set up first.

@@ -84,6 +84,10 @@ fn error_codes_are_listed() {
         ModelError::TooLong { detail: detail() },
         ModelError::Refused { detail: detail() },
         ModelError::Protocol { detail: detail() },
+        ModelError::Overtime { detail: detail() },
+        ModelError::Denied { detail: detail() },
+        ModelError::Empty { detail: detail() },
+        ModelError::Repetition { detail: detail() },
         ModelError::Drift { detail: detail() },
     ];
     for error in errors {

@@ -1,6 +1,7 @@
 //! The providers through real sockets: what strict servers accept, and what sloppy ones send.
 
 mod anthropic;
+mod endless;
 mod faults;
 mod outcome;
 mod paid;

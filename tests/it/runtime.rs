@@ -36,14 +36,13 @@ use synthdev::domain::workflow::{
     Pause, PauseKind, Program, SnapshotPolicy, State, Step, Store, Transition, Wait, Work, Workflow,
 };
 use synthdev::engine::effect::Question;
-use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Answer;
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
 use synthdev::ports::run_store::RunStore;
 use synthdev::runtime::command::Command;
-use synthdev::runtime::handle::{Handle, Options, Ports};
+use synthdev::runtime::handle::{EventReceiver, Handle, Options, Ports};
 use tempfile::TempDir;
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::support::model_server::{Behaviour, ModelServer};
 
@@ -55,7 +54,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 struct World {
     handle: Handle,
-    events: UnboundedReceiver<Published>,
+    events: EventReceiver,
     directory: TempDir,
 }
 

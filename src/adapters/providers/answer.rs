@@ -62,6 +62,11 @@ pub trait Answer: Default + Send {
         self.spoken().over
     }
 
+    /// Things that are kept of it one by one: calls, and what else its protocol is made of.
+    fn pieces(&self) -> usize {
+        self.spoken().calls.len()
+    }
+
     /// How it ended.
     ///
     /// # Errors
@@ -90,9 +95,12 @@ pub trait Answer: Default + Send {
     /// # Errors
     /// As [`Self::finish`]; an answer that holds nothing.
     fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
-        let finish = self.finish()?;
+        let cut = self.spoken().cut;
+        let finish = if cut { FinishReason::Length } else { self.finish()? };
         self.spoken().checked(finish)?;
-        let (usage, usage_estimated) = self.spoken().counted(prompt_bytes);
+        let told = || self.spoken().counted(prompt_bytes);
+        let so_far = self.used(prompt_bytes).filter(|_| cut).map(|used| (used.usage, used.estimated));
+        let (usage, usage_estimated) = so_far.unwrap_or_else(told);
         // Only beside calls do thoughts have to go back.
         let sealed = if self.spoken().calls.is_empty() { Vec::new() } else { self.sealed() };
         let spoken = std::mem::take(self.spoken_mut());

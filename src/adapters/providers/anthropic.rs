@@ -19,7 +19,7 @@ use crate::domain::secret::Secret;
 use crate::ports::model::DeltaSink;
 
 use super::address::Address;
-use super::http::{Http, Post};
+use super::http::{Http, Post, longest_answer};
 use super::keys;
 use decode::Message;
 
@@ -39,9 +39,10 @@ pub async fn call(
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
     let address = address(&request.choice)?;
-    let body = build(request).to_string();
-    let url = format!("{}/v1/messages", address.base);
-    let post = Post { url, headers: headers(key)?, body, turn: request.messages.len() };
+    let body = build(request);
+    let (url, longest) = (format!("{}/v1/messages", address.base), longest_answer(&body, &request.choice));
+    let (headers, turn) = (headers(key)?, request.messages.len());
+    let post = Post { url, headers, body: body.to_string(), turn, longest };
     http.ask::<Message>(&address, post, sink).await
 }
 

@@ -37,6 +37,11 @@ impl Calls {
         self.list.iter().map(|call| call.name.len() + call.arguments.len()).sum()
     }
 
+    /// The arguments of the newest one, as far as they have come.
+    pub fn newest_arguments(&self) -> &str {
+        self.list.last().map_or("", |call| &call.arguments)
+    }
+
     /// Takes one element of `tool_calls`.
     pub fn absorb(&mut self, piece: &Value) {
         let function = piece.get("function").unwrap_or(piece);

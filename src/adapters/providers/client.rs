@@ -3,16 +3,64 @@
 //! Two of them, because reading the system's certificates costs milliseconds that a model on this machine does
 //! not need: `local` for http to a loopback address knows no certificates and no proxy, `public` knows both.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder};
+use tower::{Layer, Service};
 
 use crate::domain::model::ModelError;
 
 use super::address::Address;
 use super::errors::one_line;
+
+tokio::task_local! {
+    /// The request under way has opened a connection.
+    static CONNECTED: Cell<bool>;
+}
+
+/// What came of a request, and whether a connection was opened for it.
+pub async fn noting_connections<F: Future>(request: F) -> (F::Output, bool) {
+    let noted = async {
+        let outcome = request.await;
+        (outcome, CONNECTED.with(Cell::get))
+    };
+    CONNECTED.scope(Cell::new(false), noted).await
+}
+
+/// Notes each connection that is opened, in the request that it is opened for.
+#[derive(Clone)]
+struct ConnectionNote;
+
+#[derive(Clone)]
+struct NotedConnector<S>(S);
+
+impl<S> Layer<S> for ConnectionNote {
+    type Service = NotedConnector<S>;
+
+    fn layer(&self, inner: S) -> NotedConnector<S> {
+        NotedConnector(inner)
+    }
+}
+
+impl<T, S: Service<T>> Service<T> for NotedConnector<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, target: T) -> S::Future {
+        // outside of a request nobody asks
+        let _ = CONNECTED.try_with(|connected| connected.set(true));
+        self.0.call(target)
+    }
+}
 
 #[derive(Default, Debug)]
 pub struct Clients {
@@ -55,6 +103,7 @@ fn builder(connect: Duration) -> ClientBuilder {
         .retry(reqwest::retry::never())
         .gzip(false)
         .tcp_nodelay(true)
+        .connector_layer(ConnectionNote)
 }
 
 fn cause(error: &reqwest::Error) -> String {

@@ -52,8 +52,9 @@ const OVERLOADED: [&str; 9] = [
     "capacity",
     "timed out",
 ];
-const AUTH: [&str; 5] =
-    ["invalid_api_key", "authentication", "permission_error", "unauthorized", "invalid api key"];
+const AUTH: [&str; 4] = ["invalid_api_key", "authentication", "unauthorized", "invalid api key"];
+/// A key that is known, for something else.
+const NOT_ALLOWED: &str = "permission_error";
 /// An account without money where the status says nothing of it.
 const EMPTY_ACCOUNT: &str = "credit balance is too low";
 
@@ -74,6 +75,7 @@ pub fn of_status(status: u16, headers: &HeaderMap, body: &[u8], shown: &str, now
         _ if unknown_model(status, &words) => {
             format!("{shown} has no such model; set another one for the level ({status}: {text})")
         }
+        _ if status == 403 => format!("{shown} does not allow this ({status}: {text})"),
         _ => format!("{shown} answered {status}: {text}"),
     };
     classify(Some(status), &words, retry_after_ms(headers, now), detail)
@@ -115,6 +117,12 @@ pub fn of_transport(error: reqwest::Error, shown: &str, connect: Duration, had: 
 /// Nothing arrived for longer than the limit.
 pub fn silent(shown: &str, idle: Duration, had: &str) -> ModelError {
     ModelError::Timeout { detail: format!("{shown} sent nothing for {}{had}", seconds(idle)) }
+}
+
+/// The call as a whole took longer than it may.
+pub fn overtime(shown: &str, limit: Duration, had: &str) -> ModelError {
+    let detail = format!("{shown} was not finished within {}: the call was stopped{had}", seconds(limit));
+    ModelError::Overtime { detail }
 }
 
 /// A body as one line: the message in its JSON, the title of its page, or its first characters.
@@ -172,10 +180,14 @@ fn detail_mut(error: &mut ModelError) -> &mut String {
         | ModelError::Overloaded { detail, .. }
         | ModelError::Transport { detail }
         | ModelError::Timeout { detail }
+        | ModelError::Overtime { detail }
         | ModelError::Auth { detail }
+        | ModelError::Denied { detail }
         | ModelError::TooLong { detail }
         | ModelError::Refused { detail }
         | ModelError::Protocol { detail }
+        | ModelError::Empty { detail }
+        | ModelError::Repetition { detail }
         | ModelError::Delegated { detail, .. }
         | ModelError::Drift { detail } => detail,
     }
@@ -185,9 +197,10 @@ fn detail_mut(error: &mut ModelError) -> &mut String {
 fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detail: String) -> ModelError {
     let says = |list: &[&str]| list.iter().any(|word| words.contains(word));
     match status {
-        Some(401..=403) => ModelError::Auth { detail },
+        Some(401) => ModelError::Auth { detail },
+        Some(403) => ModelError::Denied { detail },
         // Asking again does not fill an empty account.
-        Some(status) if no_credit(status, words) => ModelError::Auth { detail },
+        Some(status) if no_credit(status, words) => ModelError::Denied { detail },
         Some(429) => ModelError::RateLimited { retry_after_ms, detail },
         Some(413) => ModelError::TooLong { detail },
         _ if says(&TOO_LONG) => ModelError::TooLong { detail },
@@ -196,6 +209,7 @@ fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detai
         Some(_) => ModelError::Protocol { detail },
         None if says(&RATE) => ModelError::RateLimited { retry_after_ms, detail },
         None if says(&AUTH) => ModelError::Auth { detail },
+        None if words.contains(NOT_ALLOWED) => ModelError::Denied { detail },
         None if says(&OVERLOADED) => ModelError::Overloaded { retry_after_ms, detail },
         None => ModelError::Protocol { detail },
     }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use reqwest::{Client, Response};
+use reqwest::{Client, Request, Response};
+use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::domain::model::{ModelChoice, ModelError, ModelReply};
 use crate::domain::secret::Secret;
@@ -15,10 +17,14 @@ use crate::ports::model::DeltaSink;
 use super::Patience;
 use super::address::Address;
 use super::answer::Answer;
-use super::client::Clients;
+use super::answer_guard::AnswerLimits;
+use super::client::{Clients, noting_connections};
 use super::errors;
 use super::keys::Keys;
 use super::stream::{self, Source};
+
+/// Connections of before that may turn out to be dead, one after the other.
+const DEAD_CONNECTIONS: usize = 16;
 
 /// Bytes. The longest known list of models is a twentieth of that.
 const LARGEST_DOCUMENT: usize = 16 << 20;
@@ -40,6 +46,14 @@ pub struct Post {
     pub body: String,
     /// How many messages it holds: tool calls without ids are named by it.
     pub turn: usize,
+    /// Tokens of its answer, as far as they are bounded.
+    pub longest: Option<u64>,
+}
+
+/// How long an answer can be: as its request asks for, else as the model is known to give.
+pub fn longest_answer(body: &Value, choice: &ModelChoice) -> Option<u64> {
+    let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    names.iter().find_map(|name| body.get(*name)?.as_u64()).or(choice.max_output)
 }
 
 impl Http {
@@ -71,18 +85,19 @@ impl Http {
         post: Post,
         sink: &dyn DeltaSink,
     ) -> Result<ModelReply, ModelError> {
-        let (prompt_bytes, turn) = (post.body.len(), post.turn);
-        let client = self.clients.get(address, self.patience.connect)?;
+        let (prompt_bytes, turn, tokens) = (post.body.len(), post.turn, post.longest);
+        let Patience { connect, idle, call } = self.patience;
+        let limits = AnswerLimits { tokens, until: Instant::now() + call, call };
+        let client = self.clients.get(address, connect)?;
         let response = self.send(client, address, post).await?;
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
-            let body = stream::error_body(response, self.patience.idle).await;
+            let body = stream::error_body(response, idle).await;
             let now = SystemTime::now();
             return Err(errors::of_status(status.as_u16(), &headers, &body, &address.shown, now));
         }
-        let Patience { connect, idle } = self.patience;
-        let source = Source { shown: &address.shown, connect, idle, prompt_bytes };
+        let source = Source { shown: &address.shown, connect, idle, prompt_bytes, limits };
         let answer: A = stream::read(response, source, sink).await?;
         answer.into_reply(prompt_bytes, turn)
     }
@@ -97,11 +112,11 @@ impl Http {
         url: &str,
         headers: HeaderMap,
     ) -> Result<Vec<u8>, ModelError> {
-        let Patience { connect, idle } = self.patience;
+        let Patience { connect, idle, .. } = self.patience;
         let client = self.clients.get(address, connect)?;
         let broken = |error| errors::of_transport(error, &address.shown, connect, "");
-        let sent = client.get(url).headers(headers).header(ACCEPT, "application/json").send();
-        let mut response = sent.await.map_err(broken)?;
+        let request = client.get(url).headers(headers).header(ACCEPT, "application/json").build();
+        let mut response = sent(client, request.map_err(broken)?).await.map_err(broken)?;
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
@@ -121,18 +136,33 @@ impl Http {
     }
 
     async fn send(&self, client: &Client, address: &Address, post: Post) -> Result<Response, ModelError> {
-        let Patience { connect, idle } = self.patience;
-        let sent = client
+        let Patience { connect, idle, call } = self.patience;
+        let request = client
             .post(post.url)
             .headers(post.headers)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream, application/json")
             .body(post.body)
-            .send();
-        match tokio::time::timeout(connect.saturating_add(idle), sent).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(errors::of_transport(error, &address.shown, connect, "")),
-            Err(_) => Err(errors::silent(&address.shown, connect.saturating_add(idle), "")),
+            .build();
+        let broken = |error| errors::of_transport(error, &address.shown, connect, "");
+        let silence = connect.saturating_add(idle);
+        match tokio::time::timeout(silence.min(call), sent(client, request.map_err(broken)?)).await {
+            Ok(response) => response.map_err(broken),
+            Err(_) if call < silence => Err(errors::overtime(&address.shown, call, "")),
+            Err(_) => Err(errors::silent(&address.shown, silence, "")),
         }
     }
+}
+
+/// Sends a request. A connection of before may have been closed at the other end without our knowing, as servers do that
+/// promise to keep it: where one dies before the answer begins, the request goes out once more, on the next one.
+async fn sent(client: &Client, request: Request) -> Result<Response, reqwest::Error> {
+    for _ in 0..DEAD_CONNECTIONS {
+        let Some(copy) = request.try_clone() else { break };
+        match noting_connections(client.execute(copy)).await {
+            (Err(_), false) => {}
+            (outcome, _) => return outcome,
+        }
+    }
+    client.execute(request).await
 }

@@ -59,6 +59,9 @@ pub fn told(error: ModelError, choice: &ModelChoice) -> ModelError {
         ModelError::Auth { detail } if choice.key.is_none() => {
             ModelError::Auth { detail: format!("none was sent; {detail}") }
         }
+        ModelError::Denied { detail } if choice.key.is_none() => {
+            ModelError::Denied { detail: format!("{detail}; no key was sent") }
+        }
         error => error,
     }
 }

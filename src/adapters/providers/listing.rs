@@ -2,6 +2,11 @@
 //!
 //! OpenAI and everything compatible answer `{"data": [{"id"}]}`, some with the window under a name of their own
 //! (OpenRouter, vLLM, Groq, Mistral, llama.cpp); Anthropic the same with pages; a few a bare list.
+//!
+//! llama.cpp's own name stands for what its model was made for, which is mostly more than its server was started with:
+//! that is asked for apart.
+
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,6 +17,11 @@ use crate::domain::secret::Secret;
 
 use super::http::Http;
 use super::{anthropic, openai};
+
+/// Where llama.cpp's server tells how it was started, beside its `/v1`.
+const PROPERTIES: &str = "/props";
+/// What is only good to know is not waited for long.
+const EXTRA: Duration = Duration::from_secs(2);
 
 /// Asks the server that a choice points at; its model is not looked at.
 ///
@@ -32,12 +42,38 @@ pub async fn list(
         let url = format!("{}/models", address.base);
         (address.clone(), url, openai::headers(&address, key)?)
     };
-    let body = http.fetch(&address, &url, headers).await?;
+    let body = http.fetch(&address, &url, headers.clone()).await?;
     let wrong = || ModelError::Protocol {
         detail: format!("{} answers, but not with a list of models", address.shown),
     };
     let value: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
-    read(&value).ok_or_else(wrong)
+    let mut models = read(&value).ok_or_else(wrong)?;
+    if let [model] = models.as_mut_slice()
+        && is_unsure(&value)
+    {
+        let url = format!("{}{PROPERTIES}", address.base.trim_end_matches("/v1"));
+        let asked = tokio::time::timeout(EXTRA, http.fetch(&address, &url, headers)).await;
+        let told = asked.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice(&body).ok());
+        model.context_size = told.as_ref().and_then(window_of).or(model.context_size);
+    }
+    Ok(models)
+}
+
+/// Of its models, only that is known which they were made for.
+fn is_unsure(value: &Value) -> bool {
+    let items = value.get("data").and_then(Value::as_array);
+    let made_for = |item: &Value| {
+        let meta = item.get("meta");
+        let has = |key: &str| meta.and_then(|meta| meta.get(key)).is_some_and(Value::is_u64);
+        has("n_ctx_train") && !has("n_ctx")
+    };
+    items.is_some_and(|items| items.iter().any(made_for))
+}
+
+/// The window that llama.cpp's server gives to each conversation.
+fn window_of(properties: &Value) -> Option<u64> {
+    let tokens = ["/default_generation_settings/n_ctx", "/n_ctx"].iter();
+    tokens.filter_map(|path| properties.pointer(path)?.as_u64()).find(|tokens| *tokens > 0)
 }
 
 /// In the server's order. `None`: it is no list of models.
@@ -59,7 +95,7 @@ fn model(item: &Value) -> Option<ListedModel> {
     let windows =
         ["context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens"];
     let window = windows.iter().find_map(|key| item.get(key)?.as_u64());
-    let trained = || item.pointer("/meta/n_ctx_train").and_then(Value::as_u64);
+    let meta = |key: &str| item.get("meta")?.get(key)?.as_u64().filter(|tokens| *tokens > 0);
     let price = |key: &str| {
         let per_token = item.get("pricing")?.get(key)?;
         let dollars: f64 = per_token.as_str().and_then(|text| text.parse().ok()).or(per_token.as_f64())?;
@@ -68,7 +104,10 @@ fn model(item: &Value) -> Option<ListedModel> {
     };
     (!name.is_empty()).then(|| ListedModel {
         name: name.to_owned(),
-        context_size: window.or_else(trained).filter(|tokens| *tokens > 0),
+        context_size: window
+            .filter(|tokens| *tokens > 0)
+            .or_else(|| meta("n_ctx"))
+            .or_else(|| meta("n_ctx_train")),
         input: price("prompt"),
         output: price("completion"),
     })
@@ -104,6 +143,10 @@ mod tests {
             (
                 json!({"models": [{"name": "q", "model": "q"}], "object": "list", "data": [{"id": "q.gguf", "meta": {"n_ctx_train": 32}}]}),
                 Some(vec![sized("q.gguf", 32)]),
+            ),
+            (
+                json!({"data": [{"id": "q.gguf", "meta": {"n_ctx_train": 32, "n_ctx": 8}}]}),
+                Some(vec![sized("q.gguf", 8)]),
             ),
             (
                 json!({"data": [{"type": "model", "id": "claude-x", "display_name": "X"}], "has_more": false}),

@@ -16,7 +16,7 @@ use crate::domain::secret::Secret;
 use crate::ports::model::DeltaSink;
 
 use super::address::Address;
-use super::http::{Http, Post};
+use super::http::{Http, Post, longest_answer};
 use super::keys;
 use decode::Completion;
 
@@ -35,9 +35,10 @@ pub async fn call(
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
     let address = address(&request.choice)?;
-    let body = build(request)?.to_string();
-    let url = config(&address).url(PATH);
-    let post = Post { url, headers: headers(&address, key)?, body, turn: request.messages.len() };
+    let body = build(request)?;
+    let (url, longest) = (config(&address).url(PATH), longest_answer(&body, &request.choice));
+    let (headers, turn) = (headers(&address, key)?, request.messages.len());
+    let post = Post { url, headers, body: body.to_string(), turn, longest };
     http.ask::<Completion>(&address, post, sink).await
 }
 

@@ -9,10 +9,13 @@ pub struct Patience {
     pub connect: Duration,
     /// Between two reads, and from the request to the first byte of its answer.
     pub idle: Duration,
+    /// From the request to the end of its answer, however busily that comes.
+    pub call: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(120) }
+        let seconds = Duration::from_secs;
+        Self { connect: seconds(10), idle: seconds(120), call: seconds(3_600) }
     }
 }

@@ -16,7 +16,7 @@ use crate::domain::secret::Secret;
 use crate::ports::model::DeltaSink;
 
 use super::address::Address;
-use super::http::{Http, Post};
+use super::http::{Http, Post, longest_answer};
 use super::keys;
 use decode::Response;
 use request::build_within;
@@ -43,9 +43,10 @@ pub async fn call(
     }
     let mut limits = learnt.of(&request.choice);
     loop {
-        let body = build_within(request, limits).to_string();
+        let body = build_within(request, limits);
         let (url, turn) = (format!("{}{PATH}", address.base), request.messages.len());
-        let post = Post { url, headers: headers.clone(), body, turn };
+        let longest = longest_answer(&body, &request.choice);
+        let post = Post { url, headers: headers.clone(), body: body.to_string(), turn, longest };
         let error = match http.ask::<Response>(&address, post, sink).await {
             Ok(reply) => return Ok(reply),
             Err(error) => error,

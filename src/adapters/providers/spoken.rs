@@ -26,6 +26,10 @@ pub struct Spoken {
     pub ended: Option<String>,
     /// The last event of the protocol has arrived.
     pub over: bool,
+    /// We have ended it, because it passed its limit.
+    pub cut: bool,
+    /// Bytes that are kept beside what can be read: seals, refusals.
+    pub beside: usize,
     /// What follows stands apart from what was said or thought before.
     text_apart: bool,
     thought_apart: bool,
@@ -114,7 +118,7 @@ impl Spoken {
             (_, false) => "the model answered nothing: it only thought",
             (_, true) => "the model answered nothing",
         };
-        Err(ModelError::Protocol { detail: detail.to_owned() })
+        Err(ModelError::Empty { detail: detail.to_owned() })
     }
 
     /// The finished answer, but for what only its protocol knows. `turn` makes ids of calls without any.

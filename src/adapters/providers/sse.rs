@@ -7,8 +7,8 @@ use std::io::BufRead;
 
 use crate::domain::model::ModelError;
 
-/// One line longer than this is no event but a broken or hostile server.
-const LINE_LIMIT: usize = 16 * 1024 * 1024;
+/// One line, or one event of several lines, longer than this is none but a broken or hostile server.
+const EVENT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// Receives an event: its name (empty: none) and its data.
 pub type OnEvent<'a> = dyn FnMut(&str, &str) -> Result<(), ModelError> + Send + 'a;
@@ -63,11 +63,7 @@ impl Events {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
-        if self.partial.len() + bytes.len() > LINE_LIMIT {
-            return Err(ModelError::Protocol {
-                detail: "the server sent a line of more than 16 MiB, which is no event stream".to_owned(),
-            });
-        }
+        measured(self.partial.len() + bytes.len())?;
         self.partial.extend_from_slice(bytes);
         Ok(())
     }
@@ -99,6 +95,7 @@ impl Events {
         if self.has_data && whole {
             self.dispatch(on)?;
         } else if self.has_data {
+            measured(self.data.len() + value.len())?;
             self.data.push('\n');
         }
         self.data.push_str(value);
@@ -117,9 +114,37 @@ impl Events {
     }
 }
 
+/// # Errors
+/// So many bytes are no event.
+fn measured(bytes: usize) -> Result<(), ModelError> {
+    if bytes <= EVENT_LIMIT {
+        return Ok(());
+    }
+    let detail = "the server sent an event of more than 16 MiB, which is no event stream".to_owned();
+    Err(ModelError::Protocol { detail })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_event_grows_without_end() {
+        let long = "x".repeat(1 << 20);
+        let rows = [
+            ("one line", format!("data: {long}"), long.clone()),
+            ("many lines", "data: ".to_owned(), format!("{long}\ndata: ")),
+            ("a name", "event: ".to_owned(), long.clone()),
+            ("a comment", ": ".to_owned(), long.clone()),
+        ];
+        for (about, start, more) in rows {
+            let mut parser = Events::default();
+            let mut feed = |text: &str| parser.feed(text.as_bytes(), &mut |_, _| Ok(()));
+            feed(&start).unwrap();
+            let fed = (0..20).take_while(|_| feed(&more).is_ok()).count();
+            assert!((14..=16).contains(&fed), "{about}: {fed} MiB");
+        }
+    }
 
     fn events(text: &[u8], step: usize) -> Vec<(String, String)> {
         let mut found = Vec::new();

@@ -8,6 +8,8 @@
 use std::ops::Deref;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use futures_util::FutureExt;
 use reqwest::Response;
 use serde_json::Value;
@@ -16,6 +18,7 @@ use crate::domain::model::ModelError;
 use crate::ports::model::DeltaSink;
 
 use super::answer::Answer;
+use super::answer_guard::{AnswerGuard, AnswerLimits};
 use super::errors;
 use super::sse::Events;
 
@@ -37,6 +40,7 @@ pub struct Source<'a> {
     pub idle: Duration,
     /// For an estimate of what the prompt is charged as.
     pub prompt_bytes: usize,
+    pub limits: AnswerLimits,
 }
 
 /// Reads to the end of the answer.
@@ -85,6 +89,7 @@ impl Body<'_> {
         let shown = self.source.shown;
         let mut start = Vec::new();
         let mut events = Events::default();
+        let mut guard = AnswerGuard::new(self.source.limits);
         while !answer.is_over() {
             let bytes = match self.next(answer).await {
                 Ok(Some(bytes)) => bytes,
@@ -101,6 +106,16 @@ impl Body<'_> {
                 return self.whole(answer, bytes.into()).await;
             }
             events.feed(&bytes, &mut |name, data| answer.event(name, data, shown))?;
+            match guard.judge(answer, bytes.len(), shown) {
+                Ok(false) => {}
+                // What was said before its end is whole, whatever follows it without one.
+                Ok(true) | Err(_) if answer.is_complete() => return Ok(()),
+                Ok(true) => {
+                    answer.spoken_mut().cut = true;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
         }
         if answer.is_over() {
             // Whether the end comes or not, the answer is complete.
@@ -128,9 +143,11 @@ impl Body<'_> {
         }
         self.tell(answer);
         self.burst = 0;
-        let Source { shown, idle, .. } = self.source;
-        match tokio::time::timeout(idle, self.response.chunk()).await {
+        let Source { shown, idle, limits, .. } = self.source;
+        let left = limits.until.saturating_duration_since(Instant::now());
+        match tokio::time::timeout(idle.min(left), self.response.chunk()).await {
             Ok(piece) => piece.map_err(|error| self.broken(error, answer)),
+            Err(_) if left < idle => Err(errors::overtime(shown, limits.call, &answer.spoken().had())),
             Err(_) => Err(errors::silent(shown, idle, &answer.spoken().had())),
         }
     }
@@ -156,6 +173,9 @@ impl Body<'_> {
         };
         // Some servers wrap an error object in an array.
         answer.value("", value.get(0).unwrap_or(&value), self.source.shown)?;
+        let mut guard = AnswerGuard::new(self.source.limits);
+        // What is here was paid for: only what could not be used is refused.
+        guard.judge(answer, body.len(), self.source.shown)?;
         if answer.has_begun() { Ok(()) } else { Err(no_answer::<A>(self.source, &body)) }
     }
 

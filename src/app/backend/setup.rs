@@ -172,7 +172,7 @@ fn offers(candidate: Candidate, choice: ModelChoice) -> BoxFuture<'static, Told>
             return Told::Offers { models: Vec::new(), problem: Some("this server is not known".to_owned()) };
         };
         let seen = Survey::new(&candidate.catalog).one(server, Ask::Usable).await;
-        let refused = matches!(seen.answer, Some(Err(ModelError::Auth { .. })));
+        let refused = matches!(seen.answer, Some(Err(ModelError::Auth { .. } | ModelError::Denied { .. })));
         let offer = models::offer(seen, candidate.catalog.models());
         let hint = if refused { Some("← goes back to the key".to_owned()) } else { offer.hint };
         let problem = offer.problem.map(|problem| format!("{problem}\n→ {}", hint.unwrap_or_default()));

@@ -356,6 +356,14 @@ pub const RULES: &[Rule] = &[
         "silence of a provider during an answer",
     ),
     rule(
+        "timeouts.call_seconds",
+        Shape::Integer { min: 1, max: 86_400 },
+        &["SYNTHDEV_CALL_SECONDS"],
+        &[],
+        "3600",
+        "one answer of a model, from the question to its last word",
+    ),
+    rule(
         "retry.attempts",
         Shape::Integer { min: 1, max: 100 },
         &["SYNTHDEV_RETRY_ATTEMPTS"],

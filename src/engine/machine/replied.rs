@@ -39,10 +39,10 @@ impl Machine {
         if has_ordinary {
             self.open_reply(&agent, reply);
         } else if !parsing.is_empty() {
-            self.decide(&agent, reply.text, parsing, reply.sealed);
+            self.decide(&agent, (reply.text, reply.finish), parsing, reply.sealed);
         } else if reply.text.trim().is_empty() {
             let detail = format!("`{}` answered with neither text nor a tool call", agent.asked().model);
-            let hint = ModelError::Protocol { detail: String::new() }.hint();
+            let hint = ModelError::Empty { detail: String::new() }.hint();
             self.fail(Failure::new("model.empty", "The model answered nothing", detail).hint(hint));
         } else {
             self.final_text(&agent, reply.text);
@@ -116,7 +116,13 @@ impl Machine {
     }
 
     /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice (A33).
-    fn decide(&mut self, agent: &AgentSpec, text: String, calls: Vec<ToolCall>, sealed: Vec<Sealed>) {
+    fn decide(
+        &mut self,
+        agent: &AgentSpec,
+        (text, finish): (String, FinishReason),
+        calls: Vec<ToolCall>,
+        sealed: Vec<Sealed>,
+    ) {
         let problems: Vec<Option<String>> = calls
             .iter()
             .map(|call| {
@@ -141,10 +147,14 @@ impl Machine {
             .filter_map(|(call, problem)| problem.as_ref().map(|p| format!("{}: {p}", call.name)))
             .collect::<Vec<_>>()
             .join("\n");
-        self.fail(
-            Failure::new("parsing_tool_invalid", "The decision does not fit its schema", detail)
-                .hint("the model was told twice; simplify the tool's schema or use a stronger model"),
-        );
+        let hint = if finish == FinishReason::Length {
+            "the answer reached the output limit before the decision was whole: raise `max_output_tokens`, or ask for \
+             less in one decision"
+        } else {
+            "the model was told twice; simplify the tool's schema or use a stronger model"
+        };
+        let failure = Failure::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
+        self.fail(failure.hint(hint));
     }
 
     pub(super) fn accept(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) {

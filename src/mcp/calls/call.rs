@@ -2,7 +2,6 @@
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::super::answer;
 use super::super::backend::Backend;
@@ -11,7 +10,7 @@ use super::super::refusal::{Refusal, unknown_workflow_id};
 use super::super::steps;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunStatus, RunSummary};
-use crate::engine::event::Published;
+use crate::runtime::handle::EventReceiver;
 
 pub(in crate::mcp) struct Call<'c> {
     pub(in crate::mcp) backend: &'c dyn Backend,
@@ -22,21 +21,13 @@ pub(in crate::mcp) struct Call<'c> {
 impl Call<'_> {
     /// Stays with a run until it stops or needs this client, and tells how it stands then. `events` were subscribed to
     /// before it was set going.
-    pub(super) async fn follow(
-        &self,
-        run: &RunId,
-        events: UnboundedReceiver<Published>,
-    ) -> Result<Value, Refusal> {
+    pub(super) async fn follow(&self, run: &RunId, events: EventReceiver) -> Result<Value, Refusal> {
         let stands = follow::until_it_stops(self.backend, run, events, self.client).await?;
         Ok(told(self.backend, &stands))
     }
 
     /// The same for a run that somebody else has set going: cancelling this request leaves it alone.
-    pub(super) async fn watch(
-        &self,
-        run: &RunId,
-        events: UnboundedReceiver<Published>,
-    ) -> Result<Value, Refusal> {
+    pub(super) async fn watch(&self, run: &RunId, events: EventReceiver) -> Result<Value, Refusal> {
         let stands = follow::as_it_goes(self.backend, run, events, self.client).await?;
         Ok(told(self.backend, &stands))
     }

@@ -168,7 +168,7 @@ async fn answers_that_are_none_are_not_asked_for_again() {
         Case {
             title: "nothing",
             answers: vec![Behaviour::text("")],
-            code: "model.protocol",
+            code: "model.empty",
             says: "the model answered nothing",
             requests: 1,
         },

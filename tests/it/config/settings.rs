@@ -24,6 +24,7 @@ fn shipped_settings_are_the_defaults_of_the_table() {
     let settings = bare.settings();
     assert_eq!((settings.max_tool_calls(), settings.verbosity()), (50, 2));
     assert_eq!((settings.connect_seconds(), settings.idle_seconds()), (10, 120));
+    assert_eq!(settings.call_seconds(), 3_600);
     assert_eq!((settings.terminal_timeout_seconds(), settings.output_limit_bytes()), (120, 65536));
     assert_eq!(settings.default_role(), "coder");
 }
@@ -89,8 +90,8 @@ fn sample(path: &str) -> &'static str {
         | "add_output" => "true",
         "files" => "3",
         "agents_md_limit" => "5000",
-        "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "attempts"
-        | "first_delay_ms" | "longest_delay_ms" | "deadline_seconds" => "7",
+        "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "call_seconds"
+        | "attempts" | "first_delay_ms" | "longest_delay_ms" | "deadline_seconds" => "7",
         "terminal_timeout_seconds" => "9",
         "output_limit_bytes" => "1000",
         "verbosity" => "4",

@@ -319,3 +319,32 @@ fn a_fail_state_has_its_own_error() {
         }
     }
 }
+
+/// A decision that was cut at the output limit is no fault of its schema.
+#[test]
+fn a_decision_that_was_cut_says_so() {
+    let rows = [
+        (FinishReason::ToolCalls, "simplify the tool's schema"),
+        (FinishReason::Length, "max_output_tokens"),
+    ];
+    for (finish, says) in rows {
+        let mut one = workflow(vec![state("start", speak(), 1)]);
+        one.agents[0].parsing_tools = serde_json::from_value(json!([
+            {"name": "verdict", "description": "", "parameters": {"type": "object", "required": ["good"]}}
+        ]))
+        .unwrap();
+        let mut play = Play::new(vec![one], true);
+        for _ in 0..3 {
+            let call = play.call(|effect| matches!(effect, Effect::CallModel { .. }));
+            let arguments = "{\"go".to_owned();
+            let tool_calls = vec![ToolCall { id: "c".to_owned(), name: "verdict".to_owned(), arguments }];
+            play.feed(Input::Replied { call, reply: ModelReply { tool_calls, finish, ..reply("", 10) } });
+        }
+        let asked = play.take(|effect| matches!(effect, Effect::AskPerson { .. }));
+        let Effect::AskPerson { question: Question::Failed { failure }, .. } = asked else {
+            panic!("{asked:?}")
+        };
+        let hint = failure.hint.clone().unwrap_or_default();
+        assert_eq!((failure.code.as_str(), hint.contains(says)), ("parsing_tool_invalid", true), "{hint}");
+    }
+}

@@ -155,7 +155,7 @@ async fn what_is_no_message_has_its_class_and_one_clear_line() {
             Behaviour::text("Hi"),
             Error("model.protocol", &["chat completions", "\"protocol\": \"chat\""]),
         ),
-        ("only thoughts", messages::blocks(&thought, "end_turn"), Error("model.protocol", &["only thought"])),
+        ("only thoughts", messages::blocks(&thought, "end_turn"), Error("model.empty", &["only thought"])),
     ];
     for (title, behaviour, outcome) in rows {
         becomes(title, behaviour, outcome).await;

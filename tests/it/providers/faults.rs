@@ -190,6 +190,28 @@ fn refusals(dialect: Dialect) -> Vec<Fault> {
     ]
 }
 
+/// The key is known, but not for this.
+fn denials(dialect: Dialect) -> Vec<Fault> {
+    let error = |status: u16, kind: &str, text: &str| Behaviour::status(status, &dialect.error(kind, text));
+    vec![
+        row(
+            "no credit",
+            error(402, "billing_error", "pay first"),
+            failed("model.auth", 1, "no credit left; add some there", "an account without credit"),
+        ),
+        row(
+            "not allowed",
+            error(403, "permission_error", "not in your country"),
+            failed(
+                "model.auth",
+                1,
+                "does not allow this (403: not in your country)",
+                "what this key may use",
+            ),
+        ),
+    ]
+}
+
 /// What comes is no answer, or not all of it.
 fn breakdowns(dialect: Dialect) -> Vec<Fault> {
     let page = || "<html><head><title>Log\n in</title></head></html>".to_owned();
@@ -197,12 +219,13 @@ fn breakdowns(dialect: Dialect) -> Vec<Fault> {
     let check = "check the base URL";
     let broke = "the connection to";
     vec![
-        row("reset at once", Behaviour::reset_at_once(), failed("model.transport", 2, broke, check)),
         row(
             "reset in the text",
             hi(dialect).reset(),
             failed("model.transport", 2, "after 2 characters", check),
         ),
+        // no connection is left from before: with one that is, this would not be an attempt
+        row("reset at once", Behaviour::reset_at_once(), failed("model.transport", 2, broke, check)),
         row("cut in the text", hi(dialect).cut(), failed("model.transport", 2, "after 2 characters", check)),
         row("ended in the text", hi(dialect), failed("model.transport", 2, "after 2 characters", check)),
         row(
@@ -218,7 +241,11 @@ fn breakdowns(dialect: Dialect) -> Vec<Fault> {
             failed("model.overloaded", 2, "a web page", "trouble"),
         ),
         row("words", Behaviour::raw_stream("hello there"), failed("model.protocol", 1, "hello there", url)),
-        row("nothing said", dialect.text(""), failed("model.protocol", 1, "the model answered nothing", url)),
+        row(
+            "nothing said",
+            dialect.text(""),
+            failed("model.empty", 1, "the model answered nothing", "room for"),
+        ),
     ]
 }
 
@@ -248,6 +275,10 @@ fn oddities(dialect: Dialect) -> Vec<Fault> {
         then_fine("pieces out of order", dialect, out_of_order(dialect), 2, sent),
         then_fine("another model answers", dialect, dialect.text("Hi").serving("mock-9"), 1, "mock-1"),
     ]
+}
+
+fn faults(dialect: Dialect) -> impl Iterator<Item = Fault> {
+    [refusals, denials, breakdowns, oddities].into_iter().flat_map(move |some| some(dialect))
 }
 
 /// The events of a text whose end is missing.
@@ -361,7 +392,7 @@ fn out_of_order(dialect: Dialect) -> Behaviour {
 async fn every_fault_has_its_end_and_its_advice_in_every_protocol() {
     let all = Dialect::ALL.map(|dialect| async move {
         let mut line = Line::new(dialect, Patience::default()).await;
-        for fault in refusals(dialect).into_iter().chain(breakdowns(dialect)).chain(oddities(dialect)) {
+        for fault in faults(dialect) {
             line.check(fault).await;
         }
         let last = line.wire.heard.lock().unwrap().last().cloned();
@@ -379,10 +410,33 @@ async fn every_fault_has_its_end_and_its_advice_in_every_protocol() {
     futures_util::future::join_all(all).await;
 }
 
+/// What a model did not say can be asked for again, or taken otherwise: it has a name of its own.
+#[tokio::test]
+async fn an_empty_answer_is_tried_again_and_caught() {
+    for dialect in Dialect::ALL {
+        for (empty, ends) in [(1, "Fine."), (2, "nothing came")] {
+            let mut file = talk();
+            file["states"][1]["retry"] = json!([{"errors": "model.empty", "max_attempts": 2, "delay": 0}]);
+            file["states"][1]["catch"] = json!([{"errors": "model.empty", "target": "stop",
+                "before": "common_data.result = 'nothing came'"}]);
+            let texts = Texts { workflows: vec![file.to_string()], ..Texts::default() };
+            let wire = Wire::new(dialect).await;
+            let straight = wire.straight();
+            let mut line = Line { stage: Stage::with(&texts, |_| straight, |tools| tools), wire };
+            let answers = std::iter::repeat_n(dialect.text(""), empty).chain([dialect.text("Fine.")]);
+            answers.for_each(|answer| line.wire.server.answer("mock-1", answer));
+            line.start();
+            let RunEvent::Finished { status, output, .. } = line.stage.end().await else { unreachable!() };
+            assert_eq!((status, output), (RunStatus::Completed, Some(json!(ends))), "{dialect:?}");
+            assert_eq!(line.wire.requests(), 2, "{dialect:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn no_silence_is_borne_for_ever() {
     let all = Dialect::ALL.map(|dialect| async move {
-        let patience = Patience { connect: SHORT, idle: SHORT };
+        let patience = Patience { connect: SHORT, idle: SHORT, ..Patience::default() };
         let mut line = Line::new(dialect, patience).await;
         let went = "went silent";
         let rows = [

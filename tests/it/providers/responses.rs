@@ -106,7 +106,7 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
         (
             "only thoughts",
             responses::items(&[responses::reasoning("Hm", "enc-1")]),
-            Error("model.protocol", &["only thought"]),
+            Error("model.empty", &["only thought"]),
         ),
     ];
     for (title, behaviour, outcome) in rows {

@@ -34,7 +34,7 @@ fn status(handle: &Handle, run: &RunId) -> RunStatus {
     handle.summary(run.as_str()).unwrap().progress.status
 }
 
-async fn finished(events: &mut UnboundedReceiver<Published>) -> (RunStatus, Option<Value>) {
+async fn finished(events: &mut EventReceiver) -> (RunStatus, Option<Value>) {
     loop {
         let event = tokio::time::timeout(PATIENCE, events.recv()).await.expect("a hang").unwrap().event;
         if let RunEvent::Finished { status, output, .. } = event {

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::sub_agents::watched;
 use super::*;
+use synthdev::engine::event::Published;
 use synthdev::runtime::ending::Ending;
 use synthdev::runtime::resume::Going;
 

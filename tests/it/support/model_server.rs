@@ -33,6 +33,8 @@ pub struct Behaviour {
     content_type: &'static str,
     headers: Vec<(String, String)>,
     steps: Vec<Step>,
+    /// The next request on its connection is taken and never answered: the connection closes instead.
+    dies: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ enum Step {
     Send(Vec<u8>),
     /// Nothing more, until the client goes away.
     Stall,
+    /// This for each number from 0 on, until the client goes away.
+    Flood(fn(usize) -> String),
     /// Closes the connection in the middle.
     Cut,
     /// Breaks the connection: what is on its way is lost too.
@@ -48,7 +52,7 @@ enum Step {
 
 impl Behaviour {
     fn with(status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, content_type, headers: Vec::new(), steps: vec![Step::Send(body.into())] }
+        Self { status, content_type, headers: Vec::new(), steps: vec![Step::Send(body.into())], dies: false }
     }
 
     /// A streamed text, one chunk per word, then usage (10 prompt, 5 completion) and `[DONE]`.
@@ -184,6 +188,20 @@ impl Behaviour {
         self
     }
 
+    /// After what was sent so far this for each number from 0 on, without an end.
+    #[must_use]
+    pub fn flood(mut self, piece: fn(usize) -> String) -> Self {
+        self.steps.push(Step::Flood(piece));
+        self
+    }
+
+    /// The answer is whole and its connection is said to be kept, but closes with the next request.
+    #[must_use]
+    pub fn then_dead(mut self) -> Self {
+        self.dies = true;
+        self
+    }
+
     /// Silence after what was sent so far, until the client goes away.
     #[must_use]
     pub fn stall(mut self) -> Self {
@@ -202,7 +220,7 @@ impl Behaviour {
     }
 
     fn wordless(step: Step) -> Self {
-        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![step] }
+        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![step], dies: false }
     }
 }
 
@@ -350,7 +368,13 @@ async fn converse(
         let desk = shared.lock().unwrap().desk.clone().filter(|_| request.rejected.is_none());
         let Some(desk) = desk else {
             let behaviour = next(&mut shared.lock().unwrap(), request);
+            let dies = behaviour.dies;
             if !answer(&mut socket, behaviour, &gone).await {
+                return;
+            }
+            if dies {
+                let unheard = read_request(&mut socket, &mut buffer, connection, dialect).await;
+                shared.lock().unwrap().requests.extend(unheard);
                 return;
             }
             continue;
@@ -445,6 +469,18 @@ async fn answer(socket: &mut TcpStream, behaviour: Behaviour, gone: &watch::Send
             Step::Stall => {
                 let mut rest = [0; 64];
                 while matches!(socket.read(&mut rest).await, Ok(count) if count > 0) {}
+                gone.send_modify(|count| *count += 1);
+                return false;
+            }
+            Step::Flood(piece) => {
+                for number in 0.. {
+                    // some pieces together, as a busy server sends them
+                    let text: String = (0..16).map(|one| piece(number * 16 + one)).collect();
+                    let chunk = format!("{:x}\r\n{text}\r\n", text.len());
+                    if socket.write_all(chunk.as_bytes()).await.is_err() {
+                        break;
+                    }
+                }
                 gone.send_modify(|count| *count += 1);
                 return false;
             }

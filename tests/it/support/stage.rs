@@ -19,9 +19,8 @@ use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
 use synthdev::ports::model::ModelPort;
 use synthdev::ports::tool::ToolPort;
-use synthdev::runtime::handle::{Handle, Options, Ports, RetryPolicy};
+use synthdev::runtime::handle::{EventReceiver, Handle, Options, Ports, RetryPolicy};
 use tempfile::TempDir;
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::requests::{self, Recorder};
 
@@ -54,7 +53,7 @@ pub struct Stage {
     pub heard: Arc<Recorder>,
     pub project: TempDir,
     providers: Arc<Providers>,
-    events: UnboundedReceiver<Published>,
+    events: EventReceiver,
     seen: Vec<Published>,
     data: TempDir,
 }
@@ -107,6 +106,11 @@ impl Stage {
         let handle = Handle::new(self.handle.ports().clone(), options);
         let events = handle.subscribe(true);
         Self { handle, events, ..self }
+    }
+
+    /// How many events wait that were not looked at yet.
+    pub fn waiting_events(&self) -> usize {
+        self.events.waiting_events()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -106,6 +106,10 @@ impl Answer for Message {
         &mut self.spoken
     }
 
+    fn pieces(&self) -> usize {
+        self.blocks.len()
+    }
+
     fn finish(&self) -> Result<FinishReason, ModelError> {
         let said = self.spoken.ended.as_deref().unwrap_or_default();
         if said == "refusal" {
@@ -158,6 +162,7 @@ impl Message {
             Block::Text => self.spoken.say(text("text")),
             Block::Thought(at) => {
                 let redacted = (text("type") == "redacted_thinking").then(|| block.clone());
+                self.spoken.beside += text("data").len() + text("signature").len();
                 let signature = block.get("signature").and_then(Value::as_str).map(str::to_owned);
                 let after = self.spoken.parts();
                 self.spoken.part_thoughts();
@@ -185,6 +190,7 @@ impl Message {
             ("thinking_delta", Block::Thought(at)) => self.think(at, text("thinking")),
             ("thinking_delta", _) => self.spoken.think(text("thinking")),
             ("signature_delta", Block::Thought(at)) => {
+                self.spoken.beside += text("signature").len();
                 self.thoughts[at].signature.get_or_insert_default().push_str(text("signature"));
             }
             _ => {}

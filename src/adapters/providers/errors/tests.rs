@@ -46,6 +46,32 @@ fn errors_inside_an_answer_have_their_class() {
     }
 }
 
+/// Only a key that is not known was refused.
+#[test]
+fn a_key_that_may_not_is_told_from_one_that_is_wrong() {
+    let rows = [
+        (401, "{\"error\":\"no\"}", "the key was refused: here answered 401: no"),
+        (
+            402,
+            "{\"error\":\"pay\"}",
+            "here says that the account has no credit left; add some there, or set another \
+             provider for the level (402: pay)",
+        ),
+        (403, "{\"error\":\"no\"}", "here does not allow this (403: no)"),
+        (403, "", "here answered 403 without a word"),
+        (
+            429,
+            "{\"error\":{\"message\":\"x\",\"code\":\"insufficient_quota\"}}",
+            "here says that the account has no \
+             credit left; add some there, or set another provider for the level (429: x)",
+        ),
+    ];
+    for (status, body, says) in rows {
+        let error = of_status(status, &HeaderMap::new(), body.as_bytes(), "here", SystemTime::UNIX_EPOCH);
+        assert_eq!((error.code(), error.to_string().as_str()), ("model.auth", says), "{status}");
+    }
+}
+
 #[test]
 fn keys_are_scrubbed_from_every_kind_of_error() {
     let key = Secret::new("sk-123456\n");

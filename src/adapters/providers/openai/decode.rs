@@ -134,7 +134,9 @@ impl Completion {
                 ["reasoning_content", "reasoning"].iter().find_map(|key| body.get(*key)?.as_str());
             self.spoken.reasoning.push_str(reasoning.unwrap_or_default());
             self.content(body.get("content").unwrap_or(&Value::Null));
-            self.refusal.push_str(body.get("refusal").and_then(Value::as_str).unwrap_or_default());
+            let refusal = body.get("refusal").and_then(Value::as_str).unwrap_or_default();
+            self.spoken.beside += refusal.len();
+            self.refusal.push_str(refusal);
             for piece in body.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
                 self.spoken.calls.absorb(piece);
             }

@@ -126,6 +126,10 @@ impl Answer for Response {
         &mut self.spoken
     }
 
+    fn pieces(&self) -> usize {
+        self.items.len() + self.sealed.len()
+    }
+
     fn finish(&self) -> Result<FinishReason, ModelError> {
         if !self.refusal.trim().is_empty() {
             return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
@@ -210,7 +214,10 @@ impl Response {
                     let summary = texts(&item["summary"], "text");
                     self.think(index, &summary);
                 }
-                self.sealed.extend(seal(after, item));
+                if let Some(sealed) = seal(after, item) {
+                    self.spoken.beside += sealed.block.to_string().len();
+                    self.sealed.push(sealed);
+                }
             }
             Kind::Call => self.settle(index, item),
             Kind::Text | Kind::Other => {}

@@ -27,11 +27,13 @@ impl Clients {
         }
         // An error means that somebody installed a provider before us, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // Redirects are followed by us, who know what is secret; retries are the workflow's.
+        // Redirects are followed by us, who know what is secret; retries are the workflow's. A step comes seldom: a
+        // connection that is kept would mostly be dead by the next one.
         let builder = Client::builder()
             .user_agent(concat!("synthdev/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
             .redirect(Policy::none())
+            .pool_max_idle_per_host(0)
             .retry(reqwest::retry::never());
         let builder = if local { builder.no_proxy().tls_certs_only([]) } else { builder };
         let client =

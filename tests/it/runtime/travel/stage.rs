@@ -23,11 +23,10 @@ use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::place::Layer;
 use synthdev::domain::workflow::Program;
-use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::event::RunEvent;
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
-use synthdev::runtime::handle::{Handle, Options, Ports};
+use synthdev::runtime::handle::{EventReceiver, Handle, Options, Ports};
 use synthdev::runtime::resume::Going;
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::watched::{Model, Scripts, Shown, Tools, Tree, tree};
 use crate::runtime::PATIENCE;
@@ -39,7 +38,7 @@ const SHARED: &str = include_str!("../../../data/conformance/shared.json");
 pub struct Stage {
     directory: tempfile::TempDir,
     pub handle: Handle,
-    events: UnboundedReceiver<Published>,
+    events: EventReceiver,
     model: Arc<Model>,
     pub models_saw: Shown,
     pub scripts_saw: Shown,

@@ -147,8 +147,8 @@ fn what_is_no_answer_is_an_error() {
         (vec![error("permission_error")], "model.auth"),
         (vec![error("invalid_request_error")], "model.protocol"),
         (vec![json!({"choices": [{"delta": {"content": "Hi"}}]})], "model.protocol"),
-        (vec![end("end_turn")], "model.protocol"),
-        (vec![json!({"type": "ping"}), json!({"type": "new_thing"}), end("max_tokens")], "model.protocol"),
+        (vec![end("end_turn")], "model.empty"),
+        (vec![json!({"type": "ping"}), json!({"type": "new_thing"}), end("max_tokens")], "model.empty"),
     ];
     for (events, code) in rows {
         assert_eq!(read(&events).unwrap_err().code(), code, "{events:?}");

@@ -85,15 +85,15 @@ fn what_is_no_answer_is_an_error() {
     let rows = [
         (
             vec![choice(json!({"delta": {"content": " \n"}, "finish_reason": "stop"}))],
-            "model.protocol",
+            "model.empty",
             "nothing",
         ),
         (
             vec![choice(json!({"delta": {"reasoning": "Hm"}, "finish_reason": "stop"}))],
-            "model.protocol",
+            "model.empty",
             "thought",
         ),
-        (vec![choice(json!({"delta": {}, "finish_reason": "length"}))], "model.protocol", "output limit"),
+        (vec![choice(json!({"delta": {}, "finish_reason": "length"}))], "model.empty", "output limit"),
         (
             vec![choice(json!({"delta": {"content": "x"}, "finish_reason": "error"}))],
             "model.overloaded",

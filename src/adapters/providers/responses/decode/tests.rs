@@ -174,8 +174,8 @@ fn an_end_says_how_it_ended() {
             "context_overflow",
             "context",
         ),
-        (vec![done(0, thought(&["x"], Value::Null)), end()], "model.protocol", "only thought"),
-        (vec![ended("incomplete", "max_output_tokens")], "model.protocol", "raise max_output_tokens"),
+        (vec![done(0, thought(&["x"], Value::Null)), end()], "model.empty", "only thought"),
+        (vec![ended("incomplete", "max_output_tokens")], "model.empty", "raise max_output_tokens"),
     ];
     for (events, code, says) in rows {
         let error = read(&events).unwrap_err();
