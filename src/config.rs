@@ -4,6 +4,7 @@ pub mod beside;
 pub mod brief;
 pub mod catalog;
 pub mod check;
+mod circles;
 pub mod envelope;
 pub mod fields;
 pub mod graph;

@@ -100,7 +100,7 @@ pub fn read_roles(file: &SourceFile) -> (Vec<RolePart>, Vec<Diagnostic>) {
 }
 
 fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RolePart {
-    let mut part = silent(member, group, findings.file);
+    let mut part = silent(member, group, findings);
     check_name(member, findings);
     let Some(fields) = Fields::of(&member.value, "a role", findings) else { return part };
     fields.allow(KEYS, findings);
@@ -122,7 +122,7 @@ fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RoleP
 }
 
 /// A part that says nothing yet.
-fn silent(member: &Member, group: &str, file: &SourceFile) -> RolePart {
+fn silent(member: &Member, group: &str, findings: &Findings<'_>) -> RolePart {
     RolePart {
         name: member.key.clone(),
         group: group.to_owned(),
@@ -139,9 +139,9 @@ fn silent(member: &Member, group: &str, file: &SourceFile) -> RolePart {
         examples: None,
         enabled_agents: None,
         can_create_tasks_for: None,
-        place: file.place(member.key_span.start),
+        place: findings.place(member.key_span.start),
         span: member.key_span.clone(),
-        source: file.clone(),
+        source: findings.file.clone(),
         errors: Vec::new(),
     }
 }
