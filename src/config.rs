@@ -7,6 +7,7 @@ pub mod check;
 mod circles;
 pub mod envelope;
 pub mod fields;
+pub mod file_kind;
 pub mod graph;
 pub mod inputs;
 pub mod json;

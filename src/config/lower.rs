@@ -5,6 +5,7 @@ mod build;
 mod cast;
 mod chat;
 mod gather;
+mod held_back;
 mod library;
 mod states;
 mod steps;

@@ -67,6 +67,18 @@ pub(super) const KEYS: &[&str] = &[
     "canCreateTasksFor",
 ];
 
+/// Keys that only a role has: by them its file is told from others.
+pub(super) const DISTINCTIVE: [&str; 8] = [
+    "systemMessage",
+    "system_message",
+    "includedTools",
+    "included_tools",
+    "excludedTools",
+    "excluded_tools",
+    "parsingTools",
+    "parsing_tools",
+];
+
 /// The group in a file's name: `agile.testing.json` → `testing`; empty for `core.json` (CFG-10).
 pub fn group_of(file_name: &str) -> String {
     let last = file_name.rsplit(['/', '\\', ':']).next().unwrap_or(file_name);

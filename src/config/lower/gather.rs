@@ -11,6 +11,7 @@ use super::super::workflow_file::{Text, WorkflowForm, lower_handlers, read};
 use super::Surroundings;
 use super::build::build;
 use super::cast::{cast, sums_up};
+use super::held_back::held_back;
 use super::library::{Found, Library};
 use super::steps::step_tools;
 use super::unpriced::{in_dollars, unpriced};
@@ -100,9 +101,12 @@ impl<'a> Gathered<'a> {
                 findings.error("E08", call.span.clone(), message, Some(hint.to_owned()));
             }
         }
-        let whole = self.parts.first().and_then(|root| root.unit.as_ref());
-        let whole = whole.is_some_and(|root| in_dollars(&root.form.budget));
+        let root = self.parts.first().and_then(|root| root.unit.as_ref()).map(|root| &root.form);
+        let whole = root.is_some_and(|root| in_dollars(&root.budget));
         unpriced(&unit.form, &unit.cast, whole, &mut findings);
+        if let Some(root) = root {
+            held_back(&unit.form, root, &mut findings);
+        }
         // earlier errors silence the judgement of the graph, which would only repeat them
         findings.list.extend(part.findings.iter().cloned());
         let known = findings.list.len();
