@@ -52,7 +52,13 @@ fn catalog() -> Catalog {
 
 fn check(c: &mut Criterion) {
     let catalog = catalog();
-    for (name, text) in [("shipped", SHIPPED.to_owned()), ("200 states", long(200))] {
+    let rows = [
+        ("shipped", SHIPPED.to_owned()),
+        ("200 states", long(200)),
+        ("1,000 states", long(1_000)),
+        ("8,000 states", long(8_000)),
+    ];
+    for (name, text) in rows {
         let file = SourceFile::new(Layer::CommandLine, name, text.as_str());
         c.bench_function(&format!("check: {name}"), |b| {
             b.iter(|| black_box(catalog.check_file(&file).is_ok()));

@@ -61,17 +61,27 @@ pub struct Read {
 /// Every `*.json` file below `directory`, in a stable order. A missing directory is an empty one;
 /// one that cannot be read is an entry with its error.
 pub fn read_tree(directory: &Path) -> Vec<Read> {
-    read_below(directory, &["json"])
+    read_below(directory, &["json"], &|_| true)
+}
+
+/// As [`read_tree`], for a directory that may hold a whole project: what is hidden is left out, but for our own folder,
+/// and so are installed packages.
+pub fn read_project_tree(directory: &Path) -> Vec<Read> {
+    let inside = |name: &str| !name.starts_with('.') && name != "node_modules" || name == ".synthdev";
+    read_below(directory, &["json"], &inside)
 }
 
 /// Script files and prompts below `directory`, as [`read_tree`]. A link is not followed: it could lead anywhere.
 pub fn read_texts(directory: &Path) -> Vec<Read> {
-    read_below(directory, &["js", "mjs", "cjs", "md", "txt"])
+    read_below(directory, &["js", "mjs", "cjs", "md", "txt"], &|_| true)
 }
 
-fn read_below(directory: &Path, endings: &[&str]) -> Vec<Read> {
+/// Which directories are entered, by name.
+type Enters<'e> = dyn Fn(&str) -> bool + 'e;
+
+fn read_below(directory: &Path, endings: &[&str], enters: &Enters<'_>) -> Vec<Read> {
     let mut found = Vec::new();
-    walk(directory, "", 0, endings, &mut found);
+    walk(directory, "", 0, (endings, enters), &mut found);
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }
@@ -134,7 +144,7 @@ pub fn read_if_there(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-fn walk(directory: &Path, prefix: &str, depth: usize, endings: &[&str], found: &mut Vec<Read>) {
+fn walk(directory: &Path, prefix: &str, depth: usize, wanted: (&[&str], &Enters<'_>), found: &mut Vec<Read>) {
     let entries = match fs::read_dir(directory) {
         Ok(_) if depth > DEEPEST => {
             let text = Err(io::Error::other(format!("directories deeper than {DEEPEST} are not read")));
@@ -146,13 +156,19 @@ fn walk(directory: &Path, prefix: &str, depth: usize, endings: &[&str], found: &
     };
     for entry in entries {
         match entry {
-            Ok(entry) => visit(&entry.path(), prefix, depth, endings, found),
+            Ok(entry) => visit(&entry.path(), prefix, depth, wanted, found),
             Err(error) => found.push(Read { name: format!("{prefix}."), text: Err(error) }),
         }
     }
 }
 
-fn visit(path: &Path, prefix: &str, depth: usize, endings: &[&str], found: &mut Vec<Read>) {
+fn visit(
+    path: &Path,
+    prefix: &str,
+    depth: usize,
+    (endings, enters): (&[&str], &Enters<'_>),
+    found: &mut Vec<Read>,
+) {
     let Some(own) = path.file_name().unwrap_or_default().to_str() else {
         // Two such names can look the same: what was looked at must be what is loaded.
         let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
@@ -161,8 +177,8 @@ fn visit(path: &Path, prefix: &str, depth: usize, endings: &[&str], found: &mut 
     let name = format!("{prefix}{own}");
     if path.is_dir() {
         // a link to a directory could lead in circles
-        if !path.is_symlink() {
-            walk(path, &format!("{name}/"), depth + 1, endings, found);
+        if !path.is_symlink() && enters(own) {
+            walk(path, &format!("{name}/"), depth + 1, (endings, enters), found);
         }
     } else if !own.starts_with('.')
         && path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known))

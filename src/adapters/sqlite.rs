@@ -174,6 +174,10 @@ impl RunStore for SqliteStore {
         self.write("write to", run, |writer| writer.claim(run))
     }
 
+    fn definition_is_intact(&self, run: &RunId) -> Result<bool, StoreError> {
+        Ok(self.with_reader("read", |reader| blob::spec_is_intact(reader, run))?.unwrap_or(true))
+    }
+
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
         self.write("write to", run, |writer| writer.append(run, rows, progress, Also::Nothing))?;
         if progress.is_some_and(|progress| progress.status != RunStatus::Running) {

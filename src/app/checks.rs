@@ -18,6 +18,7 @@ use crate::cli::exit;
 use crate::cli::words::{name, tell};
 use crate::config::catalog::Catalog;
 use crate::config::envelope::envelope;
+use crate::config::file_kind::FileKind;
 use crate::config::render::{Paint, data, render, summary};
 use crate::config::settings::rules::LEVELS;
 use crate::config::source::{Findings, SourceFile};
@@ -35,8 +36,12 @@ enum Subject {
     File(SourceFile),
     /// Tests of a workflow.
     Test(SourceFile),
+    /// Settings, models or roles.
+    Other(SourceFile, FileKind),
     /// A file that cannot be read as text: name and reason.
     Unreadable(String, String),
+    /// A file of a directory that is none of ours, as far as it can be told.
+    Foreign,
 }
 
 /// What a workflow was read as.
@@ -47,11 +52,14 @@ struct Read {
     dialect: &'static str,
 }
 
+#[derive(Default)]
 struct Checked {
     found: Vec<Diagnostic>,
     read: Vec<Read>,
     programs: Vec<Program>,
     files: Vec<SourceFile>,
+    /// Files that are none of ours.
+    skipped: usize,
 }
 
 pub(super) fn check(world: &World, args: &CheckArgs) -> Result<u8> {
@@ -60,10 +68,11 @@ pub(super) fn check(world: &World, args: &CheckArgs) -> Result<u8> {
     let (catalog, gathered) = super::runs::load_quietly(world, world.scripted("check"))?;
     let mut subjects = subjects(&catalog, &args.paths)?;
     let costs = args.cost || matches!(args.paths.as_slice(), [one] if !one.is_dir());
-    let mut checked =
-        Checked { found: Vec::new(), read: Vec::new(), programs: Vec::new(), files: Vec::new() };
+    let mut checked = Checked::default();
     if args.paths.is_empty() {
         subjects.extend(gathered.tests.into_iter().map(Subject::Test));
+        // what is configured and could not be read is not in use: that is an error here, and was told above
+        subjects.extend(gathered.unreadable.into_iter().map(|(file, why)| Subject::Unreadable(file, why)));
         checked.found.extend(settings.diagnostics().iter().cloned());
     }
     for subject in subjects {
@@ -93,7 +102,12 @@ impl Checked {
             }
             Subject::File(file) => sorted(catalog.check_file(file)),
             Subject::Test(file) => (test_file::read(file).1, Vec::new()),
+            Subject::Other(file, kind) => (catalog.judge(file, *kind), Vec::new()),
             Subject::Unreadable(name, why) => (vec![unreadable(name, why)], Vec::new()),
+            Subject::Foreign => {
+                self.skipped += 1;
+                return;
+            }
         };
         for finding in found {
             if !self.found.contains(&finding) {
@@ -103,10 +117,10 @@ impl Checked {
         let real = priced.and_then(|settings| match &subject {
             Subject::Known(name) => settings.check(name).ok().map(|(program, _)| vec![program]),
             Subject::File(file) => settings.check_file(file).ok().map(|(programs, _)| programs),
-            Subject::Test(_) | Subject::Unreadable(..) => None,
+            Subject::Test(_) | Subject::Other(..) | Subject::Unreadable(..) | Subject::Foreign => None,
         });
         self.programs.extend(real.unwrap_or_else(|| programs.into_iter().map(without_models).collect()));
-        if let Subject::File(file) | Subject::Test(file) = subject {
+        if let Subject::File(file) | Subject::Test(file) | Subject::Other(file, _) = subject {
             self.files.push(file);
         }
     }
@@ -124,6 +138,7 @@ impl Checked {
             let shown = json!({
                 "findings": data(&self.found, &text_of),
                 "workflows": self.read,
+                "skipped": self.skipped,
                 "envelope": envelopes,
             });
             crate::cli::data::pretty(&shown, &mut out)?;
@@ -136,6 +151,14 @@ impl Checked {
         writeln!(out, "{}", summary(&self.found))?;
         for read in self.read.iter().filter(|_| !args.paths.is_empty()) {
             writeln!(out, "`{}` was read as {}", name(&read.workflow), read.dialect)?;
+        }
+        if self.skipped > 0 {
+            let (files, are) = if self.skipped == 1 { ("file", "is") } else { ("files", "are") };
+            writeln!(
+                out,
+                "skipped {} JSON {files} that {are} no workflow, role, settings, models or test file",
+                self.skipped
+            )?;
         }
         for envelope in &envelopes {
             writeln!(out)?;
@@ -163,7 +186,7 @@ fn read_as(subject: &Subject, catalog: &Catalog) -> Vec<Read> {
             let place = catalog.workflow(name).map(|entry| entry.place.file.as_str());
             (catalog.workflow_files().iter().find(|file| Some(file.name.as_str()) == place), Some(name))
         }
-        Subject::Test(_) | Subject::Unreadable(..) => (None, None),
+        Subject::Test(_) | Subject::Other(..) | Subject::Unreadable(..) | Subject::Foreign => (None, None),
     };
     let Some(file) = file else { return Vec::new() };
     let heads = index(file).0.into_iter().filter(|head| only.is_none_or(|only| head.name == *only));
@@ -198,35 +221,58 @@ fn subjects(catalog: &Catalog, paths: &[PathBuf]) -> Result<Vec<Subject>> {
 
 fn files_of(path: &Path) -> Result<Vec<Subject>> {
     if path.is_dir() {
-        let read = disk::read_tree(path);
-        return Ok(read
-            .into_iter()
-            .map(|file| subject(path.join(&file.name).display().to_string(), file.text))
-            .collect());
+        let read = disk::read_project_tree(path);
+        return Ok(read.into_iter().map(|file| found_below(path, file)).collect());
     }
     let name = path.display().to_string();
     match disk::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             bail!("there is no file and no workflow `{name}`\nhint: `synthdev workflows` lists the workflows")
         }
-        text => Ok(vec![subject(name, text)]),
+        Err(error) => Ok(vec![Subject::Unreadable(name, error.to_string())]),
+        Ok(text) => {
+            let file = SourceFile::new(Layer::CommandLine, name, text);
+            // a file that was named is meant to be one of ours
+            let kind = FileKind::of(&file).unwrap_or(match file.name.ends_with(ENDING) {
+                true => FileKind::Test,
+                false => FileKind::Workflow,
+            });
+            Ok(vec![subject(file, kind)])
+        }
     }
 }
 
-fn subject(name: String, text: std::io::Result<String>) -> Subject {
-    match text {
+/// A file that was met in a directory.
+fn found_below(directory: &Path, read: disk::Read) -> Subject {
+    let name = directory.join(&read.name).display().to_string();
+    match read.text {
         Ok(text) => {
             let file = SourceFile::new(Layer::CommandLine, name, text);
-            if file.name.ends_with(ENDING) { Subject::Test(file) } else { Subject::File(file) }
+            match FileKind::of(&file) {
+                Some(kind) => subject(file, kind),
+                None => Subject::Foreign,
+            }
         }
-        Err(error) => Subject::Unreadable(name, error.to_string()),
+        Err(error) if FileKind::is_ours(&name) || read.name.ends_with('.') => {
+            Subject::Unreadable(name, error.to_string())
+        }
+        Err(_) => Subject::Foreign,
+    }
+}
+
+fn subject(file: SourceFile, kind: FileKind) -> Subject {
+    match kind {
+        FileKind::Workflow => Subject::File(file),
+        FileKind::Test => Subject::Test(file),
+        FileKind::Roles | FileKind::Settings | FileKind::Models => Subject::Other(file, kind),
     }
 }
 
 fn unreadable(name: &str, why: &str) -> Diagnostic {
     let file = SourceFile::new(Layer::CommandLine, name, "");
     let mut findings = Findings::new(&file);
-    let hint = "a workflow file is JSON, stored as UTF-8 text".to_owned();
+    let what = if name.ends_with(".json") { "JSON" } else { "text" };
+    let hint = format!("it is to be {what} of at most 4 MiB, stored as UTF-8");
     findings.error("C01", 0..0, format!("the file cannot be read: {why}"), Some(hint));
     findings.list.remove(0)
 }

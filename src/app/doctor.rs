@@ -38,7 +38,7 @@ pub(super) fn doctor(world: &World, offline: bool, as_json: bool) -> Result<u8> 
     match sources::gather(world, world.overrides.clone(), world.trust) {
         Ok(gathered) => {
             let notice = trust::notice(&gathered.verdict);
-            let unreadable = gathered.unreadable.clone();
+            let unreadable = gathered.not_read();
             let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
             lines.push(place::sandbox(world, &catalog));
             lines.extend(runtime.block_on(models(&catalog, offline)));

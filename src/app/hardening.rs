@@ -1,4 +1,5 @@
-//! What keeps others from what is ours: keys in this process, and runs, logs and snapshots in the data directory.
+//! What keeps others from what is ours: keys in this process, and runs, logs and snapshots in the data directory. And that
+//! a file that may not grow is an error and no death.
 
 use std::path::Path;
 
@@ -34,3 +35,19 @@ pub(super) fn close_to_others() {
 /// Elsewhere there is no such mark, and no file with another process's environment.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn close_to_others() {}
+
+/// A limit on the size of files (`ulimit -f`) ends a program by a signal unless it listens for it. Once somebody listens,
+/// the write fails with "File too large" and is told as every failed write is. Programs that are started from here do not
+/// inherit it.
+#[cfg(unix)]
+pub(super) fn outlive_file_limits() {
+    use rustix::process::Signal;
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+    let _inside = runtime.enter();
+    // the handler stays when the listener is gone; where it is refused, the signal does what it always did
+    let _ = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
+}
+
+#[cfg(not(unix))]
+pub(super) fn outlive_file_limits() {}

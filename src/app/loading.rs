@@ -23,7 +23,7 @@ pub(super) fn load(
     gathered.sources.workflows.extend(more);
     let specs = wiring::specs(&world.project);
     let catalog = Catalog::load(gathered.sources.clone(), specs);
-    for line in &gathered.unreadable {
+    for line in gathered.not_read() {
         tell(format_args!("warning: not read: {line}"));
     }
     if let Some(notice) = trust::notice(&gathered.verdict) {

@@ -28,8 +28,8 @@ pub(super) struct Gathered {
     pub(super) sources: Sources,
     /// Test files of the same layers.
     pub(super) tests: Vec<SourceFile>,
-    /// `path: why`, one a file that could not be read.
-    pub(super) unreadable: Vec<String>,
+    /// Files that could not be read, and why.
+    pub(super) unreadable: Vec<(String, String)>,
     /// Whether the project layer is among the sources, or waits for a decision.
     pub(super) verdict: Verdict,
     /// The project's own files as they were judged.
@@ -119,6 +119,11 @@ fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
 }
 
 impl Gathered {
+    /// A line for each file that could not be read.
+    pub(super) fn not_read(&self) -> Vec<String> {
+        self.unreadable.iter().map(|(file, why)| format!("{}: {why}", name(file))).collect()
+    }
+
     /// Exactly the texts that were judged: a file that changed since is not looked at again.
     fn use_project(&mut self) {
         for (name, text) in &self.project.readable {
@@ -139,14 +144,14 @@ impl Gathered {
             Some(Ok(text)) => {
                 self.sources.guidance.push(SourceFile::new(Layer::Project, GUIDANCE, text.as_str()));
             }
-            Some(Err(why)) => self.unreadable.push(format!("{GUIDANCE}: {why}")),
+            Some(Err(why)) => self.unreadable.push((GUIDANCE.to_owned(), why.clone())),
             None => {}
         }
-        self.unreadable.extend(self.project.unreadable.iter().map(|(name, why)| format!("{name}: {why}")));
+        self.unreadable.extend(self.project.unreadable.iter().cloned());
         for (name, text) in &self.project.tests {
             match text {
                 Ok(text) => self.tests.push(SourceFile::new(Layer::Project, name.clone(), text.as_str())),
-                Err(why) => self.unreadable.push(format!("{name}: {why}")),
+                Err(why) => self.unreadable.push((name.clone(), why.clone())),
             }
         }
     }
@@ -205,7 +210,7 @@ impl Gathered {
     /// A file that cannot be read is told and hides nothing else.
     fn text(&mut self, read: std::io::Result<Option<String>>, label: &str) -> Option<String> {
         read.unwrap_or_else(|error| {
-            self.unreadable.push(format!("{}: {error}", name(label)));
+            self.unreadable.push((label.to_owned(), error.to_string()));
             None
         })
     }

@@ -93,7 +93,7 @@ pub(super) fn test(world: &World, args: &TestArgs) -> Result<u8> {
 }
 
 fn tell_of(gathered: &Gathered) {
-    for line in &gathered.unreadable {
+    for line in gathered.not_read() {
         tell(format_args!("warning: not read: {line}"));
     }
     if let Some(notice) = trust::notice(&gathered.verdict) {

@@ -109,10 +109,10 @@ pub struct PauseReport {
 }
 
 /// Stays with a run to its end. `events` were subscribed to before it was set going. `leftovers` is asked at the end
-/// for warnings of the model (unused scripted replies).
+/// for warnings of the model (unused scripted replies). Events that cannot be written are told of once and end nothing.
 ///
 /// # Errors
-/// stdout cannot be written.
+/// None of its own.
 pub async fn follow(
     handle: &Handle,
     run: RunId,
@@ -147,7 +147,12 @@ pub async fn follow(
                         show.events = false;
                         handle.send(&run, Command::Cancel);
                     }
-                    printed => printed?,
+                    Err(error) => {
+                        // the run is not at fault: it goes on, and all of it is in the history
+                        show.events = false;
+                        tell(unwritten("an event", &error, &run));
+                    }
+                    Ok(()) => {}
                 }
             }
         }
@@ -284,15 +289,23 @@ fn progress(event: &RunEvent) {
     }
 }
 
-/// Prints the end of a run and gives its exit code.
+/// What to say of output that was lost.
+fn unwritten(what: &str, error: &io::Error, run: &RunId) -> String {
+    format!(
+        "error: {what} could not be written to stdout: {error}\nhint: synthdev runs show {run} --json has all of it"
+    )
+}
+
+/// Prints the end of a run and gives its exit code: how the run ended, also where that could not be written.
 ///
 /// # Errors
-/// stdout cannot be written.
+/// Nothing was started, and stdout cannot be written.
 pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
-    match print_end(report, show) {
+    match (print_end(report, show), &report.run_id) {
         // A reader that left early changes nothing about how the run ended.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        printed => printed?,
+        (Err(error), _) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        (Err(error), Some(run)) => tell(unwritten("the result", &error, run)),
+        (printed, _) => printed?,
     }
     if show.progress {
         let text = safe(&ending(report));

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use self::overview::{WorkflowEntry, index_workflows};
 use super::beside::Reader;
 use super::brief::{self, Facts, Given};
+use super::file_kind::FileKind;
 use super::models::address::same_origin;
 use super::models::catalogue::Models;
 use super::models::home::Homes;
@@ -146,6 +147,25 @@ impl Catalog {
     /// Everything found while loading. Workflows are checked deeper by [`Catalog::program`].
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
+    }
+
+    /// What is wrong with a file of settings, models or roles that is none of this configuration, as it would be read
+    /// beside what is shipped.
+    pub fn judge(&self, file: &SourceFile, kind: FileKind) -> Vec<Diagnostic> {
+        let shipped = |list: &[SourceFile]| -> Vec<SourceFile> {
+            let shipped = list.iter().filter(|one| one.layer == Layer::BuiltIn).cloned();
+            shipped.chain([file.clone()]).collect()
+        };
+        let found = match kind {
+            FileKind::Settings => {
+                let alone = (&Environment::default(), &Overrides::default());
+                Settings::load(std::slice::from_ref(file), alone.0, alone.1).1
+            }
+            FileKind::Models => read_models::load(&shipped(&self.files.models)).1,
+            FileKind::Roles => RoleSet::load(&shipped(&self.files.roles), &self.tools).1,
+            FileKind::Workflow | FileKind::Test => Vec::new(),
+        };
+        found.into_iter().filter(|finding| finding.place.file == file.name).collect()
     }
 
     pub fn has_errors(&self) -> bool {

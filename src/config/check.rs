@@ -8,6 +8,7 @@ mod conversions;
 mod data;
 mod decisions;
 mod graph;
+mod known;
 mod literals;
 mod names;
 mod schema;

@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::domain::agent::AgentSpec;
 use crate::domain::brief::Brief;
 use crate::domain::workflow::{Budget, Program, Work, Workflow};
-use amount::{Amount, UNBOUNDED, per_call, per_visit};
+use amount::{Amount, PerCall, UNBOUNDED, per_call};
 use graph::Limited;
 use lanes::Lanes;
 
@@ -90,7 +91,9 @@ pub fn envelope(program: &Program, brief: &Brief) -> Envelope {
         answers: agents().all(|agent| agent.choice.parameters.max_output_tokens.is_some()),
         prices: agents().all(|agent| agent.choice.price.is_some()),
     };
-    let states = keys.iter().filter_map(|key| state_cost(program, *key, &declared, &default)).collect();
+    let mut calls = PerCall::default();
+    let states = keys.iter().filter_map(|key| state_cost(program, *key, &mut calls, (&declared, &default)));
+    let states = states.collect();
     let mut notes = notes(program, known, &keys);
     notes.extend(default.notes);
     Envelope {
@@ -126,11 +129,12 @@ impl Totals {
     fn new(program: &Program, limited: Limited) -> Self {
         let mut lanes = Lanes::new(program, limited);
         let (total, visits, notes) = lanes.run();
+        let mut calls = PerCall::default();
         let states = visits
             .into_iter()
             .filter_map(|(key, visits)| {
                 let workflow = program.workflows.get(key.0)?;
-                let each = per_visit(workflow, workflow.states.get(key.1)?);
+                let each = calls.per_visit((key.0, workflow), workflow.states.get(key.1)?);
                 (each.calls > 0).then(|| (key, (visits, each.times(visits))))
             })
             .collect();
@@ -161,8 +165,10 @@ impl Totals {
     /// Limits and budgets of the whole run end it earlier; the call in flight is still paid.
     fn cap(&mut self, root: &Workflow, program: &Program) {
         let agents = self.states.keys().filter_map(|key| Some((*key, agent_at(program, *key)?)));
+        let each: BTreeMap<(usize, &str), &AgentSpec> =
+            agents.map(|((workflow, _), agent)| ((workflow, agent.id.as_str()), agent)).collect();
         let mut largest = Amount::default();
-        for ((workflow, _), agent) in agents {
+        for ((workflow, _), agent) in each {
             largest = largest.largest(per_call(&program.workflows[workflow], agent));
         }
         let by_agents = self.by_agents(program);
@@ -201,8 +207,8 @@ fn within(amount: Amount, budget: &Budget, call: Amount) -> Amount {
 fn state_cost(
     program: &Program,
     key: (usize, usize),
-    declared: &Totals,
-    default: &Totals,
+    calls: &mut PerCall,
+    (declared, default): (&Totals, &Totals),
 ) -> Option<StateCost> {
     let workflow = program.workflows.get(key.0)?;
     let state = workflow.states.get(key.1)?;
@@ -219,7 +225,7 @@ fn state_cost(
         agent: agent.id.clone(),
         model: agent.choice.model.clone(),
         visits: bound(visits, default_visits),
-        calls_per_visit: per_visit(workflow, state).calls,
+        calls_per_visit: calls.per_visit((key.0, workflow), state).calls,
         spending: spending(amount, default_amount, known),
     })
 }
@@ -241,10 +247,7 @@ fn bound(declared: u64, default: u64) -> Bound {
     Bound { declared: some(declared), default: some(default) }
 }
 
-fn agent_at(
-    program: &Program,
-    (workflow, state): (usize, usize),
-) -> Option<&crate::domain::agent::AgentSpec> {
+fn agent_at(program: &Program, (workflow, state): (usize, usize)) -> Option<&AgentSpec> {
     let workflow = program.workflows.get(workflow)?;
     match &workflow.states.get(state)?.work {
         Work::Agent { agent, .. } => workflow.agent(*agent),

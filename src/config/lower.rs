@@ -5,8 +5,8 @@ mod build;
 mod cast;
 mod chat;
 mod gather;
+mod held_back;
 mod library;
-mod places;
 mod states;
 mod steps;
 mod surroundings;
@@ -132,7 +132,7 @@ pub fn hash<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
 fn unknown_root(root: &str, library: &Library<'_>) -> Diagnostic {
     let names = library.names();
     let hint = super::suggest::did_you_mean(root, names.iter().map(String::as_str))
-        .unwrap_or_else(|| format!("known: {}", names.join(", ")));
+        .unwrap_or_else(|| format!("known: {}", super::suggest::listed_names(&names)));
     Diagnostic {
         code: "E08".to_owned(),
         severity: Severity::Error,

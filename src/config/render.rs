@@ -4,6 +4,7 @@
 
 mod data;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -31,10 +32,13 @@ pub enum Paint {
 
 /// All findings in their order, a blank line between two. `text_of` gives a file's text by its name.
 pub fn render(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>, paint: Paint) -> String {
-    let parts: Vec<String> = diagnostics
-        .iter()
-        .map(|finding| render_one(finding, text_of(&finding.place.file).as_deref(), paint))
-        .collect();
+    let mut texts: HashMap<&str, Option<String>> = HashMap::new();
+    let mut parts: Vec<String> = Vec::with_capacity(diagnostics.len());
+    for finding in diagnostics {
+        let file = finding.place.file.as_str();
+        let text = texts.entry(file).or_insert_with(|| text_of(file));
+        parts.push(render_one(finding, text.as_deref(), paint));
+    }
     parts.join("\n\n")
 }
 

@@ -67,6 +67,18 @@ pub(super) const KEYS: &[&str] = &[
     "canCreateTasksFor",
 ];
 
+/// Keys that only a role has: by them its file is told from others.
+pub(super) const DISTINCTIVE: [&str; 8] = [
+    "systemMessage",
+    "system_message",
+    "includedTools",
+    "included_tools",
+    "excludedTools",
+    "excluded_tools",
+    "parsingTools",
+    "parsing_tools",
+];
+
 /// The group in a file's name: `agile.testing.json` → `testing`; empty for `core.json` (CFG-10).
 pub fn group_of(file_name: &str) -> String {
     let last = file_name.rsplit(['/', '\\', ':']).next().unwrap_or(file_name);
@@ -100,7 +112,7 @@ pub fn read_roles(file: &SourceFile) -> (Vec<RolePart>, Vec<Diagnostic>) {
 }
 
 fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RolePart {
-    let mut part = silent(member, group, findings.file);
+    let mut part = silent(member, group, findings);
     check_name(member, findings);
     let Some(fields) = Fields::of(&member.value, "a role", findings) else { return part };
     fields.allow(KEYS, findings);
@@ -122,7 +134,7 @@ fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RoleP
 }
 
 /// A part that says nothing yet.
-fn silent(member: &Member, group: &str, file: &SourceFile) -> RolePart {
+fn silent(member: &Member, group: &str, findings: &Findings<'_>) -> RolePart {
     RolePart {
         name: member.key.clone(),
         group: group.to_owned(),
@@ -139,9 +151,9 @@ fn silent(member: &Member, group: &str, file: &SourceFile) -> RolePart {
         examples: None,
         enabled_agents: None,
         can_create_tasks_for: None,
-        place: file.place(member.key_span.start),
+        place: findings.place(member.key_span.start),
         span: member.key_span.clone(),
-        source: file.clone(),
+        source: findings.file.clone(),
         errors: Vec::new(),
     }
 }

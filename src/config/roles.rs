@@ -28,10 +28,10 @@ pub enum RoleLookup {
         suggestion: Option<String>,
         known: Vec<String>,
     },
-    /// Full names that fit.
+    /// Full names that fit, of one layer, each with its file.
     Ambiguous {
         name: String,
-        full_names: Vec<String>,
+        fits: Vec<(String, String)>,
     },
     /// There is one, but its file has errors.
     Broken {
@@ -69,22 +69,23 @@ impl RoleSet {
         groups
     }
 
-    /// By full name (`group.name`), or by plain name where that is unambiguous.
+    /// By full name (`group.name`), or by plain name: the role of the highest layer that has one of that name, in
+    /// whichever group. Two of that layer are an error: which of them counts would be chance.
     pub fn find(&self, name: &str) -> Result<&Role, RoleLookup> {
-        let exact = match name.split_once('.') {
-            Some((group, plain)) => (group.to_owned(), plain.to_owned()),
-            None => (String::new(), name.to_owned()),
-        };
-        if self.roles.contains_key(&exact) {
-            return self.usable(&exact);
+        if let Some((group, plain)) = name.split_once('.') {
+            return self.usable(&(group.to_owned(), plain.to_owned()));
         }
-        let fits: Vec<&(String, String)> = self.roles.keys().filter(|(_, plain)| plain == name).collect();
-        match fits.as_slice() {
+        let fits: Vec<_> = self.roles.iter().filter(|((_, plain), _)| plain == name).collect();
+        let highest = fits.iter().map(|(_, role)| role.layer).max();
+        let of_layer: Vec<_> = fits.into_iter().filter(|(_, role)| Some(role.layer) == highest).collect();
+        match of_layer.as_slice() {
             [] => Err(self.unknown(name)),
-            [only] => self.usable(only),
+            [(key, _)] => self.usable(key),
             many => {
-                let full_names = many.iter().map(|(group, plain)| format!("{group}.{plain}")).collect();
-                Err(RoleLookup::Ambiguous { name: name.to_owned(), full_names })
+                let file =
+                    |role: &Role| role.places.last().map_or_else(String::new, |place| place.file.clone());
+                let fits = many.iter().map(|(_, role)| (role.full_name(), file(role))).collect();
+                Err(RoleLookup::Ambiguous { name: name.to_owned(), fits })
             }
         }
     }
@@ -97,7 +98,8 @@ impl RoleSet {
         match (self.broken.get(key), self.roles.get(key)) {
             (Some(diagnostics), _) => Err(broken(diagnostics)),
             (None, Some(role)) => Ok(role),
-            (None, None) => Err(self.unknown(&key.1)),
+            (None, None) if key.0.is_empty() => Err(self.unknown(&key.1)),
+            (None, None) => Err(self.unknown(&format!("{}.{}", key.0, key.1))),
         }
     }
 
@@ -114,8 +116,9 @@ impl RoleLookup {
     pub fn message(&self) -> String {
         match self {
             Self::Unknown { name, .. } => format!("there is no role `{name}`"),
-            Self::Ambiguous { name, full_names } => {
-                format!("the role `{name}` is in several groups: {}", full_names.join(", "))
+            Self::Ambiguous { name, fits } => {
+                let each = fits.iter().map(|(full, file)| format!("{full} ({file})"));
+                format!("the role `{name}` is in several groups: {}", each.collect::<Vec<_>>().join(", "))
             }
             Self::Broken { name, diagnostics } => {
                 let first = diagnostics.first().map(|one| format!(": {}: {}", one.place, one.message));
@@ -129,8 +132,10 @@ impl RoleLookup {
             Self::Unknown { suggestion: Some(close), .. } => Some(format!("did you mean `{close}`?")),
             Self::Unknown { known, .. } if known.is_empty() => None,
             Self::Unknown { known, .. } => Some(format!("known roles: {}", known.join(", "))),
-            Self::Ambiguous { full_names, .. } => {
-                full_names.first().map(|first| format!("write the group too, for example `{first}`"))
+            Self::Ambiguous { fits, .. } => {
+                fits.iter().find(|(full, _)| full.contains('.')).map(|(full, _)| {
+                    format!("write the group too, for example `{full}`, or give one of the two another name")
+                })
             }
             Self::Broken { .. } => Some("`synthdev check` shows every problem with its line".to_owned()),
         }

@@ -1,5 +1,6 @@
 //! A file's text with its name and layer, and the findings made in it.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +37,29 @@ impl SourceFile {
     }
 }
 
+/// Where each line of a file begins: places of many offsets cost no walk through the text each.
+#[derive(Debug)]
+pub struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    pub fn of(text: &str) -> Self {
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self(std::iter::once(0).chain(breaks).collect())
+    }
+
+    /// As [`SourceFile::place`] of the file that has this text.
+    pub fn place(&self, file: &SourceFile, offset: usize) -> Place {
+        let mut at = offset.min(file.text.len());
+        while !file.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let line = self.0.partition_point(|start| *start <= at);
+        let start = self.0.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let before = file.text.get(start..at).unwrap_or_default();
+        Place { file: file.name.clone(), line, column: before.chars().count() + 1 }
+    }
+}
+
 /// Findings of one file that are kept: nobody reads more, and a file of garbage could hold millions.
 const MOST: usize = 200;
 
@@ -44,11 +68,17 @@ const MOST: usize = 200;
 pub struct Findings<'a> {
     pub file: &'a SourceFile,
     pub list: Vec<Diagnostic>,
+    lines: OnceCell<LineStarts>,
 }
 
 impl<'a> Findings<'a> {
     pub fn new(file: &'a SourceFile) -> Self {
-        Self { file, list: Vec::new() }
+        Self { file, list: Vec::new(), lines: OnceCell::new() }
+    }
+
+    /// Line and column of an offset in the file.
+    pub fn place(&self, offset: usize) -> Place {
+        self.lines.get_or_init(|| LineStarts::of(&self.file.text)).place(self.file, offset)
     }
 
     pub fn add(
@@ -67,7 +97,7 @@ impl<'a> Findings<'a> {
             code: code.to_owned(),
             severity,
             message: message.into(),
-            place: self.file.place(span.start),
+            place: self.place(span.start),
             span,
             hint,
         });
@@ -98,6 +128,11 @@ impl<'a> Findings<'a> {
         self.list.len() >= MOST
     }
 
+    /// Whether an error, too, would be left out.
+    pub fn is_closed(&self) -> bool {
+        self.is_full() && self.has_errors()
+    }
+
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|finding| finding.severity == Severity::Error)
     }
@@ -113,5 +148,14 @@ mod tests {
         let at = file.text.find(':').unwrap();
         assert_eq!((file.place(at).line, file.place(at).column), (2, 6));
         assert_eq!((file.place(999).line, file.place(999).column), (3, 2));
+    }
+
+    #[test]
+    fn line_starts_give_the_places_that_the_text_gives() {
+        let file = SourceFile::new(Layer::User, "x", "a\nbä\n\n  c");
+        let lines = LineStarts::of(&file.text);
+        for at in 0..=file.text.len() + 2 {
+            assert_eq!(lines.place(&file, at), file.place(at), "{at}");
+        }
     }
 }

@@ -29,7 +29,25 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 /// ``did you mean `x`?`` if one is close, else the whole list if there is one.
 pub fn or_list(word: &str, noun: &str, candidates: &[&str]) -> Option<String> {
     did_you_mean(word, candidates.iter().copied())
-        .or_else(|| (!candidates.is_empty()).then(|| format!("{noun}: {}", candidates.join(", "))))
+        .or_else(|| (!candidates.is_empty()).then(|| format!("{noun}: {}", listed(candidates))))
+}
+
+/// Names that a list shows: nobody reads ten thousand.
+const LISTED: usize = 40;
+
+/// The names in one line; of many the first ones and how many more there are.
+pub fn listed(names: &[&str]) -> String {
+    match names.get(..LISTED) {
+        Some(first) if names.len() > LISTED => {
+            format!("{} and {} more", first.join(", "), names.len() - LISTED)
+        }
+        _ => names.join(", "),
+    }
+}
+
+/// The same for names that are owned.
+pub fn listed_names(names: &[String]) -> String {
+    listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Optimal string alignment: Levenshtein and swapped neighbours.
@@ -73,5 +91,6 @@ mod tests {
         }
         assert_eq!(did_you_mean("x", ["y"]).as_deref(), Some("did you mean `y`?"));
         assert_eq!(or_list("zzzzzz", "known", &["a", "b"]).as_deref(), Some("known: a, b"));
+        assert!(listed(&["a"; 41]).ends_with("a, a and 1 more"));
     }
 }

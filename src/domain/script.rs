@@ -113,8 +113,10 @@ pub const HOST_NAMES: [&str; 23] = [
 /// The key of `common_data` under which `while` steps keep count: a list, outermost loop first.
 pub const LOOPS: &str = "_loops";
 
-/// Members that need `this.`: as plain names they would turn too many literal inputs into expressions (A8).
-pub const HOST_MEMBERS: [&str; 1] = ["input"];
+/// Members that need `this.`: as plain names they would turn too many literal inputs into expressions (A8). Those in
+/// camel case are how older files write `last_agent_response` and its like.
+pub const HOST_MEMBERS: [&str; 5] =
+    ["input", "lastAgentResponse", "lastToolCalls", "lastParsingToolCalls", "subWorkflowResult"];
 
 /// Everything a script can read (A4, A5, A54; FSM-8).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

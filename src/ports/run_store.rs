@@ -80,6 +80,12 @@ pub trait RunStore: Send + Sync {
     /// A living process drives it (this one included), the run is unknown, or the store cannot be written.
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError>;
 
+    /// Whether the definition of a run is what was stored when it began. A run that is not there is not altered either.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn definition_is_intact(&self, run: &RunId) -> Result<bool, StoreError>;
+
     /// Appends rows in one transaction that survives a kill of this process, and the progress if given.
     ///
     /// # Errors

@@ -64,6 +64,9 @@ pub enum ResumeError {
     /// It came from a file, and what was allowed there is not allowed here; nothing was changed.
     #[error("run {0} came from a file: nobody here has said what it may do")]
     Foreign(RunId),
+    /// What it runs is not what was stored when it began; nothing was changed.
+    #[error("run {0} is not taken up: its stored definition was changed after the run had begun")]
+    Altered(RunId),
     /// An answer does not fit what was asked; nothing was changed.
     #[error("the answer for state `{state}` does not fit: {problem}")]
     Unfit { state: String, problem: String },
@@ -86,6 +89,10 @@ impl ResumeError {
                 Some("resume it without --upgrade: it goes on as it was defined".to_owned())
             }
             Self::Foreign(run) => Some(format!("synthdev resume {run}")),
+            Self::Altered(run) => Some(format!(
+                "start the workflow again, or restore the run history from a copy; \
+                 `synthdev runs show {run}` shows what the run did, `synthdev runs cancel {run}` ends it"
+            )),
             Self::Waits { .. } | Self::Unfit { .. } | Self::Duplicate { .. } | Self::Conflict => None,
         }
     }
@@ -139,6 +146,9 @@ impl Handle {
         let store = Arc::clone(&self.ports().store);
         let _rising = self.shared.desk.rises(run);
         self.listen();
+        if !store.definition_is_intact(run)? {
+            return Err(ResumeError::Altered(run.clone()));
+        }
         let before = store.claim(run)?;
         match self.resume_claimed(run, &before, going).await {
             Ok(()) => Ok(()),

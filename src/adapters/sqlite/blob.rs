@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
+use crate::domain::ids::RunId;
+
 /// Stores a text once; returns its hash.
 pub(super) fn store(transaction: &Connection, text: &str) -> rusqlite::Result<String> {
     let hash = hex(&Sha256::digest(text.as_bytes()));
@@ -56,6 +58,15 @@ pub(super) fn weigh(connection: &Connection, hash: &str, runs: &HashSet<i64>) ->
         .prepare_cached("SELECT coalesce(sum(length(bytes)), 0) FROM blobs WHERE hash = ?1")?
         .query_row([hash], |row| row.get(0))?;
     Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
+/// Whether a run's definition still has the hash under which it was stored.
+pub(super) fn spec_is_intact(connection: &Connection, run: &RunId) -> rusqlite::Result<bool> {
+    let mut spec = connection
+        .prepare_cached("SELECT hash, bytes FROM blobs JOIN runs ON spec = hash WHERE runs.id = ?1")?;
+    let mut found = spec.query([run.as_str()])?;
+    let Some(row) = found.next()? else { return Ok(true) };
+    Ok(hex(&Sha256::digest(row.get_ref(1)?.as_bytes()?)) == row.get_ref(0)?.as_str()?)
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

@@ -57,9 +57,10 @@ impl Desk {
 
     /// What is wrong with the files that was not wrong before, a line each.
     fn use_files(&self, gathered: Gathered) -> Vec<String> {
+        let unread = gathered.not_read();
         let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
         let known = problems(&self.catalog());
-        let unread = gathered.unreadable.into_iter().map(|line| format!("not read: {line}"));
+        let unread = unread.into_iter().map(|line| format!("not read: {line}"));
         let new = problems(&catalog).into_iter().filter(|line| !known.contains(line));
         let told = new.chain(unread).collect();
         self.take_up(catalog);

@@ -122,7 +122,7 @@ impl Shelves {
 
 /// What was left out, a line each.
 pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
-    let unread = gathered.unreadable.iter().map(|line| format!("not read: {line}"));
+    let unread = gathered.not_read().into_iter().map(|line| format!("not read: {line}"));
     unread.chain(trust::notice(&gathered.verdict)).collect()
 }
 

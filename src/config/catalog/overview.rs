@@ -1,5 +1,8 @@
 //! The list of workflows: heads only, duplicates reported, no script looked at (CFG-16, A60).
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use crate::config::source::{Findings, SourceFile};
 use crate::config::workflow_file::{StartCondition, index};
 use crate::domain::diagnostic::Diagnostic;
@@ -21,7 +24,7 @@ pub struct WorkflowEntry {
 /// Entries sorted by name. A higher layer hides the same name below; the same name twice in one layer is
 /// an error that names both files.
 pub fn index_workflows(files: &[SourceFile]) -> (Vec<WorkflowEntry>, Vec<Diagnostic>) {
-    let mut entries: Vec<WorkflowEntry> = Vec::new();
+    let mut entries: BTreeMap<String, WorkflowEntry> = BTreeMap::new();
     let mut diagnostics = Vec::new();
     let mut ordered: Vec<&SourceFile> = files.iter().collect();
     ordered.sort_by(|a, b| a.layer.cmp(&b.layer).then_with(|| a.name.cmp(&b.name)));
@@ -31,28 +34,28 @@ pub fn index_workflows(files: &[SourceFile]) -> (Vec<WorkflowEntry>, Vec<Diagnos
         let mut findings = Findings::new(file);
         for head in heads {
             let entry = WorkflowEntry {
-                place: file.place(head.span.start),
+                place: findings.place(head.span.start),
                 name: head.name,
                 description: head.description,
                 inputs: head.inputs,
                 start: head.start,
                 layer: file.layer,
             };
-            match entries.iter_mut().find(|known| known.name == entry.name) {
-                Some(known) if known.layer == file.layer => {
+            match entries.entry(entry.name.clone()) {
+                Entry::Occupied(known) if known.get().layer == file.layer => {
                     let message = format!(
                         "the workflow `{}` is defined twice: here and in {}",
-                        entry.name, known.place
+                        entry.name,
+                        known.get().place
                     );
                     let hint = "rename or remove one of the two".to_owned();
                     findings.error("C16", head.span, message, Some(hint));
                 }
-                Some(known) => *known = entry,
-                None => entries.push(entry),
+                Entry::Occupied(mut known) => drop(known.insert(entry)),
+                Entry::Vacant(open) => drop(open.insert(entry)),
             }
         }
         diagnostics.append(&mut findings.list);
     }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    (entries, diagnostics)
+    (entries.into_values().collect(), diagnostics)
 }

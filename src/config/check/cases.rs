@@ -1,5 +1,7 @@
 //! Which cases the conditions of a state leave open: every combination of values that could matter is tried.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::super::script_facts::{Literal, Order, Term, Test};
@@ -8,6 +10,12 @@ use super::schema::{Leads, follow, requires, values};
 
 /// Combinations that are tried; with more, conditions are only compared in pairs.
 const MOST: usize = 20_000;
+/// Conditions that are tried, over all combinations.
+const MOST_TRIED: usize = 400_000;
+/// Constants that one term is compared with.
+const MOST_CONSTANTS: usize = 2_000;
+/// Conditions behind each one that it is compared with.
+const PAIRED: usize = 40;
 /// Open cases that are named.
 const NAMED: usize = 6;
 
@@ -43,7 +51,7 @@ pub(super) fn open(tests: &[&Test], decisions: &Decisions<'_>, known: &Known) ->
             let pairs = tests
                 .iter()
                 .enumerate()
-                .flat_map(|(at, one)| tests[at + 1..].iter().map(move |two| [*one, *two]));
+                .flat_map(|(at, one)| tests[at + 1..].iter().take(PAIRED).map(move |two| [*one, *two]));
             let complete = pairs.into_iter().any(|pair| tried(&pair, decisions, known) == Some(None));
             if complete { None } else { Some(Vec::new()) }
         }
@@ -52,15 +60,22 @@ pub(super) fn open(tests: &[&Test], decisions: &Decisions<'_>, known: &Known) ->
 
 /// `None`: too many cases.
 fn tried(tests: &[&Test], decisions: &Decisions<'_>, known: &Known) -> Option<Option<Vec<String>>> {
-    let mut mentions = Vec::new();
+    let mut mentions = Mentions::default();
     for test in tests {
         collect(test, &mut mentions);
     }
-    let subjects: Vec<Subject> =
-        mentions.into_iter().map(|mention| subject(mention, decisions, known)).collect();
-    let count = subjects.iter().try_fold(1_usize, |all, one| all.checked_mul(one.cases.len()))?;
-    if count > MOST {
-        return None;
+    let mut subjects: Vec<Subject> = Vec::with_capacity(mentions.list.len());
+    let mut count = 1_usize;
+    for mention in mentions.list {
+        if mention.same.len() + mention.numbers.len() > MOST_CONSTANTS {
+            return None;
+        }
+        let subject = subject(mention, decisions, known);
+        count = count.checked_mul(subject.cases.len())?;
+        if count > MOST || count.saturating_mul(tests.len()) > MOST_TRIED {
+            return None;
+        }
+        subjects.push(subject);
     }
     let mut missed = Vec::new();
     for number in 0..count {
@@ -90,7 +105,13 @@ struct Mention<'t> {
     ordered: bool,
 }
 
-fn collect<'t>(test: &'t Test, mentions: &mut Vec<Mention<'t>>) {
+#[derive(Default)]
+struct Mentions<'t> {
+    list: Vec<Mention<'t>>,
+    index: HashMap<&'t str, usize>,
+}
+
+fn collect<'t>(test: &'t Test, mentions: &mut Mentions<'t>) {
     match test {
         Test::Constant(_) => {}
         Test::Not(one) => collect(one, mentions),
@@ -113,12 +134,13 @@ fn collect<'t>(test: &'t Test, mentions: &mut Vec<Mention<'t>>) {
     }
 }
 
-fn mention<'m, 't>(term: &'t Term, mentions: &'m mut Vec<Mention<'t>>) -> &'m mut Mention<'t> {
-    let at = mentions.iter().position(|one| one.term.text == term.text).unwrap_or_else(|| {
-        mentions.push(Mention { term, same: Vec::new(), numbers: Vec::new(), ordered: false });
-        mentions.len() - 1
+fn mention<'m, 't>(term: &'t Term, mentions: &'m mut Mentions<'t>) -> &'m mut Mention<'t> {
+    let Mentions { list, index } = mentions;
+    let at = *index.entry(&term.text).or_insert_with(|| {
+        list.push(Mention { term, same: Vec::new(), numbers: Vec::new(), ordered: false });
+        list.len() - 1
     });
-    &mut mentions[at]
+    &mut list[at]
 }
 
 fn subject(mention: Mention<'_>, decisions: &Decisions<'_>, known: &Known) -> Subject {

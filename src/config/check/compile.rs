@@ -8,6 +8,7 @@ use super::super::script_facts::{Facts, Library, Name, SyntaxError, facts, is_kn
 use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
 use super::super::workflow_file::{InputForm, RequestForm, StateForm, Text, WorkflowForm, inside};
+use super::known::KnownNames;
 use super::template::{self, Template};
 use super::{Compiled, InputScript, StateScripts, TransitionScripts};
 use crate::domain::diagnostic::Severity;
@@ -26,8 +27,8 @@ pub struct Around<'c> {
 
 /// Compiles every script of a workflow; what does not parse is left out and found.
 pub fn compile(form: &WorkflowForm, around: Around<'_>, findings: &mut Findings<'_>) -> Vec<StateScripts> {
-    let parsed = Parsed::default();
-    let mut compiler = Compiler { form, around, findings, parsed: &parsed, apart: false };
+    let (parsed, known) = (Parsed::default(), KnownNames::of(form));
+    let mut compiler = Compiler { known: &known, around, findings, parsed: &parsed, apart: false };
     form.states.iter().map(|state| compiler.state(state)).collect()
 }
 
@@ -35,7 +36,7 @@ pub fn compile(form: &WorkflowForm, around: Around<'_>, findings: &mut Findings<
 type Parsed = RefCell<HashMap<(ScriptKind, String), Result<Facts, SyntaxError>>>;
 
 struct Compiler<'c, 'f, 'a> {
-    form: &'c WorkflowForm,
+    known: &'c KnownNames<'c>,
     around: Around<'c>,
     findings: &'f mut Findings<'a>,
     parsed: &'c Parsed,
@@ -178,7 +179,7 @@ impl Compiler<'_, '_, '_> {
         let whole = Text { value: file.text.to_string(), span: 0..file.text.len() };
         let mut findings = Findings::new(&file);
         let mut apart = Compiler {
-            form: self.form,
+            known: self.known,
             around: self.around,
             findings: &mut findings,
             parsed: self.parsed,
@@ -234,6 +235,9 @@ impl Compiler<'_, '_, '_> {
     }
 
     fn judge(&mut self, text: &Text, facts: &Facts) {
+        if self.findings.is_closed() {
+            return;
+        }
         for name in &facts.unknown {
             let message = format!("`{}` is not known here", name.name);
             let offers = self.around.library.iter().flat_map(|library| &library.offers);
@@ -253,16 +257,12 @@ impl Compiler<'_, '_, '_> {
             let hint = Some("write to `common_data` instead".to_owned());
             self.report("E13", text, name, message, hint);
         }
-        let form = self.form;
-        let agents: Vec<&str> = form.agents.iter().map(|agent| agent.id.value.as_str()).collect();
-        let contexts: Vec<&str> = form.contexts.iter().map(|context| context.name.value.as_str()).collect();
+        let KnownNames { agents, contexts, .. } = self.known;
         for (what, named, known) in [("agent", &facts.agents, agents), ("context", &facts.contexts, contexts)]
         {
-            for name in named.iter().filter(|name| !known.contains(&name.name.as_str())) {
+            for name in named.iter().filter(|name| !known.has(&name.name)) {
                 let message = format!("there is no {what} `{}`", name.name);
-                let hint = did_you_mean(&name.name, known.iter().copied())
-                    .or_else(|| Some(format!("known: {}", known.join(", "))));
-                self.report("E05", text, name, message, hint);
+                self.report("E05", text, name, message, Some(known.hint(what, &name.name)));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Types that are known before anything runs (E10): what is given to a child, what comes out, what inputs are
 //! compared with.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub(super) fn check<'w>(
 
 /// Inputs that keep their type for the whole run, because nothing writes them.
 struct Known<'u> {
-    form: &'u WorkflowForm,
+    inputs: HashMap<&'u str, ParameterType>,
     written: HashSet<&'u str>,
     /// A script may write any key.
     opaque: bool,
@@ -38,7 +38,9 @@ struct Known<'u> {
 
 impl<'u> Known<'u> {
     fn new(unit: &'u Unit) -> Self {
-        Self { form: &unit.form, written: unit.written(), opaque: unit.is_opaque() }
+        let inputs = unit.form.inputs.iter().rev();
+        let inputs = inputs.map(|input| (input.name.value.as_str(), input.kind)).collect();
+        Self { inputs, written: unit.written(), opaque: unit.is_opaque() }
     }
 
     fn is_written(&self, key: &str) -> bool {
@@ -46,8 +48,8 @@ impl<'u> Known<'u> {
     }
 
     fn input(&self, key: &str) -> Option<ParameterType> {
-        let input = self.form.inputs.iter().find(|input| input.name.value == key)?;
-        (!self.is_written(key)).then_some(input.kind)
+        let kind = *self.inputs.get(key)?;
+        (!self.is_written(key)).then_some(kind)
     }
 
     /// Why a value cannot become one of this type; `None` where that is not certain.

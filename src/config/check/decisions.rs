@@ -9,7 +9,7 @@ use super::super::suggest::did_you_mean;
 use super::super::workflow_file::inside;
 use super::graph::Graph;
 use super::schema::{Leads, admits, article, follow, kind_of, kinds, properties, requires, values};
-use super::speakers::Speakers;
+use super::speakers::{Agents, Speakers};
 use super::{Cast, Compiled, Unit};
 use crate::domain::tool::ParsingTool;
 
@@ -38,10 +38,13 @@ pub(super) fn check(unit: &Unit, graph: &Graph, findings: &mut Findings<'_>) {
     }
 }
 
-fn judge(unit: &Unit, script: &Compiled, speakers: &[bool], findings: &mut Findings<'_>) {
+fn judge(unit: &Unit, script: &Compiled, speakers: &Agents, findings: &mut Findings<'_>) {
+    if script.facts.calls.is_empty() && script.facts.compares.is_empty() {
+        return;
+    }
     // an agent without a known role was reported; nothing can be said of its tools
     let mut cast = Vec::new();
-    for (agent, _) in speakers.iter().enumerate().filter(|(_, spoke)| **spoke) {
+    for agent in speakers.iter() {
         match unit.cast.get(agent) {
             Some(Some(found)) => cast.push((unit.form.agents[agent].id.value.as_str(), found)),
             _ => return,
@@ -194,7 +197,7 @@ fn missing(
     unit: &Unit,
     before: &Compiled,
     condition: Option<&Compiled>,
-    speakers: &[bool],
+    speakers: &Agents,
     findings: &mut Findings<'_>,
 ) {
     for call in before.facts.calls.iter().filter(|call| !call.guarded) {
@@ -203,9 +206,9 @@ fn missing(
             .iter()
             .flat_map(|condition| &condition.facts.calls)
             .any(|other| other.tool == call.tool && other.argument() == Some(argument));
-        let spoke = unit.cast.iter().zip(speakers).filter(|(_, spoke)| **spoke);
-        let open = spoke
-            .filter_map(|(cast, _)| cast.as_ref())
+        let open = speakers
+            .iter()
+            .filter_map(|agent| unit.cast.get(agent)?.as_ref())
             .flat_map(|cast| &cast.role.parsing_tools)
             .filter(|tool| tool.name == call.tool)
             .any(|tool| {

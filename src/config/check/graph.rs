@@ -1,6 +1,6 @@
 //! The states as a graph: what cannot be reached (W01), what cannot end (W02), what turns for ever (W05).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::source::Findings;
 use super::super::workflow_file::{NoMatchForm, OnErrorForm, StateForm, Text, WorkForm, WorkflowForm};
@@ -52,12 +52,12 @@ impl Graph {
         }
         let states = &unit.form.states;
         // of a body that is never entered only its owner is named
-        let entered = |state: &StateForm| {
-            let inside = (0..states.len()).filter(|at| self.reachable[*at]).flat_map(|at| &self.inside[at]);
-            state.scope.is_empty() || inside.into_iter().any(|start| states[*start].scope == state.scope)
-        };
+        let inside = (0..states.len()).filter(|at| self.reachable[*at]).flat_map(|at| &self.inside[at]);
+        let mut entered: HashSet<&str> = inside.map(|start| states[*start].scope.as_str()).collect();
+        entered.insert("");
         for (at, state) in states.iter().enumerate() {
-            if !self.reachable[at] && at != self.stop && !state.implied && entered(state) {
+            let seen = entered.contains(state.scope.as_str());
+            if !self.reachable[at] && at != self.stop && !state.implied && seen && !findings.is_full() {
                 let message = format!("the state `{}` cannot be reached from `start`", state.name.value);
                 let hint = "add a transition to it, or remove it";
                 findings.warning("W01", state.name.span.clone(), message, Some(hint.to_owned()));
@@ -74,7 +74,7 @@ impl Graph {
         let ends = reach(&back, all.chain([self.stop]).collect());
         let mut reported = vec![false; self.next.len()];
         for (at, state) in states.iter().enumerate() {
-            if !self.reachable[at] || ends[at] || reported[at] {
+            if !self.reachable[at] || ends[at] || reported[at] || findings.is_full() {
                 continue;
             }
             // one finding for everything that hangs together with this state

@@ -1,10 +1,11 @@
 //! Names that must exist, be unique or fit together (E01–E05, E08, E10–E13).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::source::Findings;
-use super::super::suggest::{closest, did_you_mean};
+use super::super::suggest::{closest, did_you_mean, listed};
 use super::super::workflow_file::{FunctionForm, StateForm, Text, WorkForm, WorkflowForm};
+use super::known::{KnownNames, Names};
 use crate::domain::failure::{ERROR_NAMES, matches};
 use crate::domain::workflow::AgentFunction;
 
@@ -17,13 +18,20 @@ pub(super) fn check<'w>(
     unique("E04", "agent", form.agents.iter().map(|agent| &agent.id), findings);
     unique("E04", "context", form.contexts.iter().map(|context| &context.name), findings);
     start(form, findings);
-    agents(form, findings);
+    let known = KnownNames::of(form);
+    for agent in &form.agents {
+        known.contexts.expect("E05", "context", &agent.context, findings);
+    }
     clashes(form, findings);
-    policies(form, findings);
+    // `on_error`, `on_limit` and `on_no_match` of the workflow
+    for target in form.detours() {
+        known.within("", target, findings);
+    }
+    let mut errors = Errors::of(form);
     for state in &form.states {
-        targets(form, state, findings);
-        errors(form, state, findings);
-        work(form, state, findings);
+        known.targets(state, findings);
+        errors.judge(state, findings);
+        work(&known, state, findings);
         if let Some(called) = &state.sub_workflow
             && let Some(callee) = child(&called.value)
         {
@@ -39,8 +47,9 @@ fn unique<'t>(code: &str, what: &str, names: impl Iterator<Item = &'t Text>, fin
             None => {
                 seen.insert(&name.value, name);
             }
+            Some(_) if findings.is_closed() => return,
             Some(first) => {
-                let line = findings.file.place(first.span.start).line;
+                let line = findings.place(first.span.start).line;
                 let hint = match what {
                     "agent" => "give one of the two a `name` of its own",
                     _ => "rename one of the two",
@@ -64,38 +73,11 @@ fn start(form: &WorkflowForm, findings: &mut Findings<'_>) {
     findings.error("E01", span, "the workflow has no state named `start`", Some(hint));
 }
 
-fn agents(form: &WorkflowForm, findings: &mut Findings<'_>) {
-    for agent in &form.agents {
-        let known = form.contexts.iter().map(|context| context.name.value.as_str());
-        unknown("E05", "context", &agent.context, known, findings);
-    }
-}
-
-fn unknown<'n>(
-    code: &str,
-    what: &str,
-    name: &Text,
-    known: impl Iterator<Item = &'n str> + Clone,
-    findings: &mut Findings<'_>,
-) {
-    if findings.is_full() || known.clone().any(|candidate| candidate == name.value) {
-        return;
-    }
-    let hint = did_you_mean(&name.value, known.clone()).or_else(|| {
-        let all: Vec<&str> = known.collect();
-        Some(if all.is_empty() {
-            format!("no {what} is defined")
-        } else {
-            format!("known: {}", all.join(", "))
-        })
-    });
-    findings.error(code, name.span.clone(), format!("there is no {what} `{}`", name.value), hint);
-}
-
 /// A7: the input would overwrite the variable.
 fn clashes(form: &WorkflowForm, findings: &mut Findings<'_>) {
+    let inputs: HashSet<&str> = form.inputs.iter().map(|input| input.name.value.as_str()).collect();
     for (variable, _) in &form.variables {
-        if form.inputs.iter().any(|input| input.name.value == variable.value) {
+        if inputs.contains(variable.value.as_str()) {
             let message = format!("`{}` is an input and a variable", variable.value);
             let hint = "the input would overwrite the variable: remove it here or rename it";
             findings.error("E13", variable.span.clone(), message, Some(hint.to_owned()));
@@ -103,54 +85,45 @@ fn clashes(form: &WorkflowForm, findings: &mut Findings<'_>) {
     }
 }
 
-/// Targets of a state stand in its own body, and so do the names that are suggested.
-fn targets(form: &WorkflowForm, state: &StateForm, findings: &mut Findings<'_>) {
-    let transitions = state.transitions.iter().flatten().map(|one| &one.target);
-    for target in transitions.chain(state.detours()) {
-        within(form, &state.scope, target, findings);
-    }
-}
-
-fn within(form: &WorkflowForm, scope: &str, target: &Text, findings: &mut Findings<'_>) {
-    let known = form.states.iter().filter(|state| state.scope == scope).map(StateForm::local).chain(["stop"]);
-    let local = target.value.strip_prefix(scope).unwrap_or(&target.value);
-    let target = Text { value: local.to_owned(), span: target.span.clone() };
-    unknown("E02", "state", &target, known, findings);
-}
-
-/// `on_error`, `on_limit` and `on_no_match` of the workflow.
-fn policies(form: &WorkflowForm, findings: &mut Findings<'_>) {
-    for target in form.detours() {
-        within(form, "", target, findings);
-    }
-}
-
 /// E11: names that no error ever has. `fail` states add names of their own.
-fn errors(form: &WorkflowForm, state: &StateForm, findings: &mut Findings<'_>) {
-    let own = form.states.iter().filter_map(|state| match &state.work {
-        WorkForm::Fail { error, .. } => Some(error.value.as_str()),
-        _ => None,
-    });
-    let known: Vec<&str> = ERROR_NAMES.into_iter().chain(own).collect();
-    let retried = state.retry.iter().flat_map(|rule| &rule.errors);
-    for pattern in retried.chain(state.catch.iter().flat_map(|rule| &rule.errors)) {
-        if known.iter().any(|name| matches(&pattern.value, name)) {
-            continue;
-        }
-        let bare = pattern.value.trim_end_matches(['*', '.']);
-        let hint = did_you_mean(bare, known.iter().copied()).unwrap_or_else(|| {
-            "known: * (all), model.*, tool.*, parsing_tool_missing, parsing_tool_invalid, expression, script, \
-             input_undefined, no_transition, sub_workflow_failed, timeout, validation, budget_exceeded, limit …"
-                .to_owned()
+struct Errors<'f> {
+    known: Names<'f>,
+    /// Patterns that were looked up: states repeat each other's.
+    seen: HashMap<&'f str, bool>,
+}
+
+impl<'f> Errors<'f> {
+    fn of(form: &'f WorkflowForm) -> Self {
+        let own = form.states.iter().filter_map(|state| match &state.work {
+            WorkForm::Fail { error, .. } => Some(error.value.as_str()),
+            _ => None,
         });
-        let message = format!("no error is called `{}`", pattern.value);
-        findings.error("E11", pattern.span.clone(), message, Some(hint));
+        Self { known: ERROR_NAMES.into_iter().chain(own).collect(), seen: HashMap::new() }
+    }
+
+    fn judge(&mut self, state: &'f StateForm, findings: &mut Findings<'_>) {
+        let retried = state.retry.iter().flat_map(|rule| &rule.errors);
+        for pattern in retried.chain(state.catch.iter().flat_map(|rule| &rule.errors)) {
+            let known = &self.known;
+            let fits = || known.has(&pattern.value) || known.iter().any(|name| matches(&pattern.value, name));
+            if *self.seen.entry(&pattern.value).or_insert_with(fits) || findings.is_closed() {
+                continue;
+            }
+            let bare = pattern.value.trim_end_matches(['*', '.']);
+            let hint = did_you_mean(bare, known.iter()).unwrap_or_else(|| {
+                "known: * (all), model.*, tool.*, parsing_tool_missing, parsing_tool_invalid, expression, script, \
+                 input_undefined, no_transition, sub_workflow_failed, timeout, validation, budget_exceeded, limit …"
+                    .to_owned()
+            });
+            let message = format!("no error is called `{}`", pattern.value);
+            findings.error("E11", pattern.span.clone(), message, Some(hint));
+        }
     }
 }
 
-fn work(form: &WorkflowForm, state: &StateForm, findings: &mut Findings<'_>) {
+fn work(known: &KnownNames<'_>, state: &StateForm, findings: &mut Findings<'_>) {
     if let Some(agent) = &state.agent {
-        unknown("E05", "agent", agent, form.agents.iter().map(|agent| agent.id.value.as_str()), findings);
+        known.agents.expect("E05", "agent", agent, findings);
         if let Some(called) = &state.sub_workflow {
             let message = "a state has either an agent or a sub-workflow";
             let hint = "move the sub-workflow to a state of its own";
@@ -179,17 +152,18 @@ fn work(form: &WorkflowForm, state: &StateForm, findings: &mut Findings<'_>) {
 
 /// A47: the keys of `sub_workflow_input` are the child's inputs, all of them.
 fn keys(state: &StateForm, called: &Text, callee: &WorkflowForm, findings: &mut Findings<'_>) {
-    let known = callee.inputs.iter().map(|input| input.name.value.as_str());
+    let known: Names<'_> = callee.inputs.iter().map(|input| input.name.value.as_str()).collect();
+    let given: HashSet<&str> = state.sub_inputs.iter().map(|(key, _)| key.value.as_str()).collect();
     for (key, _) in &state.sub_inputs {
-        if !known.clone().any(|name| name == key.value) {
+        if !known.has(&key.value) {
             let message = format!("`{}` has no input `{}`", called.value, key.value);
-            let hint = did_you_mean(&key.value, known.clone())
-                .unwrap_or_else(|| format!("its inputs: {}", known.clone().collect::<Vec<_>>().join(", ")));
+            let hint = did_you_mean(&key.value, known.iter())
+                .unwrap_or_else(|| format!("its inputs: {}", listed(&known.iter().collect::<Vec<_>>())));
             findings.error("E08", key.span.clone(), message, Some(hint));
         }
     }
     for input in callee.inputs.iter().filter(|input| input.required) {
-        if !state.sub_inputs.iter().any(|(key, _)| key.value == input.name.value) {
+        if !given.contains(input.name.value.as_str()) {
             let name = &input.name.value;
             let message = format!("`{}` needs the input `{name}`", called.value);
             let hint = format!("add \"{name}\": \"…\" to `sub_workflow_input`");

@@ -6,6 +6,7 @@ use super::super::suggest::did_you_mean;
 use super::super::workflow_file::WorkflowForm;
 use super::ScriptFile;
 use super::compile::unavailable;
+use super::known::KnownNames;
 use crate::domain::diagnostic::Diagnostic;
 
 /// Reads a script file. What is wrong with it is placed in it; with an error there is no script file.
@@ -49,14 +50,11 @@ fn judge(form: &WorkflowForm, facts: &Facts, findings: &mut Findings<'_>) {
         let message = format!("`{}` can only be read", name.name);
         findings.error("E13", span(name), message, Some("write to `common_data` instead".to_owned()));
     }
-    let agents: Vec<&str> = form.agents.iter().map(|agent| agent.id.value.as_str()).collect();
-    let contexts: Vec<&str> = form.contexts.iter().map(|context| context.name.value.as_str()).collect();
+    let KnownNames { agents, contexts, .. } = &KnownNames::of(form);
     for (what, named, known) in [("agent", &facts.agents, agents), ("context", &facts.contexts, contexts)] {
-        for name in named.iter().filter(|name| !known.contains(&name.name.as_str())) {
+        for name in named.iter().filter(|name| !known.has(&name.name)) {
             let message = format!("there is no {what} `{}`", name.name);
-            let hint = did_you_mean(&name.name, known.iter().copied())
-                .or_else(|| Some(format!("known: {}", known.join(", "))));
-            findings.error("E05", span(name), message, hint);
+            findings.error("E05", span(name), message, Some(known.hint(what, &name.name)));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Commands that a shell reads: what an agent said must not become a part of them (W11).
 
+use std::collections::HashSet;
+
 use super::super::source::Findings;
 use super::super::workflow_file::{StateForm, StepForm, WorkForm};
 use super::{Compiled, StateScripts, Unit};
@@ -8,9 +10,10 @@ use super::{Compiled, StateScripts, Unit};
 const SPOKEN: [&str; 6] = ["last_", "agents", "contexts", "getAgent", "getContext", "sub_workflow_result"];
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
+    let mut given = None;
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
         let Some(command) = command(state, scripts) else { continue };
-        if !is_given(unit, command) {
+        if !given.get_or_insert_with(|| Given::of(unit)).holds(command) {
             let message = "what the run has put together becomes a command of the shell";
             let hint =
                 "name the program in `command` and pass values in `args` or `env`, where no shell reads them";
@@ -31,20 +34,31 @@ fn command<'u>(state: &StateForm, scripts: &'u StateScripts) -> Option<&'u Compi
     scripts.work.get(at)?.script()
 }
 
-/// Whether everything in it was given by the person who started the run, or stands in the file.
-fn is_given(unit: &Unit, command: &Compiled) -> bool {
-    let written = unit.written();
-    let declared = |key: &str| {
-        let input = unit.form.inputs.iter().any(|input| input.name.value == key);
-        let variable = unit.form.variables.iter().any(|(name, _)| name.value == key);
-        (input || variable) && !written.contains(key)
-    };
-    let facts = &command.facts;
-    let spoken = SPOKEN.iter().any(|name| command.text.value.contains(name));
-    !facts.opaque
-        && !unit.is_opaque()
-        && !spoken
-        && facts.calls.is_empty()
-        && facts.offered.is_empty()
-        && facts.reads.iter().all(|key| declared(&key.name))
+/// What the person who started the run gave, or what stands in the file: keys that nothing writes.
+struct Given<'u> {
+    keys: HashSet<&'u str>,
+    /// A script may write any key.
+    opaque: bool,
+}
+
+impl<'u> Given<'u> {
+    fn of(unit: &'u Unit) -> Self {
+        let inputs = unit.form.inputs.iter().map(|input| input.name.value.as_str());
+        let variables = unit.form.variables.iter().map(|(name, _)| name.value.as_str());
+        let written = unit.written();
+        let keys = inputs.chain(variables).filter(|key| !written.contains(key)).collect();
+        Self { keys, opaque: unit.is_opaque() }
+    }
+
+    /// Whether all of a command is.
+    fn holds(&self, command: &Compiled) -> bool {
+        let facts = &command.facts;
+        let spoken = SPOKEN.iter().any(|name| command.text.value.contains(name));
+        !facts.opaque
+            && !self.opaque
+            && !spoken
+            && facts.calls.is_empty()
+            && facts.offered.is_empty()
+            && facts.reads.iter().all(|key| self.keys.contains(key.name.as_str()))
+    }
 }

@@ -1,38 +1,89 @@
 //! Who can have spoken last when a state is entered, and when it is left.
 
+use std::collections::{HashMap, VecDeque};
+
 use super::Unit;
 use super::graph::Graph;
 
 pub(super) struct Speakers {
-    pub(super) before: Vec<Vec<bool>>,
-    pub(super) after: Vec<Vec<bool>>,
+    pub(super) before: Vec<Agents>,
+    pub(super) after: Vec<Agents>,
+}
+
+/// A set of agents by their indices, as bits: most sets of a large workflow are small or nobody.
+#[derive(Clone, Default)]
+pub(super) struct Agents(Vec<u64>);
+
+impl Agents {
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        let words = self.0.iter().enumerate();
+        words.flat_map(|(at, word)| {
+            (0..64).filter(move |bit| (word >> bit) & 1 == 1).map(move |bit| at * 64 + bit)
+        })
+    }
+
+    fn add(&mut self, agent: usize) {
+        if self.0.len() <= agent / 64 {
+            self.0.resize(agent / 64 + 1, 0);
+        }
+        self.0[agent / 64] |= 1 << (agent % 64);
+    }
+
+    fn covers(&self, others: &Self) -> bool {
+        let own = self.0.iter().chain(std::iter::repeat(&0));
+        others.0.iter().zip(own).all(|(other, own)| other & !own == 0)
+    }
+
+    /// Adds everybody of `more`; whether that was anybody new.
+    fn join(&mut self, more: &Self) -> bool {
+        if self.0.len() < more.0.len() {
+            self.0.resize(more.0.len(), 0);
+        }
+        let mut grown = false;
+        for (one, more) in self.0.iter_mut().zip(&more.0) {
+            grown |= *more & !*one != 0;
+            *one |= more;
+        }
+        grown
+    }
 }
 
 impl Speakers {
     pub(super) fn new(unit: &Unit, graph: &Graph) -> Self {
-        let agents = unit.form.agents.len();
         let own: Vec<Option<usize>> = unit.form.states.iter().map(|state| unit.speaker(state)).collect();
-        let mut before = vec![vec![false; agents]; graph.next.len()];
+        let mut before = vec![Agents::default(); graph.next.len()];
         let mut after = before.clone();
         for (at, agent) in own.iter().enumerate() {
             if let Some(agent) = agent {
-                after[at][*agent] = true;
+                after[at].add(*agent);
             }
         }
-        let ends = ends(unit, graph);
-        // both only ever grow, so this comes to rest
-        let mut grown = true;
-        while std::mem::take(&mut grown) {
-            for at in (0..graph.next.len()).filter(|at| graph.reachable[*at]) {
-                if own.get(at).copied().flatten().is_none() {
-                    grown |= join(&mut after[at], &before[at]);
-                    for end in &ends[at] {
-                        let inside = after[*end].clone();
-                        grown |= join(&mut after[at], &inside);
-                    }
+        let (ends, owners) = ends(unit, graph);
+        // both only ever grow, so this comes to rest; only what follows a state that grew is looked at again
+        let mut open: VecDeque<usize> = (0..graph.next.len()).filter(|at| graph.reachable[*at]).collect();
+        let mut waits = graph.reachable.clone();
+        let wake = |at: usize, open: &mut VecDeque<usize>, waits: &mut Vec<bool>| {
+            if graph.reachable[at] && !std::mem::replace(&mut waits[at], true) {
+                open.push_back(at);
+            }
+        };
+        while let Some(at) = open.pop_front() {
+            waits[at] = false;
+            if own.get(at).copied().flatten().is_none() {
+                after[at].join(&before[at]);
+                for end in &ends[at] {
+                    let inside = after[*end].clone();
+                    after[at].join(&inside);
                 }
-                for next in graph.next[at].iter().chain(&graph.inside[at]) {
-                    grown |= join(&mut before[*next], &after[at]);
+            }
+            for next in graph.next[at].iter().chain(&graph.inside[at]) {
+                if before[*next].join(&after[at]) {
+                    wake(*next, &mut open, &mut waits);
+                }
+            }
+            for owner in owners[at].iter().filter(|owner| own.get(**owner).copied().flatten().is_none()) {
+                if !after[*owner].covers(&after[at]) {
+                    wake(*owner, &mut open, &mut waits);
                 }
             }
         }
@@ -40,26 +91,22 @@ impl Speakers {
     }
 }
 
-/// The states that end the bodies of each state.
-fn ends(unit: &Unit, graph: &Graph) -> Vec<Vec<usize>> {
+/// The states that end the bodies of each state, and the other way round.
+fn ends(unit: &Unit, graph: &Graph) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     let states = &unit.form.states;
+    let mut of_scope: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, state) in states.iter().enumerate().filter(|(_, state)| state.is_terminal()) {
+        of_scope.entry(state.scope.as_str()).or_default().push(at);
+    }
     let mut ends = vec![Vec::new(); graph.next.len()];
-    for (at, inside) in graph.inside.iter().enumerate() {
+    let mut owners = ends.clone();
+    for (owner, inside) in graph.inside.iter().enumerate() {
         for start in inside {
-            let scope = &states[*start].scope;
-            let last = states.iter().enumerate().filter(|(_, one)| one.is_terminal() && one.scope == *scope);
-            ends[at].extend(last.map(|(end, _)| end));
+            for end in of_scope.get(states[*start].scope.as_str()).into_iter().flatten() {
+                ends[owner].push(*end);
+                owners[*end].push(owner);
+            }
         }
     }
-    ends
-}
-
-/// Adds everybody of `more`; whether that was anybody new.
-fn join(to: &mut [bool], more: &[bool]) -> bool {
-    let mut grown = false;
-    for (one, more) in to.iter_mut().zip(more) {
-        grown |= *more && !*one;
-        *one |= more;
-    }
-    grown
+    (ends, owners)
 }

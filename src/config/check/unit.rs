@@ -1,6 +1,6 @@
 //! One workflow while it is being loaded: its file form, its scripts, its cast.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ pub struct Unit {
     pub summaries: Vec<Option<ModelChoice>>,
     /// The script file, if there is a sound one.
     pub library: Option<ScriptFile>,
+    /// The first agent of each name.
+    agents: HashMap<String, usize>,
 }
 
 /// A script file with what it offers.
@@ -101,10 +103,23 @@ impl StateScripts {
 }
 
 impl Unit {
+    pub fn new(
+        form: WorkflowForm,
+        states: Vec<StateScripts>,
+        cast: Vec<Option<Cast>>,
+        summaries: Vec<Option<ModelChoice>>,
+        library: Option<ScriptFile>,
+    ) -> Self {
+        let named = form.agents.iter().enumerate().rev();
+        let agents = named.map(|(at, agent)| (agent.id.value.clone(), at)).collect();
+        Self { form, states, cast, summaries, library, agents }
+    }
+
     /// The agent that a state names.
     pub fn agent_of(&self, state: &StateForm) -> Option<(usize, &AgentForm)> {
         let name = state.agent.as_ref()?;
-        self.form.agents.iter().enumerate().find(|(_, agent)| agent.id.value == name.value)
+        let at = *self.agents.get(&name.value)?;
+        Some((at, self.form.agents.get(at)?))
     }
 
     /// The agent whose model answers in a state: it is then the one that spoke last.

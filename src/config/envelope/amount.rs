@@ -1,5 +1,7 @@
 //! Calls, tokens and dollars of one visit, and arithmetic in which nothing overflows.
 
+use std::collections::HashMap;
+
 use crate::domain::agent::{AgentSpec, ToolLoop};
 use crate::domain::context::{CHARACTERS_A_TOKEN, Trim};
 use crate::domain::cost::{Price, Usage};
@@ -72,12 +74,24 @@ fn times_usd(one: f64, number: u64) -> f64 {
     }
 }
 
-/// What one visit of a state asks of a model itself, retries included; nothing for children and branches.
-pub(super) fn per_visit(workflow: &Workflow, state: &State) -> Amount {
-    let Work::Agent { agent, function: AgentFunction::SendUserMessage, .. } = &state.work else {
-        return Amount::default();
-    };
-    let Some(agent) = workflow.agent(*agent) else { return Amount::default() };
+/// What one call of each agent can use, by workflow and agent: it is worked out once, however many states ask it.
+#[derive(Default)]
+pub(super) struct PerCall(HashMap<(usize, usize), Amount>);
+
+impl PerCall {
+    /// What one visit of a state asks of a model itself, retries included; nothing for children and branches.
+    pub(super) fn per_visit(&mut self, (at, workflow): (usize, &Workflow), state: &State) -> Amount {
+        let Work::Agent { agent: index, function: AgentFunction::SendUserMessage, .. } = &state.work else {
+            return Amount::default();
+        };
+        let Some(agent) = workflow.agent(*index) else { return Amount::default() };
+        let call = *self.0.entry((at, index.0)).or_insert_with(|| per_call(workflow, agent));
+        call.times(requests(workflow, agent, state)).times(attempts(state))
+    }
+}
+
+/// The most requests of one try of a state's work.
+fn requests(workflow: &Workflow, agent: &AgentSpec, state: &State) -> u64 {
     let rounds = match agent.tool_loop {
         ToolLoop::Auto if !agent.tools.is_empty() => u64::from(agent.max_tool_rounds),
         ToolLoop::Auto | ToolLoop::Step => 0,
@@ -86,8 +100,7 @@ pub(super) fn per_visit(workflow: &Workflow, state: &State) -> Amount {
     let nudges = if state.expects.is_empty() { 0 } else { NUDGES };
     // each request may need a summary before it
     let sums = workflow.contexts.get(agent.context.0).is_some_and(|one| one.trim == Trim::Summarize);
-    let requests = (1 + rounds + repairs + nudges) * if sums { 2 } else { 1 };
-    per_call(workflow, agent).times(requests).times(attempts(state))
+    (1 + rounds + repairs + nudges) * if sums { 2 } else { 1 }
 }
 
 /// How often the work of one visit may be tried.

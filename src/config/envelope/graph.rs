@@ -1,5 +1,9 @@
 //! How often each state can be visited by one thread of control that enters at a given state.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+use super::super::circles::parts;
 use super::amount::UNBOUNDED;
 use crate::domain::agent::ToolLoop;
 use crate::domain::workflow::{NoMatch, OnError, State, Work, Workflow};
@@ -19,11 +23,9 @@ pub(super) fn visits(workflow: &Workflow, start: usize, limited: Limited) -> Vec
     let top = start == workflow.start.0;
     let mut starts = vec![start];
     starts.extend(workflow.resume.filter(|_| top).map(|at| at.0));
-    let next: Vec<Vec<usize>> =
-        workflow.states.iter().map(|state| successors(workflow, state, top)).collect();
-    let reached = reach(&next, &starts);
-    let part = parts(&next, &reached);
-    let limits: Vec<u64> = workflow.states.iter().map(|state| limit(workflow, state, limited)).collect();
+    let (reached, next) = reach(workflow, starts, top);
+    let part = parts(&next, &vec![true; next.len()]);
+    let limits: Vec<u64> = reached.iter().map(|at| limit(workflow, &workflow.states[*at], limited)).collect();
     let circular: Vec<bool> = (0..next.len()).map(|at| in_circle(&next, &part, at)).collect();
     // circles that are left when limited states are taken away
     let free: Vec<bool> = (0..next.len()).map(|at| circular[at] && limits[at] == UNBOUNDED).collect();
@@ -50,7 +52,7 @@ pub(super) fn visits(workflow: &Workflow, start: usize, limited: Limited) -> Vec
             shared[part[at]].saturating_add(1)
         }
     };
-    (0..next.len()).filter(|at| reached[*at]).map(|at| (at, most(at))).collect()
+    reached.iter().enumerate().map(|(at, state)| (*state, most(at))).collect()
 }
 
 fn limit(workflow: &Workflow, state: &State, limited: Limited) -> u64 {
@@ -94,67 +96,23 @@ fn successors(workflow: &Workflow, state: &State, top: bool) -> Vec<usize> {
     all
 }
 
-fn reach(next: &[Vec<usize>], from: &[usize]) -> Vec<bool> {
-    let mut seen = vec![false; next.len()];
-    let mut open: Vec<usize> = from.iter().copied().filter(|at| *at < next.len()).collect();
+/// The states that can be reached, in their order, and where each leads, by position among them. Costs what is reached:
+/// a workflow of many bodies is entered at each of them.
+fn reach(workflow: &Workflow, from: Vec<usize>, top: bool) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut open = from;
     while let Some(at) = open.pop() {
-        if !std::mem::replace(&mut seen[at], true) {
-            open.extend(&next[at]);
+        let Some(state) = workflow.states.get(at) else { continue };
+        if let Entry::Vacant(entry) = found.entry(at) {
+            open.extend(entry.insert(successors(workflow, state, top)).iter());
         }
     }
-    seen
+    let states: Vec<usize> = found.keys().copied().collect();
+    let place: HashMap<usize, usize> = states.iter().enumerate().map(|(at, state)| (*state, at)).collect();
+    let next = found.into_values().map(|to| to.iter().filter_map(|to| place.get(to).copied()).collect());
+    (states, next.collect())
 }
 
 fn in_circle(next: &[Vec<usize>], part: &[usize], at: usize) -> bool {
     next[at].iter().any(|to| part[*to] == part[at])
-}
-
-/// Numbers the strongly connected parts of the states that count: forward for an order, backward for the parts.
-fn parts(next: &[Vec<usize>], counts: &[bool]) -> Vec<usize> {
-    let mut back = vec![Vec::new(); next.len()];
-    for (from, targets) in next.iter().enumerate().filter(|(from, _)| counts[*from]) {
-        for to in targets.iter().filter(|to| counts[**to]) {
-            back[*to].push(from);
-        }
-    }
-    let mut part = vec![next.len(); next.len()];
-    let mut number = 0;
-    for first in finished(next, counts).into_iter().rev() {
-        if part[first] != next.len() {
-            continue;
-        }
-        let mut open = vec![first];
-        while let Some(at) = open.pop() {
-            if part[at] == next.len() {
-                part[at] = number;
-                open.extend(back[at].iter().filter(|from| part[**from] == next.len()));
-            }
-        }
-        number += 1;
-    }
-    part
-}
-
-/// The states in the order in which a walk into the depth is done with them.
-fn finished(next: &[Vec<usize>], counts: &[bool]) -> Vec<usize> {
-    let mut order = Vec::new();
-    let mut seen = vec![false; next.len()];
-    for first in (0..next.len()).filter(|at| counts[*at]) {
-        let mut open = vec![(first, 0)];
-        while let Some((at, edge)) = open.pop() {
-            if edge == 0 && std::mem::replace(&mut seen[at], true) {
-                continue;
-            }
-            match next[at].get(edge) {
-                Some(to) => {
-                    open.push((at, edge + 1));
-                    if counts[*to] && !seen[*to] {
-                        open.push((*to, 0));
-                    }
-                }
-                None => order.push(at),
-            }
-        }
-    }
-    order
 }

@@ -1,12 +1,12 @@
 //! Threads of control: a run is one, every branch and item is one of its own with a count of steps of its own.
 //! A child workflow runs in the thread of the state that calls it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::amount::{Amount, UNBOUNDED, attempts, per_visit, times};
+use super::amount::{Amount, PerCall, UNBOUNDED, attempts, times};
 use super::graph::{self, Limited};
 use crate::domain::workflow::{Input, Program, State, Work};
 
@@ -22,9 +22,11 @@ pub(super) struct Lanes<'p> {
     program: &'p Program,
     limited: Limited,
     steps: u64,
+    calls: PerCall,
     frames: HashMap<Entry, Rc<Frame>>,
     lanes: BTreeMap<Entry, Rc<Lane>>,
     notes: Vec<String>,
+    noted: HashSet<String>,
 }
 
 /// Everything that one entry into a workflow or body visits, children included, and how often.
@@ -49,7 +51,16 @@ impl<'p> Lanes<'p> {
             let counts = limited == Limited::Default || root.limits.declared.steps;
             if counts { u64::from(root.limits.max_steps) } else { UNBOUNDED }
         });
-        Self { program, limited, steps, frames: HashMap::new(), lanes: BTreeMap::new(), notes: Vec::new() }
+        Self {
+            program,
+            limited,
+            steps,
+            calls: PerCall::default(),
+            frames: HashMap::new(),
+            lanes: BTreeMap::new(),
+            notes: Vec::new(),
+            noted: HashSet::new(),
+        }
     }
 
     /// What a run uses in all, how often it visits each state, and what is to be said of that.
@@ -100,20 +111,25 @@ impl<'p> Lanes<'p> {
         let (depth, at, start) = entry;
         let program = self.program;
         let mut frame = Frame::new();
+        // how often each child is called: many states may call the same one
+        let mut called: BTreeMap<usize, u64> = BTreeMap::new();
         if let Some(workflow) = program.workflows.get(at) {
             for (index, visits) in graph::visits(workflow, start, self.limited) {
                 let state = &workflow.states[index];
                 let forks = self.forks(entry, state);
-                let each = per_visit(workflow, state);
+                let each = self.calls.per_visit((at, workflow), state);
                 add(&mut frame, (at, index), Visited { visits, forks, each });
                 if let Work::Child { workflow: child, .. } = &state.work {
-                    let inside = self.child(depth + 1, child.0);
-                    let number = times(visits, attempts(state));
-                    for (key, visited) in inside.iter() {
-                        let visits = times(visited.visits, number);
-                        add(&mut frame, *key, Visited { visits, ..visited.clone() });
-                    }
+                    let sum = called.entry(child.0).or_default();
+                    *sum = sum.saturating_add(times(visits, attempts(state)));
                 }
+            }
+        }
+        for (child, number) in called {
+            let inside = self.child(depth + 1, child);
+            for (key, visited) in inside.iter() {
+                let visits = times(visited.visits, number);
+                add(&mut frame, *key, Visited { visits, ..visited.clone() });
             }
         }
         let frame = Rc::new(frame);
@@ -165,7 +181,7 @@ impl<'p> Lanes<'p> {
     }
 
     fn note(&mut self, note: String) {
-        if !self.notes.contains(&note) {
+        if self.noted.insert(note.clone()) {
             self.notes.push(note);
         }
     }

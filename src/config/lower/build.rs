@@ -1,9 +1,11 @@
 //! Builds the checked workflow: names become indices. Everything that can be wrong has been found before.
 
+use std::collections::HashMap;
+
 use super::super::check::{Cast, ScriptFile, Unit};
 use super::super::source::SourceFile;
 use super::super::workflow_file::{AgentForm, ContextForm, NoMatchForm, ParameterForm, Text, WorkflowForm};
-use super::states::{Builder, find, on_error};
+use super::states::{Builder, StateIndex, on_error};
 use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
 use crate::domain::context::{Author, ContextSpec, Entry};
 use crate::domain::ids::{ContextIx, StateIx};
@@ -16,18 +18,21 @@ use crate::domain::workflow::{Declared, Limits, NoMatch, State, SubAgents, Workf
 /// `index` finds another workflow of the program by name.
 pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Option<usize>) -> Workflow {
     let form = &unit.form;
-    let mut builder = Builder::new(unit, file, index);
+    let names = StateIndex::of(form);
+    let mut builder = Builder::new(unit, file, &names, index);
     let mut states: Vec<State> =
         form.states.iter().zip(&unit.states).map(|(state, scripts)| builder.state(state, scripts)).collect();
     let place = builder.place(form.name.span.start);
-    let stop = match form.states.iter().position(|state| state.name.value == "stop") {
+    let stop = match names.get("stop") {
         Some(at) => at,
         None => {
             states.push(terminal(&place));
             states.len() - 1
         }
     };
-    let target = |name: &Text| find(form, &name.value);
+    let target = |name: &Text| names.find(&name.value);
+    let contexts: HashMap<&str, usize> =
+        form.contexts.iter().enumerate().rev().map(|(at, one)| (one.name.value.as_str(), at)).collect();
     builder.scripts.extend(unit.library.as_ref().map(library));
     Workflow {
         name: form.name.value.clone(),
@@ -40,11 +45,13 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
             .agents
             .iter()
             .zip(&unit.cast)
-            .filter_map(|(agent, cast)| agent_spec(form, agent, cast.as_ref()?))
+            .filter_map(|(agent, cast)| {
+                agent_spec(form, *contexts.get(agent.context.value.as_str())?, agent, cast.as_ref()?)
+            })
             .collect(),
         states,
         scripts: builder.scripts.into(),
-        start: StateIx(form.states.iter().position(|state| state.name.value == "start").unwrap_or(stop)),
+        start: StateIx(names.get("start").unwrap_or(stop)),
         stop: StateIx(stop),
         limits: limits(unit),
         budget: form.budget,
@@ -58,7 +65,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         },
         condition_errors_are_false: form.condition_errors_are_false,
         lenient: form.lenient,
-        resume: form.states.iter().position(|state| state.name.value == "resume").map(StateIx),
+        resume: names.get("resume").map(StateIx),
         snapshot: form.snapshot,
         isolated: form.isolated,
         sub_agents: SubAgents::None,
@@ -118,8 +125,7 @@ fn context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec
 
 /// The role's prompt, the agent's own words, then the context's `system` messages, which belong to every agent's
 /// system text (A39, A42).
-fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<AgentSpec> {
-    let at = form.contexts.iter().position(|context| context.name.value == agent.context.value)?;
+fn agent_spec(form: &WorkflowForm, at: usize, agent: &AgentForm, cast: &Cast) -> Option<AgentSpec> {
     let system = form.contexts[at].messages.iter().filter(|(role, _)| *role == ChatRole::System);
     let parts = std::iter::once(cast.role.system_message.as_str())
         .chain(agent.system_append.as_deref())

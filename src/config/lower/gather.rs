@@ -1,13 +1,17 @@
 //! Reads a workflow and everything that it can call, casts the agents, and has all of it checked.
 
+use std::collections::{HashMap, HashSet};
+
 use super::super::beside::own_script;
 use super::super::check::{Around, ScriptFile, Unit, check, compile, script_file};
+use super::super::circles::parts;
 use super::super::source::{Findings, SourceFile};
-use super::super::suggest::did_you_mean;
+use super::super::suggest::{did_you_mean, listed_names};
 use super::super::workflow_file::{Text, WorkflowForm, lower_handlers, read};
 use super::Surroundings;
 use super::build::build;
 use super::cast::{cast, sums_up};
+use super::held_back::held_back;
 use super::library::{Found, Library};
 use super::steps::step_tools;
 use super::unpriced::{in_dollars, unpriced};
@@ -17,11 +21,11 @@ use crate::domain::workflow::Workflow;
 /// A root workflow (first) with everything that it reaches, checked.
 pub(super) struct Gathered<'a> {
     parts: Vec<Part<'a>>,
+    index: HashMap<Found, usize>,
 }
 
 /// One workflow on its way. `unit` is absent if the object could not be read at all.
 pub(super) struct Part<'a> {
-    pub(super) found: Found,
     pub(super) file: &'a SourceFile,
     pub(super) unit: Option<Unit>,
     findings: Vec<Diagnostic>,
@@ -29,15 +33,16 @@ pub(super) struct Part<'a> {
 
 impl<'a> Gathered<'a> {
     pub(super) fn new(root: Found, library: &Library<'a>, surroundings: &Surroundings<'_>) -> Self {
-        let mut gathered = Self { parts: Vec::new() };
+        let mut gathered = Self { parts: Vec::new(), index: HashMap::new() };
         gathered.add(root, library, surroundings);
         let mut at = 0;
         while at < gathered.parts.len() {
             gathered.follow(at, library, surroundings);
             at += 1;
         }
+        let circles = Circles::of(&gathered, library);
         for at in 0..gathered.parts.len() {
-            let found = gathered.judge(at, library);
+            let found = gathered.judge(at, &circles, library);
             gathered.parts[at].findings.extend(found);
         }
         gathered
@@ -57,9 +62,10 @@ impl<'a> Gathered<'a> {
             let cast = form.agents.iter().map(|agent| cast(agent, surroundings, &mut findings)).collect();
             let contexts = form.contexts.iter();
             let summaries = contexts.map(|context| sums_up(context, surroundings, &mut findings)).collect();
-            Unit { form, states, cast, summaries, library: scripts }
+            Unit::new(form, states, cast, summaries, scripts)
         });
-        self.parts.push(Part { found, file, unit, findings: findings.list });
+        self.index.insert(found, self.parts.len());
+        self.parts.push(Part { file, unit, findings: findings.list });
     }
 
     /// Adds the workflows that one calls.
@@ -68,12 +74,12 @@ impl<'a> Gathered<'a> {
             self.parts[at].unit.iter().flat_map(|unit| called(&unit.form)).cloned().collect();
         for call in calls {
             match library.find(&call.value) {
-                Some(found) if self.parts.iter().any(|part| part.found == found) => {}
+                Some(found) if self.index.contains_key(&found) => {}
                 Some(found) => self.add(found, library, surroundings),
                 None => {
                     let names = library.names();
                     let hint = did_you_mean(&call.value, names.iter().map(String::as_str))
-                        .unwrap_or_else(|| format!("known: {}", names.join(", ")));
+                        .unwrap_or_else(|| format!("known: {}", listed_names(&names)));
                     let mut findings = Findings::new(self.parts[at].file);
                     let message = format!("there is no workflow `{}`", call.value);
                     findings.error("E08", call.span, message, Some(hint));
@@ -83,20 +89,24 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    fn judge(&self, at: usize, library: &Library<'a>) -> Vec<Diagnostic> {
+    fn judge(&self, at: usize, circles: &Circles, library: &Library<'a>) -> Vec<Diagnostic> {
         let part = &self.parts[at];
         let Some(unit) = &part.unit else { return Vec::new() };
         let mut findings = Findings::new(part.file);
         for call in called(&unit.form) {
-            if self.comes_back(call, part.found, library) && !self.bounded(part.found, library) {
+            let called = library.find(&call.value).and_then(|found| self.index.get(&found));
+            if called.is_some_and(|called| circles.endless(at, *called)) {
                 let message = format!("`{}` leads back to `{}`", call.value, unit.form.name.value);
                 let hint = "set \"limits\": { \"max_depth\": … } if the recursion is meant";
                 findings.error("E08", call.span.clone(), message, Some(hint.to_owned()));
             }
         }
-        let whole = self.parts.first().and_then(|root| root.unit.as_ref());
-        let whole = whole.is_some_and(|root| in_dollars(&root.form.budget));
+        let root = self.parts.first().and_then(|root| root.unit.as_ref()).map(|root| &root.form);
+        let whole = root.is_some_and(|root| in_dollars(&root.budget));
         unpriced(&unit.form, &unit.cast, whole, &mut findings);
+        if let Some(root) = root {
+            held_back(&unit.form, root, &mut findings);
+        }
         // earlier errors silence the judgement of the graph, which would only repeat them
         findings.list.extend(part.findings.iter().cloned());
         let known = findings.list.len();
@@ -107,45 +117,8 @@ impl<'a> Gathered<'a> {
     }
 
     fn form(&self, name: &str, library: &Library<'a>) -> Option<&WorkflowForm> {
-        self.part(library.find(name)?).map(|(_, unit)| &unit.form)
-    }
-
-    fn part(&self, found: Found) -> Option<(usize, &Unit)> {
-        let at = self.parts.iter().position(|part| part.found == found)?;
-        Some((at, self.parts[at].unit.as_ref()?))
-    }
-
-    /// Whether a call can lead to `home` again.
-    fn comes_back(&self, call: &Text, home: Found, library: &Library<'a>) -> bool {
-        library.find(&call.value).is_some_and(|first| self.reach(first, library).contains(&home))
-    }
-
-    /// Whether a workflow on the way from `home` to itself limits the depth.
-    fn bounded(&self, home: Found, library: &Library<'a>) -> bool {
-        self.reach(home, library).into_iter().any(|one| {
-            self.part(one).is_some_and(|(_, unit)| unit.form.limits.max_depth.is_some())
-                && self.reach(one, library).contains(&home)
-        })
-    }
-
-    fn reach(&self, from: Found, library: &Library<'a>) -> Vec<Found> {
-        let mut seen = vec![from];
-        let mut at = 0;
-        while at < seen.len() {
-            let next: Vec<Found> = self
-                .part(seen[at])
-                .into_iter()
-                .flat_map(|(_, unit)| called(&unit.form))
-                .filter_map(|call| library.find(&call.value))
-                .collect();
-            for found in next {
-                if !seen.contains(&found) {
-                    seen.push(found);
-                }
-            }
-            at += 1;
-        }
-        seen
+        let at = *self.index.get(&library.find(name)?)?;
+        self.parts[at].unit.as_ref().map(|unit| &unit.form)
     }
 
     /// All findings: the root's first, each workflow's in the order of its text.
@@ -165,10 +138,39 @@ impl<'a> Gathered<'a> {
 
     /// Only called when nothing is wrong.
     pub(super) fn build(&self) -> Vec<Workflow> {
-        let name = |at: usize| self.parts[at].unit.as_ref().map(|unit| unit.form.name.value.as_str());
         // names are unique here: the library gives one definition per name
-        let index = |wanted: &str| (0..self.parts.len()).find(|at| name(*at) == Some(wanted));
+        let named = self.parts.iter().enumerate().rev();
+        let named = named.filter_map(|(at, part)| Some((part.unit.as_ref()?.form.name.value.as_str(), at)));
+        let names: HashMap<&str, usize> = named.collect();
+        let index = |wanted: &str| names.get(wanted).copied();
         self.parts.iter().filter_map(|part| Some(build(part.unit.as_ref()?, part.file, &index))).collect()
+    }
+}
+
+/// Which workflows lead back to themselves, and which of these circles limit their depth.
+struct Circles {
+    part: Vec<usize>,
+    /// By part.
+    bounded: HashSet<usize>,
+}
+
+impl Circles {
+    fn of(gathered: &Gathered<'_>, library: &Library<'_>) -> Self {
+        let forms = || gathered.parts.iter().map(|part| part.unit.as_ref().map(|unit| &unit.form));
+        let targets = |form: &WorkflowForm| {
+            let found = called(form).filter_map(|call| library.find(&call.value));
+            found.filter_map(|found| gathered.index.get(&found).copied()).collect::<Vec<_>>()
+        };
+        let next: Vec<Vec<usize>> = forms().map(|form| form.map_or_else(Vec::new, targets)).collect();
+        let part = parts(&next, &vec![true; next.len()]);
+        let limited = forms().map(|form| form.is_some_and(|form| form.limits.max_depth.is_some()));
+        let bounded = limited.zip(&part).filter(|(limited, _)| *limited).map(|(_, part)| *part).collect();
+        Self { part, bounded }
+    }
+
+    /// Whether a call leads back to the workflow that makes it, and nothing on the way limits the depth.
+    fn endless(&self, from: usize, to: usize) -> bool {
+        self.part[from] == self.part[to] && !self.bounded.contains(&self.part[from])
     }
 }
 

@@ -1,6 +1,7 @@
 //! All workflow files, parsed when first needed, and which of them defines a name.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
 use super::super::json::Node;
 use super::super::source::{Findings, SourceFile};
@@ -8,7 +9,7 @@ use super::super::workflow_file::{Text, definitions, name_of};
 use crate::domain::diagnostic::Diagnostic;
 
 /// One definition: file and position in it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Found {
     file: usize,
     item: usize,
@@ -18,10 +19,14 @@ pub(super) struct Library<'a> {
     files: Vec<(&'a SourceFile, OnceCell<Parsed>)>,
     /// The first file stands above all layers: the one that was named on the command line.
     first_wins: bool,
+    /// What was looked up before: a large workflow calls the same few thousands of times.
+    known: RefCell<HashMap<String, Vec<Found>>>,
 }
 
 struct Parsed {
     items: Vec<(Option<Text>, Node)>,
+    /// Positions of the items of each name.
+    index: HashMap<String, Vec<usize>>,
     findings: Vec<Diagnostic>,
 }
 
@@ -29,7 +34,7 @@ impl<'a> Library<'a> {
     pub(super) fn new(files: &'a [SourceFile], first: Option<&'a SourceFile>) -> Self {
         let others = files.iter().filter(|file| first.is_none_or(|first| first.name != file.name));
         let files = first.into_iter().chain(others).map(|file| (file, OnceCell::new())).collect();
-        Self { files, first_wins: first.is_some() }
+        Self { files, first_wins: first.is_some(), known: RefCell::default() }
     }
 
     fn parsed(&self, file: usize) -> &Parsed {
@@ -37,8 +42,15 @@ impl<'a> Library<'a> {
         cell.get_or_init(|| {
             let mut findings = Findings::new(source);
             let root = Node::parse(source, &mut findings);
-            let items = root.iter().flat_map(definitions).map(|node| (name_of(node), node.clone())).collect();
-            Parsed { items, findings: findings.list }
+            let items = root.iter().flat_map(definitions).map(|node| (name_of(node), node.clone()));
+            let items: Vec<(Option<Text>, Node)> = items.collect();
+            let mut index: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, name) in
+                items.iter().enumerate().filter_map(|(at, (name, _))| Some((at, name.as_ref()?)))
+            {
+                index.entry(name.value.clone()).or_default().push(at);
+            }
+            Parsed { items, index, findings: findings.list }
         })
     }
 
@@ -65,18 +77,19 @@ impl<'a> Library<'a> {
     }
 
     fn candidates(&self, name: &str) -> Vec<Found> {
+        if let Some(known) = self.known.borrow().get(name) {
+            return known.clone();
+        }
         let mut found = Vec::new();
-        for (file, (source, _)) in self.files.iter().enumerate() {
+        for (file, (source, parsed)) in self.files.iter().enumerate() {
             // a name may be written with escapes; then there is a backslash in the file
-            if !source.text.contains(name) && !source.text.contains("\\u") {
+            if parsed.get().is_none() && !source.text.contains(name) && !source.text.contains("\\u") {
                 continue;
             }
-            for (item, (own, _)) in self.parsed(file).items.iter().enumerate() {
-                if own.as_ref().is_some_and(|own| own.value == name) {
-                    found.push(Found { file, item });
-                }
-            }
+            let items = self.parsed(file).index.get(name).into_iter().flatten();
+            found.extend(items.map(|item| Found { file, item: *item }));
         }
+        self.known.borrow_mut().insert(name.to_owned(), found.clone());
         found
     }
 

@@ -1,12 +1,14 @@
 //! Builds the states: every name becomes an index, every script an entry of the workflow's list.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
 use super::super::check::{Compiled, InputScript, StateScripts, Unit};
-use super::super::source::SourceFile;
+use super::super::source::{LineStarts, SourceFile};
 use super::super::workflow_file::{
     ForEachForm, FunctionForm, NoMatchForm, OnErrorForm, ParallelForm, PauseForm, StateForm, Text, WorkForm,
     WorkflowForm,
 };
-use super::places::Places;
 use super::steps::arguments;
 use crate::domain::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
 use crate::domain::place::Place;
@@ -19,15 +21,36 @@ use crate::domain::workflow::{
 
 pub(super) struct Builder<'b> {
     unit: &'b Unit,
-    places: Places<'b>,
+    file: &'b SourceFile,
+    lines: LineStarts,
+    states: &'b StateIndex<'b>,
     index: &'b dyn Fn(&str) -> Option<usize>,
     pub(super) scripts: Vec<Script>,
 }
 
-/// The state of a name. All names have been checked; `stop` may be the one that is added at the end.
-pub(super) fn find(form: &WorkflowForm, name: &str) -> StateIx {
-    let states = &form.states;
-    StateIx(states.iter().position(|state| state.name.value == name).unwrap_or(states.len()))
+/// The states of a workflow by their names. All names have been checked; `stop` may be the one that is added at the end.
+pub(super) struct StateIndex<'f>(BTreeMap<&'f str, usize>, usize);
+
+impl<'f> StateIndex<'f> {
+    pub(super) fn of(form: &'f WorkflowForm) -> Self {
+        let states = form.states.iter().enumerate().rev();
+        Self(states.map(|(at, state)| (state.name.value.as_str(), at)).collect(), form.states.len())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<usize> {
+        self.0.get(name).copied()
+    }
+
+    pub(super) fn find(&self, name: &str) -> StateIx {
+        StateIx(self.get(name).unwrap_or(self.1))
+    }
+
+    /// The states whose names begin so.
+    fn below(&self, scope: &str) -> impl Iterator<Item = usize> {
+        let from = (Bound::Included(scope), Bound::Unbounded);
+        let all = self.0.range::<str, _>(from);
+        all.take_while(move |(name, _)| name.starts_with(scope)).map(|(_, at)| *at)
+    }
 }
 
 pub(super) fn on_error(form: Option<&OnErrorForm>, target: &dyn Fn(&Text) -> StateIx) -> Option<OnError> {
@@ -42,13 +65,14 @@ impl<'b> Builder<'b> {
     pub(super) fn new(
         unit: &'b Unit,
         file: &'b SourceFile,
+        states: &'b StateIndex<'b>,
         index: &'b dyn Fn(&str) -> Option<usize>,
     ) -> Self {
-        Self { unit, places: Places::new(file), index, scripts: Vec::new() }
+        Self { unit, file, lines: LineStarts::of(&file.text), states, index, scripts: Vec::new() }
     }
 
     pub(super) fn place(&self, offset: usize) -> Place {
-        self.places.of(offset)
+        self.lines.place(self.file, offset)
     }
 
     pub(super) fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
@@ -61,7 +85,7 @@ impl<'b> Builder<'b> {
         let input = self.input(&scripts.input);
         let (work, output) =
             if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
-        let target = |name: &Text| find(&self.unit.form, &name.value);
+        let target = |name: &Text| self.states.find(&name.value);
         let on_limit = form.on_limit.as_ref().map(target);
         State {
             name: form.name.value.clone(),
@@ -77,7 +101,7 @@ impl<'b> Builder<'b> {
             budget: form.budget,
             max_visits: form.max_visits,
             on_limit,
-            place: self.places.of(form.name.span.start),
+            place: self.place(form.name.span.start),
         }
     }
 
@@ -133,7 +157,7 @@ impl<'b> Builder<'b> {
         let branches = form
             .branches
             .iter()
-            .map(|(name, start)| Branch { name: name.value.clone(), start: find(&self.unit.form, start) });
+            .map(|(name, start)| Branch { name: name.value.clone(), start: self.states.find(start) });
         Parallel {
             branches: branches.collect(),
             join: form.join,
@@ -148,7 +172,7 @@ impl<'b> Builder<'b> {
             items: self.first(scripts),
             each: form.each.clone(),
             at: form.at.clone(),
-            start: find(&self.unit.form, &form.start),
+            start: self.states.find(&form.start),
             needs: self.needed(form),
             max_concurrency: form.max_concurrency,
             tolerated_failures: form.tolerated_failures,
@@ -164,8 +188,8 @@ impl<'b> Builder<'b> {
             return form.needs.clone();
         }
         let scope = form.start.strip_suffix("start").unwrap_or(&form.start);
-        let states = self.unit.form.states.iter().zip(&self.unit.states);
-        let inside: Vec<_> = states.filter(|(state, _)| state.name.value.starts_with(scope)).collect();
+        let inside = self.states.below(scope);
+        let inside = inside.map(|at| (&self.unit.form.states[at], &self.unit.states[at]));
         let mut needed: Vec<String> = Vec::new();
         for (state, scripts) in inside {
             let catches = scripts.catch.iter().flatten();
@@ -186,7 +210,7 @@ impl<'b> Builder<'b> {
     }
 
     fn pause(&mut self, form: &PauseForm, scripts: &StateScripts) -> Pause {
-        let on_timeout = form.on_timeout.as_ref().map(|name| find(&self.unit.form, &name.value));
+        let on_timeout = form.on_timeout.as_ref().map(|name| self.states.find(&name.value));
         Pause {
             kind: form.kind,
             message: self.first(scripts),
@@ -219,10 +243,10 @@ impl<'b> Builder<'b> {
                 errors: names(&rule.errors),
                 key: rule.key.clone(),
                 before: before.as_ref().map(|before| self.script(before)),
-                target: find(&self.unit.form, &rule.target.value),
+                target: self.states.find(&rule.target.value),
             });
         }
-        let target = |name: &Text| find(&self.unit.form, &name.value);
+        let target = |name: &Text| self.states.find(&name.value);
         Recovery {
             retry,
             catch,
@@ -232,7 +256,7 @@ impl<'b> Builder<'b> {
     }
 
     fn transitions(&mut self, form: &StateForm, scripts: &StateScripts) -> Vec<Transition> {
-        let stop = find(&self.unit.form, &form.beside("stop"));
+        let stop = self.states.find(&form.beside("stop"));
         let on = |target| Transition { target, condition: None, before: None };
         // no list at all ends the workflow, or the body (A14)
         let Some(transitions) = &form.transitions else {
@@ -242,7 +266,7 @@ impl<'b> Builder<'b> {
         for (one, script) in transitions.iter().zip(&scripts.transitions) {
             let condition = script.condition.as_ref().map(|condition| self.script(condition));
             let before = script.before.as_ref().map(|before| self.script(before));
-            let target = find(&self.unit.form, &one.target.value);
+            let target = self.states.find(&one.target.value);
             all.push(Transition { target, condition, before });
         }
         // `on_no_match` of the workflow knows only the workflow's own end
@@ -300,13 +324,13 @@ impl<'b> Builder<'b> {
             source: shown.join("; "),
             prepared: format!("__flow.set([{}])", entries.join(",")),
             offers: Vec::new(),
-            place: self.places.of(place),
+            place: self.place(place),
         });
         ScriptIx(self.scripts.len() - 1)
     }
 
     fn script(&mut self, compiled: &Compiled) -> ScriptIx {
-        let place = || self.places.of(compiled.text.span.start + 1);
+        let place = || self.place(compiled.text.span.start + 1);
         self.scripts.push(Script {
             kind: compiled.kind,
             form: compiled.facts.form,

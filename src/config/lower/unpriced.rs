@@ -1,16 +1,21 @@
 //! A budget in dollars that cannot count an agent's calls, because no price is known for its model (W11, MODEL-9).
 
+use std::collections::HashSet;
+
 use super::super::check::Cast;
 use super::super::source::Findings;
-use super::super::workflow_file::{AgentForm, WorkflowForm};
+use super::super::workflow_file::WorkflowForm;
 use crate::domain::workflow::{Budget, Cap};
 
 /// `whole`: the run has a budget in dollars, which is for everybody.
 pub(super) fn unpriced(form: &WorkflowForm, cast: &[Option<Cast>], whole: bool, findings: &mut Findings<'_>) {
+    let counted = form.states.iter().filter(|state| in_dollars(&state.budget));
+    let counted: HashSet<&str> =
+        counted.filter_map(|state| state.agent.as_ref().map(|name| name.value.as_str())).collect();
     for (agent, cast) in form.agents.iter().zip(cast) {
         let choices = cast.iter().flat_map(|cast| std::iter::once(&cast.choice).chain(&cast.choice.fallback));
         let Some(choice) = choices.into_iter().find(|choice| choice.price.is_none()) else { continue };
-        if whole || in_dollars(&agent.budget) || asked_in_a_budget(form, agent) {
+        if whole || in_dollars(&agent.budget) || counted.contains(agent.id.value.as_str()) {
             let message = format!(
                 "no price is known for the model `{}` of `{}`: a budget in dollars does not count its calls",
                 choice.model, agent.id.value
@@ -23,11 +28,4 @@ pub(super) fn unpriced(form: &WorkflowForm, cast: &[Option<Cast>], whole: bool, 
 
 pub(super) fn in_dollars(budget: &Budget) -> bool {
     budget.cost_usd != Cap::default()
-}
-
-fn asked_in_a_budget(form: &WorkflowForm, agent: &AgentForm) -> bool {
-    let asked = |name: &str| name == agent.id.value;
-    form.states
-        .iter()
-        .any(|state| in_dollars(&state.budget) && state.agent.as_ref().is_some_and(|name| asked(&name.value)))
 }

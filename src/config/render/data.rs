@@ -1,11 +1,13 @@
 //! Findings as data, for editors and build servers (`check --json`).
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::{Layer, Place};
+use crate::domain::place::Layer;
 
-use super::super::source::SourceFile;
+use super::super::source::{LineStarts, SourceFile};
 
 /// One finding. Lines and columns count from 1, columns in characters; the end stands behind the last character.
 /// Line 0: the finding is about no place in a file.
@@ -25,11 +27,20 @@ pub struct Found {
 
 /// `text_of` gives a file's text by its name; without it, a finding ends where it begins.
 pub fn data(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>) -> Vec<Found> {
+    let mut texts: HashMap<&str, Option<(SourceFile, LineStarts)>> = HashMap::new();
+    let read = |name: &str| {
+        let file = SourceFile::new(Layer::default(), "", text_of(name)?);
+        let lines = LineStarts::of(&file.text);
+        Some((file, lines))
+    };
     diagnostics
         .iter()
         .map(|finding| {
             let place = &finding.place;
-            let end = if place.line == 0 { None } else { end(finding, text_of) };
+            let name = place.file.as_str();
+            let text = if place.line == 0 { &None } else { texts.entry(name).or_insert_with(|| read(name)) };
+            let last = finding.span.end.max(finding.span.start);
+            let end = text.as_ref().map(|(file, lines)| lines.place(file, last));
             let (end_line, end_column) = end.map_or((place.line, place.column), |end| (end.line, end.column));
             Found {
                 code: finding.code.clone(),
@@ -46,15 +57,11 @@ pub fn data(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>
         .collect()
 }
 
-fn end(finding: &Diagnostic, text_of: &dyn Fn(&str) -> Option<String>) -> Option<Place> {
-    let file = SourceFile::new(Layer::default(), "", text_of(&finding.place.file)?);
-    Some(file.place(finding.span.end.max(finding.span.start)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::source::Findings;
+    use crate::domain::place::Place;
 
     #[test]
     fn a_finding_ends_behind_its_last_character() {

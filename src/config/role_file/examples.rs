@@ -7,7 +7,8 @@ use crate::config::source::Findings;
 use crate::config::suggest;
 use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
 
-const KEYS: &[&str] = &["role", "content", "name", "tool_calls", "tool_call_id", "function_call"];
+const KEYS: &[&str] =
+    &["role", "content", "name", "arguments", "tool_calls", "tool_call_id", "function_call"];
 const ROLES: &[&str] = &["user", "assistant", "tool", "function"];
 
 /// `None` if the role has no `examples`.
@@ -23,6 +24,11 @@ pub fn read_examples(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option
             findings.error("C06", item.span.clone(), "an example needs a role", None);
             continue;
         };
+        if let Some(node) = message.get(&["arguments"], findings).filter(|_| role.value != "function") {
+            let hint = "the arguments of a call stand in `tool_calls` or `function_call`".to_owned();
+            let wrong = "`arguments` belongs to an example of the role `function`";
+            findings.error("C06", node.span.clone(), wrong, Some(hint));
+        }
         if matches!(role.value.as_str(), "user" | "assistant") {
             unanswered(&mut open, item, findings);
         }
@@ -61,14 +67,19 @@ fn calls(message: &Fields<'_>, position: usize, findings: &mut Findings<'_>) -> 
             findings.error("C06", node.span.clone(), "a call in an example needs a function name", None);
             continue;
         };
-        let arguments = body.get("arguments").map_or_else(
-            || "{}".to_owned(),
-            |node| node.as_str().map_or_else(|| node.to_value().to_string(), str::to_owned),
-        );
+        let arguments = arguments(body.get("arguments"));
         let id = id.unwrap_or_else(|| format!("example_{position}_{}", calls.len()));
         calls.push(ToolCall { id, name: name.to_owned(), arguments, original: None });
     }
     calls
+}
+
+/// As JSON text; they may be written as such, or as an object.
+fn arguments(given: Option<&Node>) -> String {
+    given.map_or_else(
+        || "{}".to_owned(),
+        |node| node.as_str().map_or_else(|| node.to_value().to_string(), str::to_owned),
+    )
 }
 
 /// A `tool` message: answers the call it names, or the oldest open one.
@@ -94,7 +105,8 @@ fn answer(
     }
 }
 
-/// A `function` message: a result. Without a call before it, the call is added.
+/// A `function` message: a result. Without a call before it, the call is added, with the `arguments` that stand beside
+/// the result.
 fn legacy(
     message: &Fields<'_>,
     content: String,
@@ -105,7 +117,8 @@ fn legacy(
     if open.is_empty() {
         let name = message.text(&["name"], findings).map_or_else(|| "function".to_owned(), |name| name.value);
         let id = format!("example_{}_0", messages.len());
-        let call = ToolCall { id: id.clone(), name, arguments: "{}".to_owned(), original: None };
+        let arguments = arguments(message.get(&["arguments"], findings));
+        let call = ToolCall { id: id.clone(), name, arguments, original: None };
         match messages.last_mut().filter(|last| last.role == ChatRole::Assistant) {
             Some(spoken) => spoken.tool_calls.push(call),
             None => {

@@ -130,6 +130,11 @@ fn example() -> Table {
             ),
             field("content", Text, "The text."),
             field("name", Text, "The function of an older form's result."),
+            field(
+                "arguments",
+                Any,
+                "What the function was given, beside an older form's result: JSON, or its text.",
+            ),
             field("tool_calls", List(&Any), "Calls that an assistant makes."),
             field("tool_call_id", Text, "The call that a tool's result answers."),
             field("function_call", Object, "A call in the older form."),

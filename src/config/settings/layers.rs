@@ -179,8 +179,7 @@ fn take(rule: &Rule, path: String, member: &Member, findings: &mut Findings<'_>,
                 let message = format!("`{path}`: a project's settings are shared, a key is not");
                 findings.warning("C09", member.key_span.clone(), message, Some(hint));
             }
-            let origin =
-                Origin::file(layer, findings.file.place(member.key_span.start), member.key_span.clone());
+            let origin = Origin::file(layer, findings.place(member.key_span.start), member.key_span.clone());
             given.push(Given { path, datum, origin });
         }
         Err((code, why)) => {

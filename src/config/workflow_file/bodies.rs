@@ -3,7 +3,7 @@
 //! A branch is `owner.branch/…`, the body of a loop `owner/…`. Each has its own `start` and `stop`; a body of one
 //! sub-workflow or one agent is a single state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::json::{Kind, Node};
 use super::super::source::Findings;
@@ -63,6 +63,7 @@ impl Bodies<'_> {
             findings.error("E10", value.span.clone(), "`branches` is empty", Some(hint.to_owned()));
         }
         let mut branches: Vec<(Text, String)> = Vec::new();
+        let mut taken: BTreeSet<String> = BTreeSet::new();
         for item in items {
             let Some(()) = object(item, &BRANCH, findings) else { continue };
             let name = required_text(item, "name", "the branch", findings);
@@ -70,7 +71,7 @@ impl Bodies<'_> {
             let scope = format!("{}.{known}/", self.owner);
             let body = self.body(item, &scope, "the branch", findings);
             let Some(name) = name else { continue };
-            if branches.iter().any(|(other, _)| other.value == name.value) {
+            if !taken.insert(name.value.clone()) {
                 let message = format!("the branch `{}` is already defined", name.value);
                 findings.error("E03", name.span, message, Some("rename one of the two".to_owned()));
             } else {

@@ -93,14 +93,16 @@ fn looked_up(root: &str, path: &[&str], scope: &ScopeView) -> Option<(What, Opti
         "inputs" => (What::Inputs, member(&Value::Object((*scope.inputs).clone()), rest)),
         "loop" => (What::Loop, turning(scope).and_then(|facts| member(&facts, rest))),
         "context" => (What::Result, scope.result.as_ref().and_then(|result| member(result, rest))),
-        "last_agent_response" => {
+        "last_agent_response" | "lastAgentResponse" => {
             let said = scope.last_agent_response.as_deref().map_or(Value::Null, Value::from);
             (What::Last, member(&said, rest))
         }
         "last_response" => (What::Last, scope.last_agent_response.as_deref().map(Value::from)),
-        "last_tool_calls" => (What::Last, member(&calls(&scope.last_tool_calls), rest)),
-        "last_parsing_tool_calls" => (What::Last, member(&calls(&scope.last_parsing_tool_calls), rest)),
-        "sub_workflow_result" => {
+        "last_tool_calls" | "lastToolCalls" => (What::Last, member(&calls(&scope.last_tool_calls), rest)),
+        "last_parsing_tool_calls" | "lastParsingToolCalls" => {
+            (What::Last, member(&calls(&scope.last_parsing_tool_calls), rest))
+        }
+        "sub_workflow_result" | "subWorkflowResult" => {
             (What::Child, scope.sub_workflow_result.as_ref().and_then(|result| member(result, rest)))
         }
         "function" => {

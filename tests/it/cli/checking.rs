@@ -60,10 +60,10 @@ fn files_that_are_no_text_are_findings_and_hide_no_other() {
         ("empty.json", Vec::new(), "the file is empty"),
     ];
     for (name, bytes, _) in &rows {
-        std::fs::write(world.write(&format!("files/{name}"), ""), bytes).unwrap();
+        std::fs::write(world.write(&format!(".synthdev/workflows/{name}"), ""), bytes).unwrap();
     }
-    world.write("files/good.json", &text);
-    let ran = world.run(&["check", "files"]).code(1);
+    world.write(".synthdev/workflows/good.json", &text);
+    let ran = world.run(&["check", ".synthdev/workflows"]).code(1);
     assert!(ran.out.contains("`talk` was read as states"), "{}", ran.out);
     for (name, _, part) in &rows {
         let line = ran
@@ -73,10 +73,131 @@ fn files_that_are_no_text_are_findings_and_hide_no_other() {
             .unwrap_or_else(|| panic!("{part}: {}", ran.out));
         let place = ran.out.lines().nth(line + 1).unwrap();
         assert!(place.contains(name), "{place}");
-        world.run(&["check", &format!("files/{name}")]).code(1);
+        world.run(&["check", &format!(".synthdev/workflows/{name}")]).code(1);
     }
     let ran = world.run(&["check", "nothing_of_this_name"]).code(2);
     assert!(ran.err.contains("there is no file and no workflow `nothing_of_this_name`"), "{}", ran.err);
+}
+
+#[test]
+fn a_project_is_checked_for_what_is_ours() {
+    let world = World::new();
+    world.write("flow.json", &talk().to_string());
+    world.write("team.json", "{\"cook\": {\"systemMessage\": \"You cook.\", \"includedTools\": []}}");
+    world.write(".synthdev/settings.json", "{\"verbosity\": 1}");
+    world.write("package.json", "{\"name\": \"x\", \"scripts\": {\"test\": \"x\"}}");
+    world.write("tsconfig.json", "{ // why\n \"compilerOptions\": {\"strict\": true,}, }");
+    world.write("node_modules/x/package.json", "{");
+    std::fs::write(world.write("data.json", ""), vec![b' '; 10_000_000]).unwrap();
+    let ran = world.run(&["check", "."]).code(0);
+    assert!(!ran.out.contains("error["), "{}", ran.out);
+    for part in [
+        "`talk` was read as states",
+        "skipped 3 JSON files that are no workflow, role, settings, models or test file",
+    ] {
+        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+    }
+    assert_eq!(world.run(&["check", ".", "--json"]).code(0).json()["skipped"], 3);
+    // each kind is judged as what it is
+    world.write("team.json", "{\"cook\": {\"systemMesage\": \"x\", \"includedTools\": []}}");
+    world.write(".synthdev/settings.json", "{\"verbosity\": 9}");
+    let ran = world.run(&["check", "."]).code(1);
+    for part in ["team.json:1:11", "did you mean `systemMessage`", "settings.json:1:15"] {
+        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+    }
+    world.run(&["check", "team.json"]).code(1);
+}
+
+#[test]
+fn a_configured_file_that_cannot_be_read_is_an_error() {
+    let world = World::new();
+    world.run(&["check"]).code(0);
+    std::fs::write(world.configure("workflows/huge.json", ""), vec![b' '; 10_000_000]).unwrap();
+    let ran = world.run(&["check"]).code(1);
+    assert!(ran.out.contains("it is larger than 4 MiB") && ran.out.contains("huge.json"), "{}", ran.out);
+}
+
+#[test]
+fn what_a_run_does_differently_is_told_when_it_starts() {
+    let world = World::new();
+    let flow = |limits: &str| {
+        let text = r#"{"workflow_name": "w", "input": {"name": "task", "type": "string"}, LIMITS
+            "contexts": [{"name": "c"}], "agents": [{"agent_role": "coder", "context": "c", "role": "assistant"}],
+            "states": [
+              {"name": "start", "type": "foreach", "in": "[1]", "max_concurrency": 200, "agent": "coder",
+               "input": "look at {{common_data.item}}", "transition": [{"target": "stop"}]},
+              {"name": "stop"}]}"#;
+        world.write("w.json", &text.replace("LIMITS", limits));
+    };
+    world.write("replies.json", r#"{"replies": {"coder": [{"text": "Hi."}]}}"#);
+    let run = ["run", "--workflow-file", "w.json", "x", "--replies", "replies.json", "--json"];
+    let rows = [
+        ("", Some("asks for 200 at once and gets 10: `w` sets no `limits.max_concurrency`")),
+        (r#""limits": {"max_concurrency": 4},"#, Some("gets 4: `limits.max_concurrency` of `w` is 4")),
+        (r#""limits": {"max_concurrency": 200},"#, None),
+    ];
+    for (limits, held) in rows {
+        flow(limits);
+        let (checked, ran) = (world.run(&["check", "w.json"]).code(0), world.run(&run).code(0));
+        let warnings = ran.json()["warnings"].to_string();
+        for told in [&checked.out, &ran.err, &warnings] {
+            assert!(told.contains("sent as literal text"), "{told}");
+            assert_eq!(held.is_some_and(|held| told.contains(held)), held.is_some(), "{limits}: {told}");
+            assert_eq!(told.contains("at once and gets"), held.is_some(), "{limits}: {told}");
+        }
+    }
+}
+
+/// A walk through all names for each name would take many minutes: the test's own patience ends it.
+#[test]
+fn files_of_many_thousand_parts_are_checked_in_one_pass() {
+    let world = World::new();
+    let next =
+        |at: usize, count: usize| if at + 1 == count { "stop".to_owned() } else { format!("s{}", at + 1) };
+    let name = |at: usize| if at == 0 { "start".to_owned() } else { format!("s{at}") };
+    let chain = |count: usize, state: &dyn Fn(usize) -> serde_json::Value| {
+        let states: Vec<_> = (0..count)
+            .map(|at| {
+                let mut one = state(at);
+                one["name"] = json!(name(at));
+                one["transition"] = json!([{"target": next(at, count)}]);
+                one
+            })
+            .collect();
+        json!({"workflow_name": "w", "contexts": [], "agents": [], "states": states})
+    };
+    let mut backward = chain(4_000, &|_| json!({"action": {"script": "common_data.n = 1"}}));
+    backward["states"].as_array_mut().unwrap().reverse();
+    let body = json!([{"name": "start", "transition": [{"target": "stop"}]}]);
+    let loops = chain(2_000, &|_| json!({"type": "foreach", "in": "[1]", "states": body}));
+    let shells = chain(4_000, &|_| json!({"type": "shell", "command": {"expr": "common_data.n"}}));
+    let mut choices = chain(2, &|_| json!({}));
+    choices["states"][0]["transition"] = (0..2_000)
+        .map(|at| json!({"target": "s1", "condition": format!("common_data.k{at} === 'a{at}' && common_data.z === {at}")}))
+        .collect();
+    let calls: Vec<_> = (0..60)
+        .map(|at| {
+            let mut one = chain(1, &|_| json!({}));
+            one["workflow_name"] = json!(format!("w{at}x"));
+            if at < 59 {
+                one["states"][0]["action"] = json!({"sub_workflow": format!("w{}x", at + 1)});
+            }
+            one
+        })
+        .collect();
+    let rows = [
+        ("backward", backward, 0),
+        ("loops", loops, 0),
+        ("shells", shells, 0),
+        ("choices", choices, 0),
+        ("calls", json!(calls), 0),
+    ];
+    for (name, flow, code) in rows {
+        let file = format!("{name}.json");
+        world.write_json(&file, &flow);
+        let ran = world.run(&["check", &file]);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.out.chars().take(2_000).collect::<String>());
+    }
 }
 
 #[test]

@@ -178,3 +178,41 @@ fn a_circle_without_work_stops() {
     let ran = world.run(&arguments).code(4);
     assert!(ran.err.contains("without any work in between"), "{}", ran.err);
 }
+
+/// The run is not at fault: its end stays its end, and where the output is now is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_changes_no_run() {
+    let world = World::new();
+    world.talk(&json!([{"text": "Hi."}]));
+    for flag in ["--json", "--events", "--yes"] {
+        let base = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello", flag];
+        let mut command = world.command(&base);
+        command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let done = command.output().unwrap();
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{flag}: {told}");
+        assert!(
+            told.contains("could not be written to stdout") && told.contains("runs show"),
+            "{flag}: {told}"
+        );
+    }
+    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert!(list.as_array().unwrap().iter().all(|run| run["status"] == "completed"), "{list}");
+}
+
+/// A limit on the size of files is an error that is told, and no death without a word.
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let world = World::new();
+    world.talk(&json!([{"text": "Hi."}]));
+    let run = "run --workflow-file talk.json --replies replies.json hello";
+    let line = format!("ulimit -f 1; exec {} {run}", env!("CARGO_BIN_EXE_synthdev"));
+    let mut command = std::process::Command::new("sh");
+    world.isolate(&mut command);
+    let done = command.args(["-c", &line]).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{:?}: {told}", done.status);
+    assert!(told.contains("error: "), "{told}");
+}

@@ -365,3 +365,21 @@ fn what_waits_for_approval_is_shown_whole() {
     }
     assert!(again.err.contains("{\"decision\": \"allow\"}"), "{}", again.err);
 }
+
+#[test]
+fn a_definition_that_was_altered_in_the_store_is_not_run() {
+    let world = World::new();
+    let report = paused(&world, &asking(&json!({"kind": "approval"})));
+    let (run, token) = (text(&report, "run_id"), text(&report["pauses"][0], "resume_token"));
+    let sql = "UPDATE blobs SET bytes = CAST(replace(CAST(bytes AS TEXT), 'What now?', 'Pay me?') AS BLOB)
+               WHERE hash IN (SELECT spec FROM runs)";
+    rusqlite::Connection::open(world.data().join("runs.sqlite")).unwrap().execute_batch(sql).unwrap();
+    for (wanted, more) in [(run, &["--results", "true"][..]), (token, &["--results", "true"])] {
+        let refused = resume(&world, wanted, more).code(2).err;
+        assert!(refused.contains("its stored definition was changed"), "{refused}");
+        assert!(refused.contains(&format!("`synthdev runs cancel {run}` ends it")), "{refused}");
+    }
+    let listed = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(listed[0]["status"], "paused", "nothing was changed");
+    world.run(&["runs", "cancel", run]).code(0);
+}

@@ -65,3 +65,31 @@ fn hierarchical_development_passes_each_result_on() {
                 architecture_review > final_approval > stop";
     expect("hierarchical_development", "sell tea", replies, "approved", path);
 }
+
+/// Names and messages as files of the older program have them.
+#[test]
+fn older_files_run_as_they_are() {
+    let world = World::repository();
+    world.configure(
+        "roles/shop.json",
+        r#"{"clerk": {"systemMessage": "You sell.", "includedTools": [], "examples": [
+            {"role": "user", "content": "Hi"},
+            {"role": "function", "name": "offer", "content": "said", "arguments": "{\"needed\":false}"}]}}"#,
+    );
+    world.write_json(
+        "shop.json",
+        &json!({"workflow_name": "shop", "input": {"name": "task", "type": "string"},
+            "output": {"name": "current_request", "type": "string"}, "contexts": [{"name": "c"}],
+            "agents": [{"agent_role": "clerk", "context": "c", "role": "assistant"}],
+            "states": [
+                {"name": "start", "agent": "clerk", "input": "common_data.task", "transition": [{"target": "stop",
+                    "before": "common_data.current_request = this.lastAgentResponse + this.lastToolCalls.length;"}]},
+                {"name": "stop", "input": "common_data.current_request"}]}),
+    );
+    world.write_json("replies.json", &json!({"replies": {"clerk": [{"text": "Two apples."}]}}));
+    let checked = world.run(&["check", "shop.json"]).code(0).out;
+    assert!(checked.contains("nothing found"), "{checked}");
+    world.run(&["check"]).code(0);
+    let run = ["run", "--workflow-file", "shop.json", "buy", "--replies", "replies.json", "--json"];
+    assert_eq!(world.run(&run).code(0).json()["output"], "Two apples.0");
+}

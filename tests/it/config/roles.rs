@@ -87,8 +87,8 @@ fn cfg_10_groups_come_from_file_names() {
     let rows = [
         (
             "pilot",
-            "the role `pilot` is in several groups: a.pilot, b.pilot",
-            "write the group too, for example `a.pilot`",
+            "the role `pilot` is in several groups: a.pilot (x.a.json), b.pilot (x.b.json)",
+            "write the group too, for example `a.pilot`, or give one of the two another name",
         ),
         ("codr", "there is no role `codr`", "did you mean `coder`?"),
         ("a.pilott", "there is no role `a.pilott`", "did you mean `a.pilot`?"),
@@ -97,6 +97,42 @@ fn cfg_10_groups_come_from_file_names() {
         let error = catalog.roles().find(name).unwrap_err();
         assert_eq!((error.message().as_str(), error.hint().as_deref()), (message, Some(hint)));
     }
+}
+
+#[test]
+fn the_highest_layer_has_the_role_of_a_plain_name() {
+    let role = |prompt: &str| {
+        format!("{{\"coder\": {{\"systemMessage\": \"{prompt}\", \"includedTools\": [\"read_files\"]}}}}")
+    };
+    let grouped = project(".synthdev/roles/team.testing.json", &role("of the project"));
+    let of_user = user("user:roles/own.tests.json", &role("of the user"));
+    let broken = project(".synthdev/roles/team.testing.json", "{\"coder\": {\"level\": \"smrt\"}}");
+    let plain = project(".synthdev/roles/team.json", &role("plain"));
+    let both = "the role `coder` is in several groups: coder (.synthdev/roles/team.json), \
+                testing.coder (.synthdev/roles/team.testing.json)";
+    let rows: [(&[SourceFile], Result<&str, &str>); 5] = [
+        (&[grouped.clone()], Ok("of the project")),
+        (&[grouped.clone(), of_user.clone()], Ok("of the project")),
+        (&[of_user], Ok("of the user")),
+        // a role that cannot be used is not replaced by one that nobody meant
+        (
+            &[broken],
+            Err(
+                "the role `coder` has errors in its file: .synthdev/roles/team.testing.json:1:21: there is no level `smrt`",
+            ),
+        ),
+        (&[grouped, plain], Err(both)),
+    ];
+    for (files, expected) in rows {
+        let catalog = with_roles(files);
+        let found = catalog.roles().find("coder");
+        let found = found.map(|role| role.system_message.clone()).map_err(|lookup| lookup.message());
+        let found = found.as_ref().map(String::as_str).map_err(String::as_str);
+        assert_eq!(found, expected);
+    }
+    let catalog = with_roles(&[project("x.testing.json", &role("x"))]);
+    let coder = catalog.roles().find("coder").unwrap();
+    assert_eq!(names(&tools_for(coder, &tools()).0), ["read_files"], "its tools, too, are the project's");
 }
 
 #[test]
@@ -266,6 +302,20 @@ fn cfg_14_examples_become_messages_that_providers_accept() {
         assert_eq!(pair[1].tool_call_id.as_ref(), pair[0].tool_calls.first().map(|call| &call.id));
     }
     assert_eq!(messages[3].tool_calls[0].arguments, "{\"a\":1}");
+    let beside = r#"[{"role": "user", "content": "u"},
+        {"role": "function", "name": "enhance", "content": "said", "arguments": "{\"needed\":true}"}]"#;
+    let (messages, found) = read(beside);
+    assert_eq!(found, Vec::<String>::new());
+    let messages = messages.unwrap();
+    assert_eq!(messages.iter().map(|message| message.role).collect::<Vec<_>>(), [User, Assistant, Tool]);
+    assert_eq!(
+        (messages[1].tool_calls[0].arguments.as_str(), &*messages[2].content),
+        ("{\"needed\":true}", "said")
+    );
+    assert!(
+        read(r#"[{"role": "user", "content": "u", "arguments": "{}"}]"#).1[0]
+            .contains("of the role `function`")
+    );
     let dangling = r#"[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "x", "arguments": "{}"}}]}, {"role": "user", "content": "u"}]"#;
     assert!(read(dangling).1[0].contains("the call `1` before this is not answered"));
     assert!(read(r#"[{"role": "tool", "content": "x"}]"#).1[0].contains("answers no open call"));

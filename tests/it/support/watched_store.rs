@@ -82,6 +82,10 @@ impl RunStore for Watched {
         Ok(claimed)
     }
 
+    fn definition_is_intact(&self, run: &RunId) -> Result<bool, StoreError> {
+        self.inner.definition_is_intact(run)
+    }
+
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
         self.inner.append(run, rows, progress)?;
         self.wrote(progress);

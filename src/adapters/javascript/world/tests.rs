@@ -268,6 +268,10 @@ fn expressions_have_values() {
         ),
         ("last_parsing_tool_calls.length", json!(2)),
         ("[last_agent_response, last_tool_calls]", json!(["last words", []])),
+        (
+            "[this.lastAgentResponse, this.lastToolCalls, this.lastParsingToolCalls.length, this.subWorkflowResult === undefined]",
+            json!(["last words", [], 2, true]),
+        ),
         ("context.success && context.agent", json!("coder")),
         (
             "executionContext === this && executionContext.common_data === common_data && variables === common_data",
