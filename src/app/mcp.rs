@@ -28,6 +28,7 @@ use crate::domain::workflow::{Program, Work};
 use crate::mcp::backend::{Backend, Broken, HandedOut, Offered, Reason};
 use crate::mcp::reminders::Reminders;
 use crate::ports::run_store::StoreError;
+use crate::runtime::errands::Patience;
 use crate::runtime::handle::Handle;
 use crate::runtime::interactions::{Delegating, Interactions};
 use crate::runtime::resume::Going;
@@ -42,9 +43,9 @@ pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
     let token =
         args.http.map(|_| http::Token::find(args.token_file.as_deref(), &world.dirs.data)).transpose()?;
     let runtime = runtime()?;
-    let lease_seconds = args.lease_seconds;
+    let patience = Patience { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
     let served = runtime.block_on(async {
-        shop.handle().serve_sub_agents(lease_seconds);
+        shop.handle().serve_sub_agents(patience);
         tokio::spawn(stock::keep_fresh(Arc::clone(&shop.shelves)));
         let mut interrupts = interrupts();
         let stop = async move {

@@ -9,7 +9,7 @@ use crate::domain::workflow::Program;
 use crate::engine::steering::Stops;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 9;
+pub const MACHINE_VERSION: u32 = 10;
 
 /// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -43,6 +43,9 @@ pub const RESTS_SINCE: u32 = 8;
 /// Since this version a tool that was allowed and held is judged again where those are gone who were to run it, or where
 /// the run has arrived from elsewhere.
 pub const JUDGES_HELD_SINCE: u32 = 9;
+
+/// Since this version a run whose failure nothing deals with does not wait for steps that sub-agents have not handed in.
+pub const WITHDRAWS_SINCE: u32 = 10;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
