@@ -296,7 +296,9 @@ impl ModelError {
                 "check the provider, its base URL and the model: `synthdev config show --origin`; the URL of an \
                  OpenAI-compatible server usually ends in /v1"
             }
-            Self::Delegated { .. } => "the client's own model failed: see there, then take the run up again",
+            Self::Delegated { .. } => {
+                "the client that makes the call gave no answer: see there, then take the run up again"
+            }
             Self::Drift { .. } => {
                 "the replies file or recording does not match the run: correct it or the workflow"
             }

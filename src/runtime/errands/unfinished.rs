@@ -72,7 +72,8 @@ pub(super) fn unfit(step: &Step, why: &str) -> Option<Input> {
         return None;
     }
     let detail = format!("a sub-agent gave {TRIES} results that do not fit: {why}");
-    let input = failing(step, why, detail.clone(), ModelError::Protocol { detail }, json!({}));
+    let input =
+        failing(step, why, detail.clone(), ModelError::Delegated { transient: false, detail }, json!({}));
     Some(input)
 }
 
