@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::bus::Bus;
 use super::errands::Desk;
+use super::locking::Locking;
 use super::mail::Mail;
 use super::redact::Redactor;
 use super::retry::RetryPolicy;
@@ -43,6 +44,7 @@ pub struct Options {
     pub retry: RetryPolicy,
     /// Keys to hide wherever a tool prints them.
     pub secrets: Vec<String>,
+    pub locking: Locking,
 }
 
 pub(super) struct Shared {

@@ -146,7 +146,8 @@ impl Machine {
 
     pub(super) fn park(&mut self) {
         let alone = !self.present || self.stopping;
-        if !alone || self.parked || self.halted || !self.is_quiet() {
+        let taken = !matches!(self.snapshot, Progress::Pending(_));
+        if !alone || self.parked || self.halted || !taken || !self.is_still() {
             return;
         }
         let failed = self.failed_lane();
@@ -162,7 +163,7 @@ impl Machine {
     }
 
     /// Every lane waits for a person, or for one that does.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_still(&self) -> bool {
         let withdraws = self.withdraws();
         let still = |lane: &Lane| match lane.phase {
             _ if self.parking && lane.jump.is_some() => true,
@@ -178,9 +179,7 @@ impl Machine {
             | Phase::Ending
             | Phase::Over => false,
         };
-        self.every_lane().all(still)
-            && (self.stopping || self.every_lane().any(|lane| waits(&lane.phase)))
-            && !matches!(self.snapshot, Progress::Pending(_))
+        self.every_lane().all(still) && (self.stopping || self.every_lane().any(|lane| waits(&lane.phase)))
     }
 
     pub(super) fn every_lane(&self) -> impl Iterator<Item = &Lane> {
