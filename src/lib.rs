@@ -63,6 +63,7 @@
 //! | checkpoints of a sub-agent's task | `engine/machine/kept.rs`, `mcp/calls/checkpoint.rs` |
 //! | time limits, and where they rest | `engine/time_limit.rs`, `engine/machine/{timers,rest}.rs` |
 //! | how a run is read from its journal again | `runtime/rise.rs` |
+//! | when a run takes the project's lock | `runtime/{locking,files}.rs`, `adapters/project_lock.rs` |
 //! | what a long run lets go of, and what it packs | `engine/machine/forget.rs`, `domain/context/packed.rs` |
 //! | patterns and walks with made-up answers | `app/templates.rs`, `app/rehearsal.rs` |
 //! | the order of functions in a release | `build/order.py` |

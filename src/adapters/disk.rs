@@ -19,8 +19,8 @@ pub use large::{create_large, open_large};
 pub use scratch::Scratch;
 pub use stamps::{Stamp, project_stamps, stamps};
 pub use write::{
-    close_to_others, create_private, make_fresh, make_new, make_private, others_can_read, write_new, write_private,
-    write_whole,
+    close_to_others, create_private, make_fresh, make_new, make_private, others_can_read, write_new,
+    write_private, write_whole,
 };
 
 /// Configuration files above this size are not read: they are somebody's mistake.

@@ -3,8 +3,9 @@
 mod http;
 mod stock;
 
+use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, anyhow};
 use futures_util::FutureExt;
@@ -25,11 +26,13 @@ use crate::config::catalog::Catalog;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::{Program, Work};
-use crate::mcp::backend::{Backend, Broken, HandedOut, Offered, Reason};
+use crate::mcp::backend::{Backend, Beside, Broken, HandedOut, Offered, Reason};
 use crate::mcp::reminders::Reminders;
 use crate::ports::run_store::StoreError;
-use crate::runtime::handle::Handle;
+use crate::runtime::errands::Patience;
+use crate::runtime::handle::{Handle, WAIT_OR_SHARE};
 use crate::runtime::interactions::{Delegating, Interactions};
+use crate::runtime::locking::Locking;
 use crate::runtime::resume::Going;
 
 pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
@@ -42,9 +45,9 @@ pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
     let token =
         args.http.map(|_| http::Token::find(args.token_file.as_deref(), &world.dirs.data)).transpose()?;
     let runtime = runtime()?;
-    let lease_seconds = args.lease_seconds;
+    let patience = Patience { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
     let served = runtime.block_on(async {
-        shop.handle().serve_sub_agents(lease_seconds);
+        shop.handle().serve_sub_agents(patience);
         tokio::spawn(stock::keep_fresh(Arc::clone(&shop.shelves)));
         let mut interrupts = interrupts();
         let stop = async move {
@@ -75,6 +78,8 @@ struct Shop {
     yes: bool,
     remote_approvals: bool,
     serial: bool,
+    /// Runs that change the same files as others knowingly.
+    sharing: Mutex<HashSet<RunId>>,
 }
 
 impl Shop {
@@ -89,7 +94,16 @@ impl Shop {
             yes: args.yes,
             remote_approvals: args.remote_approvals,
             serial: args.serial,
+            sharing: Mutex::default(),
         }
+    }
+
+    fn share(&self, run: &RunId) {
+        self.sharing.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone());
+    }
+
+    fn shares(&self, run: &RunId) -> bool {
+        self.sharing.lock().unwrap_or_else(PoisonError::into_inner).contains(run)
     }
 
     fn stock(&self) -> Arc<Stock> {
@@ -147,18 +161,27 @@ impl Backend for Shop {
         name: &str,
         inputs: Map<String, Value>,
         handed_out: HandedOut,
+        beside: Beside,
     ) -> BoxFuture<'static, Result<RunId, Reason>> {
         let stock = self.stock();
         let program = match stock.catalog.program(name) {
             Ok(program) => with_sub_agents(answered_by_a_caller(program), handed_out, self.serial),
             Err(found) => return std::future::ready(Err(reason(first_error(&found), None))).boxed(),
         };
-        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
+        let isolated =
+            beside == Beside::Isolated || program.workflows.first().is_some_and(|root| root.isolated);
         let spec = spec((&stock.catalog, &self.world.project), program, inputs, self.yes, false);
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
             let run = self.wired.handle.draw_run_id();
             let handle = delegating(interactions, &run, &stock.wired.handle);
+            let handle = handle.locking(Locking::BeforeChanges { waits: beside != Beside::Refused });
+            let handle = if beside == Beside::Shares {
+                self.share(&run);
+                handle.sharing()
+            } else {
+                handle
+            };
             return std::future::ready(handle.start_as(run, spec, None).map_err(of_store)).boxed();
         }
         let elsewhere = stock.elsewhere.clone();
@@ -183,6 +206,8 @@ impl Backend for Shop {
             _ => stock.elsewhere.of(run).map_err(|why| reason(why, None))?.handle.clone(),
         };
         let handle = delegating(Arc::clone(&self.interactions), &run.id, &handle);
+        let handle = handle.locking(Locking::BeforeChanges { waits: true });
+        let handle = if self.shares(&run.id) { handle.sharing() } else { handle };
         let stored = || Ok(handle.run(run.id.as_str())?.program);
         let going = foreign::here(&stock.catalog, run, stored, Going::default());
         let going = going.map_err(|error| reason(format!("{error:#}"), None))?;
@@ -221,8 +246,13 @@ fn with_sub_agents(mut program: Program, handed_out: HandedOut, serial: bool) ->
     program
 }
 
+/// What a client can do where the command line has flags.
+const IN_A_CALL: &str = "wait until that run has ended, or call start_workflow with \"files\": \"wait\" (it waits before its \
+    first change), \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)";
+
 fn of_store(error: StoreError) -> Reason {
-    reason(error.message, error.hint)
+    let hint = error.hint.map(|hint| hint.replace(WAIT_OR_SHARE, IN_A_CALL));
+    reason(error.message, hint)
 }
 
 fn reason(message: String, hint: Option<String>) -> Reason {

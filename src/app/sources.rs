@@ -77,8 +77,8 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
     gathered.layer(&world.dirs.config, Layer::User, "user:");
     gathered.project = trust::project_files(&world.project);
     gathered.verdict = trust::decide(world, &gathered.project, trusted)?;
-    if gathered.verdict == Verdict::Trusted {
-        gathered.use_project();
+    if let Some(left_out) = gathered.verdict.left_out().map(<[String]>::to_vec) {
+        gathered.use_project(&left_out);
     }
     if let Some(path) = &world.extra_settings {
         let text = disk::read(path).with_context(|| format!("--config {} cannot be read", path.display()))?;
@@ -125,8 +125,9 @@ impl Gathered {
     }
 
     /// Exactly the texts that were judged: a file that changed since is not looked at again.
-    fn use_project(&mut self) {
-        for (name, text) in &self.project.readable {
+    fn use_project(&mut self, left_out: &[String]) {
+        let counts = |name: &str| !left_out.iter().any(|out| out == name);
+        for (name, text) in self.project.readable.iter().filter(|(name, _)| counts(name)) {
             let inside = name.strip_prefix(trust::FOLDER).map(|rest| rest.trim_start_matches('/'));
             let file = SourceFile::new(Layer::Project, name.clone(), text.clone());
             let into = match inside {
@@ -140,7 +141,7 @@ impl Gathered {
             };
             into.push(file);
         }
-        match &self.project.guidance {
+        match self.project.guidance.as_ref().filter(|_| counts(GUIDANCE)) {
             Some(Ok(text)) => {
                 self.sources.guidance.push(SourceFile::new(Layer::Project, GUIDANCE, text.as_str()));
             }

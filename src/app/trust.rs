@@ -184,6 +184,12 @@ pub(super) fn trust(world: &World) -> Result<u8> {
 
 /// What is not used, in one line for stderr; `None` when all is trusted.
 pub(super) fn notice(verdict: &Verdict) -> Option<String> {
+    if let Some([_, ..]) = verdict.left_out() {
+        let new = names(verdict.left_out().unwrap_or_default(), ", ");
+        return Some(format!(
+            "this project has new files since you trusted it ({new}); they are not used until you trust them: --trust"
+        ));
+    }
     let what = match verdict {
         Verdict::Trusted => return None,
         Verdict::New { files } => format!("has its own configuration ({})", names(files, ", ")),

@@ -243,6 +243,7 @@ fn parts(
             longest_delay_ms: settings.retry_longest_delay_ms(),
         },
         secrets,
+        ..Options::default()
     };
     (ports, options, providers)
 }

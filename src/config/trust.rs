@@ -44,6 +44,19 @@ pub enum Verdict {
     Changed { added: Vec<String>, removed: Vec<String>, changed: Vec<String> },
 }
 
+impl Verdict {
+    /// Files that are left out while everything else is used, which is then exactly what was allowed. `None`: nothing is.
+    pub fn left_out(&self) -> Option<&[String]> {
+        match self {
+            Self::Trusted => Some(&[]),
+            Self::Changed { added, removed, changed } if removed.is_empty() && changed.is_empty() => {
+                Some(added)
+            }
+            Self::New { .. } | Self::Changed { .. } => None,
+        }
+    }
+}
+
 impl TrustBook {
     /// Reads the stored text; an unreadable one is an empty book (everything asks again).
     pub fn parse(text: &str) -> Self {
@@ -182,6 +195,14 @@ mod tests {
                 changed: vec!["roles/a.json".into()],
             }
         );
+        let more: Vec<_> = seen.iter().cloned().chain(files(&[("settings.json", "3")])).collect();
+        let added = book.verdict("/p", &more);
+        assert_eq!(
+            added.left_out(),
+            Some(&["settings.json".to_owned()][..]),
+            "what was allowed stays in use"
+        );
+        assert_eq!(book.verdict("/p", &now).left_out(), None, "a part of it is something else");
         assert!(matches!(TrustBook::parse("{broken").verdict("/p", &seen), Verdict::New { .. }));
     }
 

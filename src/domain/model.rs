@@ -331,7 +331,9 @@ impl ModelError {
                 "raise `parameters.repetition_penalty` or `parameters.temperature`, set \
                  `parameters.max_output_tokens`, or use another model"
             }
-            Self::Delegated { .. } => "the client's own model failed: see there, then take the run up again",
+            Self::Delegated { .. } => {
+                "the client that makes the call gave no answer: see there, then take the run up again"
+            }
             Self::Drift { .. } => {
                 "the replies file or recording does not match the run: correct it or the workflow"
             }

@@ -51,6 +51,9 @@ pub const GUARDS_GUIDANCE_SINCE: u32 = 10;
 /// Since this version an agent is told of a call that was interrupted whether it had begun.
 pub const TELLS_BEGUN_SINCE: u32 = 10;
 
+/// Since this version a run whose failure nothing deals with does not wait for steps that sub-agents have not handed in.
+pub const WITHDRAWS_SINCE: u32 = 10;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,

@@ -14,6 +14,7 @@ use super::refusal::Problem;
 use crate::domain::failure::Failure;
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{RunStatus, RunSummary};
+use crate::domain::lock::Holder;
 use crate::runtime::interactions::Interaction;
 
 /// Where a run is found as a resource.
@@ -53,6 +54,18 @@ pub(super) fn directive(run: &RunSummary, open: &[Interaction], now: Timestamp) 
     let mut fields = head(directive::PENDING, run);
     fields.extend(asked);
     Some(Value::Object(fields))
+}
+
+/// The run goes on when another one has ended.
+pub(super) fn queues(told: &mut Value, other: &Holder) {
+    told["waitsForFiles"] =
+        json!({"workflowId": other.run, "workflowName": other.workflow, "process": other.pid});
+    if told["status"] == RunStatus::Running.as_str() {
+        told["message"] = json!(format!(
+            "It waits before it changes files: {other}. It goes on when that run has ended; \
+             get_workflow_status with \"wait\": true tells."
+        ));
+    }
 }
 
 /// What was not done, and why (B16).

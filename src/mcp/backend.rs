@@ -46,6 +46,20 @@ pub struct HandedOut {
     pub ack_steps: bool,
 }
 
+/// What a run does where another one holds the project's files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Beside {
+    /// It is not started.
+    #[default]
+    Refused,
+    /// It waits before it changes files.
+    Waits,
+    /// Both change the same files.
+    Shares,
+    /// It has files of its own: a git worktree.
+    Isolated,
+}
+
 pub trait Backend: Send + Sync {
     /// Sorted by name, as they are now.
     fn workflows(&self) -> Arc<[Offered]>;
@@ -85,6 +99,7 @@ pub trait Backend: Send + Sync {
         name: &str,
         inputs: Map<String, Value>,
         handed_out: HandedOut,
+        beside: Beside,
     ) -> BoxFuture<'static, Result<RunId, Reason>>;
 
     /// Where a run goes on, and under what.

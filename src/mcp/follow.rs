@@ -74,7 +74,9 @@ async fn follow(
             sampling.see_to(run);
         }
         let asks = interactions.asks(run) || handle.desk().asks(run);
-        if !cancelled && asks && sampling.is_idle() {
+        // who set it going may be the one on whom the other run waits
+        let queues = cancels && handle.waits_behind(run).is_some();
+        if !cancelled && (asks || queues) && sampling.is_idle() {
             // branches ask at the same time
             tokio::time::sleep(TOGETHER).await;
             break;

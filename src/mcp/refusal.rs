@@ -83,6 +83,17 @@ pub(super) fn of_token(error: TokenError, missing: &[String]) -> Refusal {
             )))
             .with("workflowId", json!(run))
             .into(),
+        TokenError::Late { run, status, .. } => {
+            let detail = "The resume token expired, and the workflow went on without these results.";
+            let hint = format!(
+                "the run is {}: get_workflow_status with workflowId {run} tells what came of it",
+                status.as_str()
+            );
+            Problem::new("token_expired", "The resume token expired", detail)
+                .hint(Some(hint))
+                .with("workflowId", json!(run))
+                .into()
+        }
         TokenError::Unfit { problem, left } => {
             let detail = if missing.is_empty() {
                 problem.clone()

@@ -249,6 +249,8 @@ fn starting() -> (Value, &'static [&'static str]) {
                       "description": "@task: a sub-agent does the whole workflow, step by step"},
             "ack_steps": {"type": "boolean", "default": false,
                           "description": "Sub-agents are told of set_state and return, too, and acknowledge them"},
+            "files": {"type": "string", "enum": ["alone", "wait", "share", "isolate"], "default": "alone",
+                      "description": "While another run changes the project's files. alone: refuse the start; wait: wait before the first change; share: change the same files; isolate: work in a git worktree"},
         }),
         &["name"],
     )

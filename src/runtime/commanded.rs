@@ -16,6 +16,7 @@ pub(super) fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Op
         | Mail::Submitted(_)
         | Mail::Repeats { .. }
         | Mail::Control(..)
+        | Mail::Files(_)
         | Mail::Command(Command::Leave | Command::AllowNetwork { .. }) => {
             return None;
         }

@@ -7,9 +7,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::command::{Command, Control, Whose};
 use super::commanded::as_input;
 use super::errands::{self, Answered};
+use super::files::Files;
 use super::glance::Ring;
 use super::journal::{Journal, Recorded, needs_intent};
 use super::mail::{Mail, Partial, Streamed, Submitted};
+use super::noted::{asks, is_boundary, log, news};
 use super::perform::Performer;
 use super::shared::Shared;
 use super::tasks::Tasks;
@@ -22,7 +24,7 @@ use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::machine::{Machine, Output};
 use crate::engine::steering::Steering;
-use crate::ports::lock::Guard;
+use crate::ports::lock::{Guard, LockError};
 use crate::ports::run_store::StoreError;
 
 pub(super) struct Driver {
@@ -42,8 +44,8 @@ pub(super) struct Driver {
     pub(super) untold: Option<(Timestamp, Vec<RunEvent>)>,
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last: Arc<Mutex<Option<RunProgress>>>,
-    /// Nobody else changes the project's files meanwhile.
-    pub(super) _guard: Option<Guard>,
+    /// Nobody else changes the project's files while this run does.
+    pub(super) files: Files,
 }
 
 /// How a run begins or goes on.
@@ -128,6 +130,7 @@ impl Driver {
                     }
                 }
                 Some(Mail::Submitted(submitted)) => self.take_submitted(*submitted, tasks, partial),
+                Some(Mail::Files(taken)) => self.take_files(taken, tasks, partial),
                 Some(Mail::Control(control, whose, answer)) => {
                     let _ = answer.send(self.take_control(control, whose, tasks, partial));
                 }
@@ -292,14 +295,25 @@ impl Driver {
         for effect in effects {
             if let Effect::Abort { call } = &effect {
                 self.withheld.drop_call(*call);
+                self.files.drop_call(*call);
             } else if self.lost || self.is_handed_out(&effect) {
                 continue;
             }
             if self.journal.is_behind() && needs_intent(&effect) {
                 self.withheld.hold(effect);
-            } else {
+            } else if let Some(effect) = self.files.admit(effect, &self.machine) {
                 tasks.begin(effect);
             }
+        }
+        let free = self.files.look(&self.machine, &self.outbox);
+        free.into_iter().for_each(|effect| tasks.begin(effect));
+    }
+
+    /// The project's files may be changed from now on, or it is not known whether they may.
+    fn take_files(&mut self, taken: Result<Guard, LockError>, tasks: &mut Tasks, partial: &Partial) {
+        match self.files.taken(taken) {
+            Ok(effects) => self.begin(effects, tasks),
+            Err(inputs) => inputs.into_iter().for_each(|input| self.take(input, tasks, partial)),
         }
     }
 
@@ -436,63 +450,4 @@ fn unrecorded(run: &RunId, error: Option<StoreError>) -> Failure {
 fn tells_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
     let ended = || events.iter().any(|event| matches!(event, RunEvent::BranchFinished { .. }));
     machine.prompts_sub_agents() || machine.is_served() && ended()
-}
-
-/// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
-/// must not write the same long path ten thousand times. `late`: it is written whatever has changed.
-fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>, late: bool) -> Option<RunProgress> {
-    let progress = machine.progress();
-    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-    let news = last.as_ref().is_none_or(|last| {
-        late || last.path.len() != progress.path.len()
-            || last.status != progress.status
-            || last.snapshot != progress.snapshot
-            || last.pauses != progress.pauses
-            || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
-    });
-    news.then(|| last.insert(progress).clone())
-}
-
-/// Milliseconds after which the summary row is written although only sums have changed.
-const STALE_MS: i64 = 1_000;
-
-/// A person is asked something, or no longer.
-fn asks(output: &Output) -> bool {
-    let asks = |effect: &Effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. });
-    let answered = |event: &RunEvent| {
-        matches!(event, RunEvent::PersonAnswered { .. } | RunEvent::ApprovalAnswered { .. })
-    };
-    output.effects.iter().any(asks) || output.events.iter().any(answered)
-}
-
-/// Where the summary row changes in a way that lists show.
-fn is_boundary(event: &RunEvent) -> bool {
-    matches!(
-        event,
-        RunEvent::StateEntered { .. }
-            | RunEvent::Finished { .. }
-            | RunEvent::SnapshotTaken { .. }
-            | RunEvent::Resumed { .. }
-    )
-}
-
-/// The log file tells what happened and when, never what was said.
-fn log(run: &RunId, event: &RunEvent) {
-    match event {
-        RunEvent::RunStarted { workflow, .. } => tracing::info!(%run, workflow, "started"),
-        RunEvent::StateEntered { state, visit, .. } => tracing::debug!(%run, state, visit, "state"),
-        RunEvent::ModelCalled { agent, model, messages, .. } => {
-            tracing::debug!(%run, agent, model, messages, "model called");
-        }
-        RunEvent::ModelFailed { agent, code, attempts, .. } => {
-            tracing::warn!(%run, agent, code, attempts, "model failed");
-        }
-        RunEvent::ToolStarted { agent, tool, .. } => tracing::debug!(%run, agent, tool, "tool"),
-        RunEvent::SnapshotFailed { reason } => tracing::warn!(%run, reason, "no snapshot"),
-        RunEvent::Finished { status, error, .. } => {
-            let code = error.as_ref().map_or("", |error| error.code.as_str());
-            tracing::info!(%run, status = status.as_str(), code, "finished");
-        }
-        _ => {}
-    }
 }

@@ -9,6 +9,7 @@ mod book;
 mod desk;
 mod reading;
 mod submit;
+mod unfinished;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -25,6 +26,8 @@ use crate::engine::machine::Machine;
 
 /// How long a step is leased, in seconds (D4).
 pub const LEASE_SECONDS: u64 = 300;
+/// How long a task waits for a sub-agent that begins it, in seconds, while none of its run is heard of.
+pub const BEGIN_SECONDS: u64 = 1_800;
 /// Answers that do not fit before a step fails.
 pub const TRIES: u32 = 5;
 /// So many leases without a word from a sub-agent are a loss, and so many losses end its task (D17).
@@ -33,6 +36,15 @@ const LOSSES: u32 = 3;
 const BEGINNING: &str = "task-";
 const TAG: usize = 16;
 const MAC: usize = 32;
+
+/// How long sub-agents are waited for, where it is not as usual.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Patience {
+    /// For the result of a step.
+    pub lease_seconds: Option<u64>,
+    /// For the sub-agent that begins a task.
+    pub begin_seconds: Option<u64>,
+}
 
 /// How an errand came to its end.
 #[derive(Clone, PartialEq, Debug)]

@@ -10,8 +10,10 @@ pub use super::bus::EventReceiver;
 use super::command::Command;
 use super::driver::{Driver, Opening};
 use super::errands::Answered;
+use super::files::{Files, Late};
 use super::glance::Ring;
 use super::journal::{self, Journal};
+use super::locking::Locking;
 use super::mail::Mail;
 use super::redact::Redactor;
 pub use super::retry::RetryPolicy;
@@ -67,6 +69,16 @@ impl Handle {
     #[must_use]
     pub fn apart(&self) -> Self {
         self.with_lock(None)
+    }
+
+    /// Its runs take the project's lock at another time.
+    #[must_use]
+    pub fn locking(&self, locking: Locking) -> Self {
+        let Shared { ports, options, redactor, bus, runs, desk } = &*self.shared;
+        let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
+        let options = Options { locking, ..options.clone() };
+        let (ports, redactor) = (ports.clone(), redactor.clone());
+        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
     }
 
     /// Asks other models: a recording, or one that is recorded.
@@ -125,7 +137,7 @@ impl Handle {
         self.judge_definition(&spec.program)?;
         // what is left are texts that models read, and inputs
         let spec = shared.redactor.clean_data(spec);
-        let guard = self.lock(&run, &spec)?;
+        let files = self.files(&run, &spec, true)?;
         if spec.program.changes_files() {
             self.judge_project()?;
         }
@@ -141,7 +153,7 @@ impl Handle {
         journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
         let opening = Opening { ring: Ring::default(), output, at, again: Vec::new() };
-        self.launch(run.clone(), machine, guard, opening, Vec::new());
+        self.launch(run.clone(), machine, files, opening, Vec::new());
         Ok(run)
     }
 
@@ -185,7 +197,7 @@ impl Handle {
         &self,
         run: RunId,
         mut machine: Machine,
-        guard: Option<Guard>,
+        files: Files,
         mut opening: Opening,
         mail: Vec<Input>,
     ) {
@@ -211,7 +223,7 @@ impl Handle {
             lost: false,
             untold: None,
             last: Arc::clone(&last),
-            _guard: guard,
+            files,
         };
         tokio::spawn(async move {
             // A bug in one run ends that run only; the others and the screen go on.
@@ -223,6 +235,28 @@ impl Handle {
                 shared.desk.rests(&run, |run| shared.drives(run));
             }
         });
+    }
+
+    /// The project's files, for a run that starts or goes on.
+    pub(super) fn files(&self, run: &RunId, spec: &RunSpec, starts: bool) -> Result<Files, StoreError> {
+        let Locking::BeforeChanges { waits } = self.shared.options.locking else {
+            return Ok(Files::taken_at_start(self.lock(run, spec)?));
+        };
+        if starts && !waits {
+            // only a look: it is given back at once
+            drop(self.lock(run, spec)?);
+        }
+        let root = spec.program.workflows.first().filter(|_| spec.program.changes_files());
+        let Some((root, lock)) = root.zip(self.shared.ports.lock.clone()) else {
+            return Ok(Files::default());
+        };
+        let (shared, holder) = (Arc::clone(&self.shared), self.holder(run, &root.name, Hold::Run));
+        Ok(Files::taken_late(Late { shared, lock, holder }))
+    }
+
+    /// The run whose end another one waits for, to change the project's files.
+    pub fn waits_behind(&self, run: &RunId) -> Option<Holder> {
+        self.shared.runs.before(run)
     }
 
     /// Keeps others from changing the project's files while this run may. A conversation changes them only when its

@@ -168,7 +168,7 @@ impl Interactions {
             && let Some(waiting) = table.open.remove(id)
         {
             let detail = format!("the client gave {TRIES} answers that do not fit: {why}");
-            let _ = waiting.answer.send(Err(ModelError::Protocol { detail }));
+            let _ = waiting.answer.send(Err(ModelError::Delegated { transient: false, detail }));
         }
         left
     }
@@ -253,7 +253,9 @@ impl Delegating {
         // whoever gives this up takes the question back
         let _open = Open { interactions: &self.interactions, id: interaction.id.clone() };
         let answered = self.interactions.ask(interaction);
-        let silent = || ModelError::Timeout {
+        // who was silent for so long is asked again when somebody takes the run up
+        let silent = || ModelError::Delegated {
+            transient: false,
             detail: format!("the client did not answer within {} minutes", TTL.as_secs() / 60),
         };
         let answer = tokio::time::timeout(TTL, answered).await;

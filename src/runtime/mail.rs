@@ -10,6 +10,7 @@ use crate::domain::cost::Used;
 use crate::domain::ids::CallId;
 use crate::engine::effect::Effect;
 use crate::engine::input::Input;
+use crate::ports::lock::{Guard, LockError};
 use crate::ports::run_store::StoreError;
 
 /// What reaches a driver.
@@ -25,6 +26,8 @@ pub(super) enum Mail {
     },
     /// It is to be paused or ended: whether that is done.
     Control(Control, Whose, Sender<bool>),
+    /// The project's files are the run's to change, or the lock cannot be asked.
+    Files(Result<Guard, LockError>),
     /// A sub-agent's result.
     Submitted(Box<Submitted>),
     /// A task that performed an effect panicked: its answer will never come.

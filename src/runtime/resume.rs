@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::driver::Opening;
 use super::errands::Answered;
+use super::files::Files;
 use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Story};
@@ -226,7 +227,11 @@ impl Handle {
             Refused { error, stands: over.then(|| machine.progress()) }
         })?;
         judge(&*under(&machine, going.program.as_ref())?, &going)?;
-        let guard = self.lock(run, &story.spec)?;
+        let files = match &story.restoring {
+            // files are on their way: nobody else may work meanwhile
+            Some(_) => Files::taken_at_start(self.lock(run, &story.spec)?),
+            None => self.files(run, &story.spec, false)?,
+        };
         match &story.restoring {
             Some(files) => self.finish_files(run, files, foreign).await?,
             None if story.spec.program.changes_files() => self.judge_project()?,
@@ -271,7 +276,7 @@ impl Handle {
         }
         self.write(run, at, &rows, &machine, going.token)?;
         let opening = Opening { ring, output, at, again: crashed.again };
-        self.launch(run.clone(), machine, guard, opening, crashed.finished);
+        self.launch(run.clone(), machine, files, opening, crashed.finished);
         Ok(())
     }
 

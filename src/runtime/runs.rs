@@ -11,6 +11,7 @@ use tokio::task::AbortHandle;
 
 use super::mail::Mail;
 use crate::domain::ids::RunId;
+use crate::domain::lock::Holder;
 
 #[derive(Default)]
 pub(super) struct Runs {
@@ -18,6 +19,8 @@ pub(super) struct Runs {
     /// A run is driven here no longer.
     left: Notify,
     listener: Mutex<Option<Listener>>,
+    /// Whose end runs wait for, to change the project's files.
+    behind: Mutex<HashMap<RunId, Holder>>,
 }
 
 struct Listener(AbortHandle);
@@ -56,6 +59,23 @@ impl Runs {
         drop(outboxes);
         self.left.notify_waiters();
         left
+    }
+
+    fn behind(&self) -> MutexGuard<'_, HashMap<RunId, Holder>> {
+        self.behind.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `false`: it was known that the run waits for this one.
+    pub(super) fn waits_behind(&self, run: &RunId, other: &Holder) -> bool {
+        self.behind().insert(run.clone(), other.clone()).as_ref() != Some(other)
+    }
+
+    pub(super) fn waits_no_longer(&self, run: &RunId) {
+        self.behind().remove(run);
+    }
+
+    pub(super) fn before(&self, run: &RunId) -> Option<Holder> {
+        self.behind().get(run).cloned()
     }
 
     /// The way to who drives it now.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::bus::Bus;
 use super::errands::Desk;
+use super::locking::Locking;
 use super::mail::Mail;
 use super::network_access::NetworkGrants;
 use super::redact::Redactor;
@@ -44,6 +45,7 @@ pub struct Options {
     pub retry: RetryPolicy,
     /// Keys to hide wherever a tool prints them.
     pub secrets: Vec<String>,
+    pub locking: Locking,
 }
 
 pub(super) struct Shared {

@@ -49,6 +49,8 @@ pub enum TokenError {
     Unknown,
     #[error("token_expired: the token expired at {} UTC; run {} still waits", .0.utc(), .1)]
     Expired(Timestamp, RunId),
+    #[error("token_expired: the token expired at {} UTC; run {run} no longer waits for it: it is {}", .at.utc(), .status.as_str())]
+    Late { at: Timestamp, run: RunId, status: RunStatus },
     #[error("this token no longer fits: the run went on, or its definition changed")]
     Stale,
     #[error("{problem}; {left} {} left", if *left == 1 { "try is" } else { "tries are" })]
@@ -74,6 +76,7 @@ impl TokenError {
             Self::Expired(_, run) => {
                 Some(format!("whoever owns the run answers it with: synthdev resume {run}"))
             }
+            Self::Late { run, .. } => Some(format!("what came of it: synthdev runs show {run}")),
             Self::Stale | Self::Spent => {
                 Some("resume the run by its id; a new pause gives a new token".to_owned())
             }
@@ -181,7 +184,15 @@ impl Handle {
             return Err(TokenError::Spent);
         }
         if self.ports().clock.now() >= record.expires {
-            return Err(TokenError::Expired(record.expires, run));
+            let progress = store.find(run.as_str())?.progress;
+            let waits = progress.pauses.iter().any(|pause| pause.call == record.call)
+                && progress.status == RunStatus::Paused;
+            let (at, status) = (record.expires, progress.status);
+            return Err(if waits {
+                TokenError::Expired(at, run)
+            } else {
+                TokenError::Late { at, run, status }
+            });
         }
         let machine = reopen::read(&**store, &run)?.play().machine;
         let machine = under(&machine, given.program.as_ref())?;

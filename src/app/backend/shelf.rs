@@ -57,7 +57,9 @@ pub(in crate::app) fn stamps(world: &World) -> Vec<Stamp> {
     }
     let names = ["settings.json", "models.json", TEMPLATE, "roles", "workflows"];
     let (user, project) = (&world.dirs.config, &world.project);
-    let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env")];
+    // what is trusted may be decided by another process
+    let trusted = world.dirs.data.join("trust.json");
+    let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env"), trusted];
     let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
     let inside: Vec<String> = names.iter().map(|name| format!("{FOLDER}/{name}")).collect();
     let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE]).collect();
@@ -138,7 +140,8 @@ impl Shelf {
         let roles = catalog.role_files().iter().map(|file| (file.clone(), What::Role));
         let mut all: Vec<(SourceFile, What)> = workflows.chain(roles).collect();
         if !checker.project && !self.world.shipped_only {
-            all.extend(untrusted(&self.world));
+            let known: Vec<String> = all.iter().map(|(file, _)| file.name.clone()).collect();
+            all.extend(untrusted(&self.world).into_iter().filter(|(file, _)| !known.contains(&file.name)));
         }
         let mut files: Vec<EditFile> = all.iter().map(|(file, what)| listed(checker, file, *what)).collect();
         files.sort_by(|a, b| b.layer.cmp(&a.layer).then_with(|| a.name.cmp(&b.name)));

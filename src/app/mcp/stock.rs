@@ -20,7 +20,7 @@ use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::mcp::backend::{Broken, Offered};
 
 /// How often it is looked whether a file was changed.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(500);
 
 /// What was read at one time.
 pub(super) struct Stock {

@@ -19,6 +19,9 @@ pub struct McpArgs {
     /// How long a sub-agent may take for a step before another one gets it; 300 if nothing is said
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub lease_seconds: Option<u64>,
+    /// How long a task waits for a sub-agent that begins it before it fails; 1800 if nothing is said
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub begin_seconds: Option<u64>,
     /// Serve clients over HTTP on this machine instead of stdin and stdout, such as 127.0.0.1:7331 (port 0: any)
     #[arg(long, value_name = "ADDR", value_parser = own_address)]
     pub http: Option<SocketAddr>,

@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 
 use super::{Asked, Lane, Machine, Phase};
 use crate::domain::approval::Permission;
+use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, WorkflowIx};
 use crate::domain::journal::OpenPause;
 use crate::domain::script::LOOPS;
 use crate::domain::tool::{ASKED_BY, ToolInvocation};
 use crate::domain::workflow::{Pause, PauseKind, Work};
-use crate::engine::spec::JUDGES_HELD_SINCE;
+use crate::engine::spec::{JUDGES_HELD_SINCE, WITHDRAWS_SINCE};
 
 /// Steps that a sub-agent does itself (S4.13). All others are the run's own.
 const THEIRS: [&str; 2] = ["shell", "mcp"];
@@ -157,7 +158,46 @@ impl Machine {
             Some(for_sub_agents(pause))
         };
         let open = matches!(lane.phase, Phase::Person(_, Asked::Pause));
-        open && !self.present && !self.stopping && self.is_errand(lane) && asks() == Some(true)
+        let wanted = !self.present && !self.stopping && !self.withdraws();
+        open && wanted && self.is_errand(lane) && asks() == Some(true)
+    }
+
+    /// A failure that nothing deals with ends the run for now: sub-agents are given nothing more, and what they were
+    /// given and did not hand in is asked for again when the run goes on. A sub-agent may come only after others have
+    /// ended, or never: the run does not wait for it.
+    pub(super) fn withdraws(&self) -> bool {
+        let withdraws = self.spec.machine_version >= WITHDRAWS_SINCE;
+        withdraws && self.sub_agents && !self.present && self.failed_lane().is_some()
+    }
+
+    /// Why sub-agents are given nothing more, although the run may still work.
+    pub fn withdrawn(&self) -> Option<Failure> {
+        self.failed_lane().filter(|_| self.withdraws()).and_then(|lane| self.reason_of(lane))
+    }
+
+    /// What the lane waits for is a sub-agent's to do.
+    pub(super) fn is_theirs(&self, lane: &Lane) -> bool {
+        let tool = || self.invocation_of(lane).is_some_and(|(it, _)| self.is_for_errand(lane, &it));
+        match lane.phase {
+            Phase::Model(_) => self.is_errand(lane),
+            Phase::Tool(_) | Phase::ToolHeld => tool(),
+            Phase::New
+            | Phase::Script(_)
+            | Phase::Values(_)
+            | Phase::Choice(_)
+            | Phase::Approval(_)
+            | Phase::Person(..)
+            | Phase::Held
+            | Phase::Fork
+            | Phase::Timer(_)
+            | Phase::Ending
+            | Phase::Over => false,
+        }
+    }
+
+    fn is_for_errand(&self, lane: &Lane, invocation: &ToolInvocation) -> bool {
+        let theirs = invocation.agent == ASKED_BY && THEIRS.contains(&invocation.tool.as_str());
+        theirs && self.is_errand(lane)
     }
 
     pub(super) fn is_handed_out(&self, invocation: &ToolInvocation) -> bool {

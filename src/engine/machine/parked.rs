@@ -150,7 +150,8 @@ impl Machine {
 
     pub(super) fn park(&mut self) {
         let alone = !self.present || self.stopping;
-        if !alone || self.parked || self.halted || !self.is_quiet() {
+        let taken = !matches!(self.snapshot, Progress::Pending(_));
+        if !alone || self.parked || self.halted || !taken || !self.is_still() {
             return;
         }
         let failed = self.failed_lane();
@@ -166,32 +167,30 @@ impl Machine {
     }
 
     /// Every lane waits for a person, or for one that does.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_still(&self) -> bool {
+        let withdraws = self.withdraws();
         let still = |lane: &Lane| match lane.phase {
             _ if self.parking && lane.jump.is_some() => true,
             Phase::Person(_, asked) => asked != Asked::Message && !self.is_prompt(lane),
             Phase::Approval(_) | Phase::Fork | Phase::Held | Phase::ToolHeld => true,
             // what is left of its time runs when somebody takes it up
             Phase::Timer(_) => self.parking,
+            Phase::Model(_) | Phase::Tool(_) => withdraws && self.is_theirs(lane),
             Phase::New
             | Phase::Script(_)
             | Phase::Values(_)
             | Phase::Choice(_)
-            | Phase::Model(_)
-            | Phase::Tool(_)
             | Phase::Ending
             | Phase::Over => false,
         };
-        self.every_lane().all(still)
-            && (self.stopping || self.every_lane().any(|lane| waits(&lane.phase)))
-            && !matches!(self.snapshot, Progress::Pending(_))
+        self.every_lane().all(still) && (self.stopping || self.every_lane().any(|lane| waits(&lane.phase)))
     }
 
     pub(super) fn every_lane(&self) -> impl Iterator<Item = &Lane> {
         std::iter::once(&self.lane).chain(self.lanes.values())
     }
 
-    fn failed_lane(&self) -> Option<&Lane> {
+    pub(super) fn failed_lane(&self) -> Option<&Lane> {
         let failed = |lane: &&Lane| matches!(lane.phase, Phase::Person(_, Asked::Failed));
         self.every_lane().filter(failed).min_by_key(|lane| lane.id)
     }
@@ -241,7 +240,7 @@ impl Machine {
     }
 
     /// Why a lane waits, as an error of the run.
-    fn reason_of(&self, lane: &Lane) -> Option<Failure> {
+    pub(super) fn reason_of(&self, lane: &Lane) -> Option<Failure> {
         let top = lane.frames.len().checked_sub(1)?;
         let state = self.name_in(lane, top);
         let mut failure = match (&lane.phase, &lane.question) {

@@ -1,7 +1,7 @@
 //! Snapshots run beside the work; only a tool that changes things waits for them (architecture §6).
 
 use super::snapshot_progress::Progress;
-use super::{Asked, CallId, Effect, Machine, Phase, RunEvent};
+use super::{Asked, CallId, Effect, Lane, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::snapshot::{Skipped, SnapshotInfo};
 use crate::domain::workflow::SnapshotPolicy;
@@ -40,6 +40,28 @@ impl Machine {
                 String::new(),
             );
         }
+    }
+
+    /// Whether the run begins with this snapshot, so that it can be undone.
+    pub fn is_first_snapshot(&self, call: CallId) -> bool {
+        self.snapshot == Progress::Pending(call) && self.before.is_none()
+    }
+
+    /// A tool of the run itself waits for its snapshot, to change files.
+    pub fn is_to_change(&self) -> bool {
+        self.awaits_a_snapshot(false)
+    }
+
+    /// Something else waits for it: an end, a stop, a step of a sub-agent.
+    pub fn waits_for_snapshot(&self) -> bool {
+        let stops = || (!self.present || self.stopping) && self.is_still();
+        matches!(self.snapshot, Progress::Pending(_))
+            && (self.lane.phase == Phase::Ending || self.awaits_a_snapshot(true) || stops())
+    }
+
+    fn awaits_a_snapshot(&self, theirs: bool) -> bool {
+        let held = |lane: &Lane| lane.phase == Phase::ToolHeld && self.is_theirs(lane) == theirs;
+        matches!(self.snapshot, Progress::Pending(_)) && !self.holds() && self.every_lane().any(held)
     }
 
     pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) {

@@ -63,7 +63,14 @@ pub(super) fn told(backend: &dyn Backend, run: &RunSummary) -> Value {
     if let Some(asked) = answer::directive(run, &open, now) {
         return asked;
     }
-    handed_out(backend, run).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)))
+    let mut told =
+        handed_out(backend, run).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)));
+    if let Some(other) =
+        backend.handle().waits_behind(&run.id).filter(|_| run.progress.status == RunStatus::Running)
+    {
+        answer::queues(&mut told, &other);
+    }
+    told
 }
 
 /// The tasks of a run for which somebody is to start sub-agents.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::arguments::{Arguments, missing_arguments};
-use super::super::backend::{HandedOut, Offered};
+use super::super::backend::{Beside, HandedOut, Offered};
 use super::super::refusal::{Problem, Refusal, invalid, short};
 use super::call::Call;
 use crate::config::inputs;
@@ -12,12 +12,15 @@ use crate::domain::workflow::{Parameter, SubAgents};
 pub(super) async fn workflow(offered: &Offered, mut call: Call<'_>) -> Result<Value, Refusal> {
     let given = call.arguments.take().unwrap_or_default();
     let handed_out = HandedOut { to: SubAgents::Items, ack_steps: false };
-    start(offered, &given, (true, handed_out), &call).await
+    start(offered, &given, (true, handed_out, Beside::default()), &call).await
 }
 
 pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments =
-        Arguments::read(call.arguments.take(), &["name"], &["inputs", "wait", "agent", "ack_steps"])?;
+    let mut arguments = Arguments::read(
+        call.arguments.take(),
+        &["name"],
+        &["inputs", "wait", "agent", "ack_steps", "files"],
+    )?;
     let name = arguments.text("name")?.unwrap_or_default();
     let given = arguments.object("inputs")?;
     let wait = arguments.flag("wait", true)?;
@@ -30,22 +33,36 @@ pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
         }
     };
     let handed_out = HandedOut { to: sub_agents, ack_steps: arguments.flag("ack_steps", false)? };
+    let beside = beside(arguments.text("files")?.as_deref())?;
     let all = call.backend.workflows();
     let Some(offered) = all.iter().find(|one| one.name == name) else {
         return Err(not_offered(&name, &call));
     };
-    start(offered, &given, (wait, handed_out), &call).await
+    start(offered, &given, (wait, handed_out, beside), &call).await
+}
+
+fn beside(files: Option<&str>) -> Result<Beside, Refusal> {
+    Ok(match files {
+        None | Some("alone") => Beside::Refused,
+        Some("wait") => Beside::Waits,
+        Some("share") => Beside::Shares,
+        Some("isolate") => Beside::Isolated,
+        Some(_) => {
+            let data = json!({"type": "wrong_argument", "argument": "files"});
+            return Err(invalid("`files` must be alone, wait, share or isolate", data));
+        }
+    })
 }
 
 async fn start(
     offered: &Offered,
     given: &Map<String, Value>,
-    (wait, handed_out): (bool, HandedOut),
+    (wait, handed_out, beside): (bool, HandedOut, Beside),
     call: &Call<'_>,
 ) -> Result<Value, Refusal> {
     let values = values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
-    let run = call.backend.start(&offered.name, values, handed_out).await?;
+    let run = call.backend.start(&offered.name, values, handed_out, beside).await?;
     if !wait {
         return call.now(&run);
     }

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::super::leases::{Expired, Lease, Leases, Refused};
+use super::super::leases::{Lease, Leases, Refused};
 use super::acks::{Acks, Done};
-use super::{Ended, LOSSES, TRIES, id_of, is_handed_out, later};
+use super::{Ended, id_of, is_handed_out};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{OpenPause, RunStatus};
-use crate::domain::model::{ModelError, ModelRequest};
-use crate::domain::tool::{ToolInvocation, ToolOutcome};
+use crate::domain::model::ModelRequest;
+use crate::domain::tool::ToolInvocation;
 use crate::domain::workflow::{self as flow, Program, State};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
 use crate::engine::machine::{Errand, Machine};
 
 /// What a sub-agent is asked to do.
@@ -84,7 +83,7 @@ pub(super) struct Entry {
     pub(super) contact: Timestamp,
     /// A sub-agent has come for it.
     pub(super) met: bool,
-    losses: u32,
+    pub(super) losses: u32,
     pub(super) ended: Option<Ended>,
 }
 
@@ -93,7 +92,7 @@ pub(in crate::runtime) type Stand = (RunStatus, Timestamp);
 
 pub(super) struct Book {
     run: RunId,
-    lease_ms: u64,
+    pub(super) lease_ms: u64,
     /// By lane.
     pub(super) entries: BTreeMap<u64, Entry>,
     pub(super) lanes: HashMap<String, u64>,
@@ -108,6 +107,8 @@ pub(super) struct Book {
     pub(super) read_as: Option<Stand>,
     /// The run itself has ended.
     over: Option<Ended>,
+    /// The run is about to fail: nothing more is given out.
+    failing: Option<Ended>,
     /// Its end is being written down.
     pub(super) ending: bool,
 }
@@ -125,6 +126,7 @@ impl Book {
             unwritten: BTreeSet::new(),
             read_as: None,
             over: None,
+            failing: None,
             ending: false,
         }
     }
@@ -134,12 +136,12 @@ impl Book {
     }
 
     pub(super) fn end_of(&self, entry: &Entry) -> Option<Ended> {
-        entry.ended.clone().or_else(|| self.over.clone())
+        entry.ended.clone().or_else(|| self.over())
     }
 
-    /// How the run itself has ended.
+    /// How the run itself has ended, or is about to.
     pub(super) fn over(&self) -> Option<Ended> {
-        self.over.clone()
+        self.over.clone().or_else(|| self.failing.clone())
     }
 
     /// A step was answered, by a sub-agent if there is a mark; in whose errand is looked up if it is not said.
@@ -197,7 +199,7 @@ impl Book {
                     }
                     self.over = over(*status, output.clone().unwrap_or_default(), error.as_deref());
                 }
-                RunEvent::Resumed { .. } => self.over = None,
+                RunEvent::Resumed { .. } => self.go_on(),
                 _ => {}
             }
         }
@@ -214,6 +216,7 @@ impl Book {
                 self.begin(now, machine.seed(), *lane, errand);
             }
         }
+        self.failing = machine.withdrawn().as_ref().map(of_failure);
         for (lane, entry) in &mut self.entries {
             entry.points = machine.points(*lane).map(str::to_owned).collect();
             entry.went_back = machine.went_back(*lane);
@@ -256,33 +259,14 @@ impl Book {
         }
     }
 
-    /// Steps whose sub-agent did not do them, as the run is to hear of it.
-    pub(super) fn sweep(&mut self, now: Timestamp) -> Vec<Input> {
-        let mut failing = Vec::new();
-        if self.over.is_some() {
-            return failing;
+    /// The run goes on: who was told of its end has gone.
+    fn go_on(&mut self) {
+        if self.over.take().is_none() {
+            return;
         }
-        let silence = self.lease_ms.saturating_mul(u64::from(LOSSES));
         for entry in self.entries.values_mut().filter(|entry| entry.ended.is_none()) {
-            let over = entry.leases.expire(now);
-            // whoever has a step is at work on it, however long that may take
-            if !over.is_empty() || entry.leases.next_end().is_some() {
-                entry.contact = entry.contact.max(now);
-            } else if entry.met && now >= later(entry.contact, silence) && !entry.open.is_empty() {
-                entry.contact = now;
-                entry.losses += 1;
-            }
-            let lost = entry.losses >= LOSSES;
-            let spent = over.iter().filter(|over: &&Expired<CallId>| over.spent).map(|over| over.step);
-            let failed: Vec<CallId> =
-                if lost { entry.open.keys().copied().collect() } else { spent.collect() };
-            let steps = failed.iter().filter(|call| !entry.in_flight.contains(call));
-            failing.extend(steps.filter_map(|call| entry.open.get(call)).map(|step| not_done(step, lost)));
-            if lost {
-                entry.losses = 0;
-            }
+            (entry.met, entry.losses) = (false, 0);
         }
-        failing
     }
 
     fn begin(&mut self, now: Timestamp, seed: u64, lane: u64, errand: Errand) {
@@ -441,34 +425,4 @@ fn over(status: RunStatus, output: Value, error: Option<&Failure>) -> Option<End
 fn of_failure(failure: &Failure) -> Ended {
     let text = format!("{}: {}", failure.title, failure.detail);
     Ended::Failed { code: "workflow_failed".to_owned(), text }
-}
-
-/// D4 and D17, as the state sees it.
-fn not_done(step: &Step, lost: bool) -> Input {
-    let why = if lost { "its sub-agent fell silent" } else { "no sub-agent did it in time" };
-    let detail = format!("step {} was not done: {why}", super::step_id(step.call));
-    failing(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
-}
-
-/// A step fails after so many results that are none. A question does not: what its person did not say is no answer.
-pub(super) fn unfit(step: &Step, why: &str) -> Option<Input> {
-    if matches!(step.work, Work::Prompt(_)) {
-        return None;
-    }
-    let detail = format!("a sub-agent gave {TRIES} results that do not fit: {why}");
-    let input = failing(step, why, detail.clone(), ModelError::Protocol { detail }, json!({}));
-    Some(input)
-}
-
-fn failing(step: &Step, why: &str, detail: String, error: ModelError, data: Value) -> Input {
-    let call = step.call;
-    match &step.work {
-        Work::Model(_) => Input::ModelFailed { call, error, attempts: 1, used: Vec::new(), again: false },
-        Work::Tool(_) => {
-            let (summary, data) = (why.to_owned(), Some(data));
-            let outcome = ToolOutcome { content: detail, summary, data, ..ToolOutcome::default() };
-            Input::ToolDone { call, outcome }
-        }
-        Work::Prompt(_) => Input::Elapsed { call },
-    }
 }

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::acks::Ack;
 use super::book::{Book, Entry, Step};
-use super::{Ended, LEASE_SECONDS, step_id};
+use super::{BEGIN_SECONDS, Ended, LEASE_SECONDS, Patience, step_id};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::engine::input::Input;
 use crate::engine::machine::{Errand, Machine, Output};
@@ -93,6 +93,8 @@ pub(super) struct Table {
     pub(super) idle: VecDeque<RunId>,
     /// Milliseconds; 0 while no sub-agent can be reached.
     pub(super) lease_ms: u64,
+    /// So long a task waits for the sub-agent that begins it.
+    begin_ms: u64,
 }
 
 pub struct Desk {
@@ -108,8 +110,11 @@ impl Default for Desk {
 
 impl Desk {
     /// Sub-agents can be reached from now on.
-    pub(in crate::runtime) fn open(&self, lease_seconds: Option<u64>) {
-        self.table().lease_ms = lease_seconds.unwrap_or(LEASE_SECONDS).max(1).saturating_mul(1_000);
+    pub(in crate::runtime) fn open(&self, patience: Patience) {
+        let ms = |given: Option<u64>, usual: u64| given.unwrap_or(usual).max(1).saturating_mul(1_000);
+        let mut table = self.table();
+        table.lease_ms = ms(patience.lease_seconds, LEASE_SECONDS);
+        table.begin_ms = ms(patience.begin_seconds, BEGIN_SECONDS);
     }
 
     pub(in crate::runtime) fn is_open(&self) -> bool {
@@ -286,9 +291,10 @@ impl Desk {
     /// Inputs for runs whose steps nobody does.
     pub(in crate::runtime) fn sweep(&self, now: Timestamp) -> Vec<(RunId, Input)> {
         let mut table = self.table();
+        let begin_ms = table.begin_ms;
         let swept = table.runs.iter_mut();
         let failing: Vec<(RunId, Input)> = swept
-            .flat_map(|(run, book)| book.sweep(now).into_iter().map(|input| (run.clone(), input)))
+            .flat_map(|(run, book)| book.sweep(now, begin_ms).into_iter().map(|input| (run.clone(), input)))
             .collect();
         drop(table);
         // what was given back may be taken

@@ -11,10 +11,11 @@ use super::super::mail::{Mail, Submitted};
 use super::super::reopen::{self, Story};
 use super::super::tokens::{hash, sorted};
 use super::acks::number_of;
-use super::book::{Step, unfit};
+use super::book::Step;
 use super::desk::Desk;
 use super::reading::Past;
-use super::{Ended, call_of};
+use super::unfinished::unfit;
+use super::{BEGIN_SECONDS, Ended, LEASE_SECONDS, Patience, call_of};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::engine::input::Input;
@@ -163,13 +164,13 @@ impl Handle {
         &self.shared.desk
     }
 
-    /// Sub-agents can be reached from now on: runs that are started or taken up here hand out what is meant for them. A
-    /// lease lasts so many seconds, or as long as usual.
-    pub fn serve_sub_agents(&self, lease_seconds: Option<u64>) {
-        self.shared.desk.open(lease_seconds);
+    /// Sub-agents can be reached from now on: runs that are started or taken up here hand out what is meant for them.
+    pub fn serve_sub_agents(&self, patience: Patience) {
+        self.shared.desk.open(patience);
         let shared = Arc::clone(&self.shared);
-        let lease = Duration::from_secs(lease_seconds.unwrap_or(super::LEASE_SECONDS));
-        let pace = (lease / 8).clamp(SWEEPS.0, SWEEPS.1);
+        let Patience { lease_seconds, begin_seconds } = patience;
+        let shortest = lease_seconds.unwrap_or(LEASE_SECONDS).min(begin_seconds.unwrap_or(BEGIN_SECONDS));
+        let pace = (Duration::from_secs(shortest) / 8).clamp(SWEEPS.0, SWEEPS.1);
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(pace).await;

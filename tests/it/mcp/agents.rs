@@ -240,7 +240,10 @@ fn s1_13_objects_fit_their_schema_bare_or_not() {
         let runs = client.call("list_runs", json!({"status": "failed"}))["runs"].clone();
         (!runs.as_array().unwrap().is_empty()).then_some(runs)
     });
-    assert_eq!(runs[0]["error"]["type"], "model.protocol", "{runs}");
+    assert_eq!(runs[0]["error"]["type"], "delegate_error", "{runs}");
+    let run = json!({"workflowId": runs[0]["workflowId"]});
+    let hint = client.call("get_workflow_status", run)["error"]["hint"].to_string();
+    assert!(hint.contains("the client") && !hint.contains("URL"), "{hint}");
     client.close();
 }
 

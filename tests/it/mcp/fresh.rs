@@ -114,6 +114,41 @@ fn a_project_s_own_changes_do_not_count_before_somebody_agrees() {
 }
 
 #[test]
+fn trust_counts_at_once_and_a_new_file_leaves_what_was_trusted_in_place() {
+    let world = world(&[quick()]);
+    let place = |name: &str, said: &str| {
+        let aside = world.write("own.tmp", &named(name, said).to_string());
+        std::fs::create_dir_all(world.project().join(".synthdev/workflows")).unwrap();
+        std::fs::rename(aside, world.project().join(format!(".synthdev/workflows/{name}.json"))).unwrap();
+    };
+    place("own", "agreed");
+    let mut client = Client::open(&world);
+    assert_eq!(client.refusal("own", json!({}))["message"], "Unknown tool: own");
+    // another process decides
+    let trust = || world.run(&["--trust", "workflows"]).code(0);
+    trust();
+    told(&mut client);
+    assert_eq!(client.call("own", json!({}))["output"], json!({"said": "agreed"}));
+    place("more", "not yet");
+    told(&mut client);
+    assert_eq!(client.call("own", json!({}))["output"], json!({"said": "agreed"}));
+    assert_eq!(client.refusal("more", json!({}))["message"], "Unknown tool: more");
+    let notes = client.call("list_workflows", json!({}))["notes"].to_string();
+    assert!(notes.contains("more.json") && !notes.contains("own.json"), "{notes}");
+    let listed = world.run(&["workflows"]).code(0);
+    assert!(listed.out.contains("own") && !listed.out.contains("more"), "{}", listed.out);
+    assert!(
+        listed.err.contains("new files since you trusted it (.synthdev/workflows/more.json)"),
+        "{}",
+        listed.err
+    );
+    trust();
+    told(&mut client);
+    assert_eq!(client.call("more", json!({}))["output"], json!({"said": "not yet"}));
+    client.close();
+}
+
+#[test]
 fn over_http_the_news_come_to_who_listens() {
     let world = world(&[quick()]);
     let web = Web::start(&world, &[]);

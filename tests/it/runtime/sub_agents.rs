@@ -10,7 +10,7 @@ use synthdev::domain::workflow::SubAgents;
 use synthdev::engine;
 use synthdev::engine::steering::Steering;
 use synthdev::ports::model::{DeltaSink, ModelPort};
-use synthdev::runtime::errands::{Ended, Handed, Look, Next, step_id};
+use synthdev::runtime::errands::{Ended, Handed, Look, Next, Patience, step_id};
 use synthdev::runtime::interactions::{Delegating, Interactions, PROVIDER, counts};
 use synthdev::runtime::leases::LIMIT;
 
@@ -86,7 +86,7 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
     {
         let (mut world, store) = watched();
         let handle = world.handle.clone();
-        handle.serve_sub_agents(None);
+        handle.serve_sub_agents(Patience::default());
         let run = handle.start(spec(&tasks(&["a"]), false)).unwrap();
         let id = handle.desk().tasks(&run)[0].id.clone();
         let handed = handed(&handle, &id).await;
@@ -115,7 +115,7 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
 async fn a_task_that_goes_back_is_not_taken_for_another_one() {
     let world = World::new();
     let handle = &world.handle;
-    handle.serve_sub_agents(None);
+    handle.serve_sub_agents(Patience::default());
     let run = handle.start(spec(&tasks(&["a", "b"]), false)).unwrap();
     let ids: Vec<String> = handle.desk().tasks(&run).into_iter().map(|task| task.id).collect();
     for id in &ids {
@@ -134,7 +134,7 @@ async fn what_has_no_room_in_the_queue_comes_later() {
     const ITEMS: usize = LIMIT + 3;
     let world = World::new();
     let handle = &world.handle;
-    handle.serve_sub_agents(None);
+    handle.serve_sub_agents(Patience::default());
     let items: Vec<usize> = (0..ITEMS).collect();
     let at_once = u32::try_from(ITEMS).ok();
     let run = handle.start(spec(&loop_over(&json!(items), at_once, SubAgents::Run), false)).unwrap();

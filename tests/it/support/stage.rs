@@ -90,10 +90,9 @@ impl Stage {
         let ports = wired.handle.ports().clone();
         let ports = Ports { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };
         let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
-        let handle = Handle::new(
-            ports,
-            Options { project: "stage".into(), pid: 1, retry, secrets: texts.keys.clone() },
-        );
+        let keys = texts.keys.clone();
+        let options = Options { project: "stage".into(), pid: 1, retry, secrets: keys, ..Options::default() };
+        let handle = Handle::new(ports, options);
         let events = handle.subscribe(true);
         let providers = wired.providers;
         Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), data }
@@ -102,7 +101,7 @@ impl Stage {
     /// Waits before another attempt as long as a server wishes.
     pub fn waiting_for_servers(self) -> Self {
         let retry = RetryPolicy { longest_delay_ms: u64::MAX, ..RetryPolicy::default() };
-        let options = Options { project: "stage".into(), pid: 1, retry, secrets: Vec::new() };
+        let options = Options { project: "stage".into(), pid: 1, retry, ..Options::default() };
         let handle = Handle::new(self.handle.ports().clone(), options);
         let events = handle.subscribe(true);
         Self { handle, events, ..self }

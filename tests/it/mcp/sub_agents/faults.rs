@@ -267,3 +267,64 @@ fn what_is_not_written_down_is_not_accepted_the_second_time_either() {
     assert_eq!(said, json!({"status": "accepted", "duplicate": true}));
     client.close();
 }
+
+#[test]
+fn a_failure_that_nothing_deals_with_withdraws_all_tasks_at_once_and_they_can_be_tried_again() {
+    let world = world(&[each(&names(&["a", "b", "c", "d"]))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let (run, ids) = (told["workflowId"].clone(), tasks(&told));
+    // one is at a command, one at a question, one was not begun
+    let command = next(&mut client, &ids[1])["step"].clone();
+    let first = next(&mut client, &ids[2])["step"].clone();
+    submit(&mut client, &ids[2], &first, &done(&first));
+    let question = next(&mut client, &ids[2])["step"].clone();
+    let step = next(&mut client, &ids[0])["step"].clone();
+    let failed = json!({"stdout": "", "stderr": "no such thing", "exit_code": 2});
+    let hand_in = json!({"workflow_id": ids[0], "step_id": step["step_id"], "result": failed, "next": true});
+    let said = client.call("submit_step_result", hand_in);
+    assert_eq!(said["status"], "accepted", "{said}");
+    assert_eq!(code(&said["next"]), "workflow_failed", "{said}");
+    assert!(said["next"]["error"].as_str().unwrap().contains("no such thing"), "{said}");
+    for id in &ids {
+        assert_eq!(code(&next(&mut client, id)), "workflow_failed");
+    }
+    for (id, step) in [(&ids[1], &command), (&ids[2], &question)] {
+        assert_eq!(code(&submit(&mut client, id, step, &done(step))), "workflow_failed", "{step}");
+    }
+    let told = client.call("get_workflow_status", json!({"workflowId": run}));
+    assert_eq!((&told["status"], &told["failedStep"]), (&json!("failed"), &json!("start")), "{told}");
+    // what was done stays, everything else is handed out again
+    let told = client.call("continue_workflow", json!({"workflowId": run}));
+    assert_eq!(tasks(&told), ids, "{told}");
+    assert_eq!(next(&mut client, &ids[2])["step"]["type"], "prompt");
+    let results: Vec<Value> = ids.iter().map(|id| work(&mut client, id)).collect();
+    assert_eq!(results, ["a:ok-a:fine", "b:ok-b:fine", "c:ok-c:fine", "d:ok-d:fine"]);
+    assert_eq!(ended(&mut client, &run)["status"], "completed");
+    client.close();
+}
+
+#[test]
+fn a_task_that_no_sub_agent_begins_fails_when_its_time_is_up() {
+    let mut flow = each(&names(&["a", "b"]));
+    flow["states"][0]["tolerated_failures"] = json!(1);
+    let world = world(&[flow]);
+    let mut client = Client::open_with(&world, &["--begin-seconds", "1"]);
+    let told = client.call("each", json!({}));
+    let ids = tasks(&told);
+    // as long as one of them is at work, the others may come later
+    let step = next(&mut client, &ids[0])["step"].clone();
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let open = client.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+    assert_eq!(open["subAgents"].as_array().unwrap().len(), 2, "{open}");
+    submit(&mut client, &ids[0], &step, &done(&step));
+    assert_eq!(work(&mut client, &ids[0]), "a:ok-a:fine");
+    let run = json!({"workflowId": told["workflowId"]});
+    let told = eventually("the other one's time is up", || {
+        let told = client.call("get_workflow_status", run.clone());
+        (told["status"] == "completed").then_some(told)
+    });
+    assert!(told["output"][1].to_string().contains("no sub-agent has begun its task in time"), "{told}");
+    assert_eq!(code(&next(&mut client, &ids[1])), "workflow_failed");
+    client.close();
+}
