@@ -7,7 +7,9 @@ pub mod guard;
 pub mod layers;
 pub mod origin;
 pub mod project_may;
+mod rule;
 pub mod rules;
+mod sandbox_rules;
 pub mod shape;
 
 use std::collections::BTreeMap;

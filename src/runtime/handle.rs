@@ -74,11 +74,11 @@ impl Handle {
     /// Its runs take the project's lock at another time.
     #[must_use]
     pub fn locking(&self, locking: Locking) -> Self {
-        let Shared { ports, options, redactor, bus, runs, desk } = &*self.shared;
+        let Shared { ports, options, redactor, network, bus, runs, desk } = &*self.shared;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
         let options = Options { locking, ..options.clone() };
-        let (ports, redactor) = (ports.clone(), redactor.clone());
-        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
+        let (ports, redactor, network) = (ports.clone(), redactor.clone(), Arc::clone(network));
+        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
     }
 
     /// Asks other models: a recording, or one that is recorded.

@@ -2,42 +2,10 @@
 //! Reading, `config show`, help texts and documentation are readers of it.
 
 use super::project_may::{PERMISSIONS, ProjectMay};
+pub use super::rule::Rule;
+use super::rule::rule;
+use super::sandbox_rules;
 use super::shape::Shape;
-use crate::domain::sandbox::{NetworkAccess, SandboxLayer, SandboxMode};
-
-/// One setting. A path ending in `.*` stands for a family with free last parts.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Dotted path in settings.json.
-    pub path: &'static str,
-    pub shape: Shape,
-    /// Environment names, the strongest first (SD.7 and our own).
-    pub env: &'static [&'static str],
-    /// Command line flags, our own spelling first (SD.7).
-    pub flags: &'static [&'static str],
-    /// JSON text; empty for "not set".
-    pub default: &'static str,
-    pub about: &'static str,
-    /// What a project's files may do to it: what keeps the user safe is only made stricter by them.
-    pub project_may: ProjectMay,
-}
-
-impl Rule {
-    const fn project(self, project_may: ProjectMay) -> Self {
-        Self { project_may, ..self }
-    }
-}
-
-const fn rule(
-    path: &'static str,
-    shape: Shape,
-    env: &'static [&'static str],
-    flags: &'static [&'static str],
-    default: &'static str,
-    about: &'static str,
-) -> Rule {
-    Rule { path, shape, env, flags, default, about, project_may: ProjectMay::Set }
-}
 
 /// The three levels (CFG-2).
 pub const LEVELS: [&str; 3] = ["base", "smart", "fast"];
@@ -412,96 +380,16 @@ pub const RULES: &[Rule] = &[
         "patterns that snapshots leave out (keys do not belong in git); private copies are kept",
     )
     .project(ProjectMay::NotSet),
-    rule(
-        "sandbox.mode",
-        Shape::OneOf(&SandboxMode::NAMES),
-        &[],
-        &["--sandbox"],
-        "\"project\"",
-        "what commands of agents and workflows may write: project, read-only, off",
-    )
-    .project(ProjectMay::Tighten(&SandboxMode::NAMES)),
-    rule(
-        "sandbox.network",
-        Shape::OneOf(&NetworkAccess::NAMES),
-        &[],
-        &["--sandbox-network"],
-        "\"ask\"",
-        "whether these commands reach the network: off, ask, on",
-    )
-    .project(ProjectMay::Tighten(&NetworkAccess::NAMES)),
-    rule(
-        "sandbox.layer",
-        Shape::OneOf(&SandboxLayer::NAMES),
-        &[],
-        &[],
-        "\"auto\"",
-        "what holds the sandbox: bubblewrap, landlock, or the first that works",
-    )
-    .project(ProjectMay::NotSet),
-    rule(
-        "sandbox.writable",
-        Shape::TextList,
-        &[],
-        &[],
-        "",
-        "paths that commands may write besides the project",
-    )
-    .project(ProjectMay::NotSet),
-    rule(
-        "sandbox.read_only",
-        Shape::TextList,
-        &[],
-        &[],
-        "",
-        "paths in the project that commands may not write",
-    )
-    .project(ProjectMay::Extend),
-    rule(
-        "sandbox.hidden",
-        Shape::TextList,
-        &[],
-        &[],
-        "",
-        "paths that commands may not read, besides the usual ones",
-    )
-    .project(ProjectMay::Extend),
-    rule(
-        "sandbox.readable",
-        Shape::TextList,
-        &[],
-        &[],
-        "",
-        "paths that commands may read although they are hidden by default",
-    )
-    .project(ProjectMay::NotSet),
-    rule(
-        "sandbox.max_processes",
-        Shape::Integer { min: 1, max: 1_000_000 },
-        &[],
-        &[],
-        "4096",
-        "processes and threads of one command at once",
-    )
-    .project(ProjectMay::Lower),
-    rule(
-        "sandbox.max_memory_mb",
-        Shape::Integer { min: 0, max: 100_000_000 },
-        &[],
-        &[],
-        "0",
-        "address space of each process of a command in MiB; 0 is no limit",
-    )
-    .project(ProjectMay::NotSet),
-    rule(
-        "sandbox.max_file_mb",
-        Shape::Integer { min: 1, max: 100_000_000 },
-        &[],
-        &[],
-        "10240",
-        "largest file that a command may write in MiB",
-    )
-    .project(ProjectMay::Lower),
+    sandbox_rules::MODE,
+    sandbox_rules::NETWORK,
+    sandbox_rules::LAYER,
+    sandbox_rules::WRITABLE,
+    sandbox_rules::READ_ONLY,
+    sandbox_rules::HIDDEN,
+    sandbox_rules::READABLE,
+    sandbox_rules::MAX_PROCESSES,
+    sandbox_rules::MAX_MEMORY_MB,
+    sandbox_rules::MAX_FILE_MB,
     rule(
         "theme",
         Shape::Text,

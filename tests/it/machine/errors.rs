@@ -337,7 +337,8 @@ fn a_decision_that_was_cut_says_so() {
         for _ in 0..3 {
             let call = play.call(|effect| matches!(effect, Effect::CallModel { .. }));
             let arguments = "{\"go".to_owned();
-            let tool_calls = vec![ToolCall { id: "c".to_owned(), name: "verdict".to_owned(), arguments }];
+            let tool_calls =
+                vec![ToolCall { id: "c".to_owned(), name: "verdict".to_owned(), arguments, original: None }];
             play.feed(Input::Replied { call, reply: ModelReply { tool_calls, finish, ..reply("", 10) } });
         }
         let asked = play.take(|effect| matches!(effect, Effect::AskPerson { .. }));

@@ -165,8 +165,12 @@ fn an_agent_is_told_of_an_interrupted_call_whether_it_had_begun() {
         let says = |text: &str| Act::Answers(Answer::Text { text: text.to_owned() });
         play.act(says("look twice"));
         let model = |effect: &Effect| matches!(effect, Effect::CallModel { .. });
-        let call =
-            |id: &str| ToolCall { id: id.to_owned(), name: "look".to_owned(), arguments: "{}".to_owned() };
+        let call = |id: &str| ToolCall {
+            id: id.to_owned(),
+            name: "look".to_owned(),
+            arguments: "{}".to_owned(),
+            original: None,
+        };
         let tool_calls = vec![call("c1"), call("c2")];
         let input =
             Input::Replied { call: play.call(model), reply: ModelReply { tool_calls, ..reply("", 10) } };

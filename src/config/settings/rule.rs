@@ -1,0 +1,38 @@
+//! One row of the table of settings.
+
+use super::project_may::ProjectMay;
+use super::shape::Shape;
+
+/// One setting. A path ending in `.*` stands for a family with free last parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Dotted path in settings.json.
+    pub path: &'static str,
+    pub shape: Shape,
+    /// Environment names, the strongest first (SD.7 and our own).
+    pub env: &'static [&'static str],
+    /// Command line flags, our own spelling first (SD.7).
+    pub flags: &'static [&'static str],
+    /// JSON text; empty for "not set".
+    pub default: &'static str,
+    pub about: &'static str,
+    /// What a project's files may do to it: what keeps the user safe is only made stricter by them.
+    pub project_may: ProjectMay,
+}
+
+impl Rule {
+    pub(super) const fn project(self, project_may: ProjectMay) -> Self {
+        Self { project_may, ..self }
+    }
+}
+
+pub(super) const fn rule(
+    path: &'static str,
+    shape: Shape,
+    env: &'static [&'static str],
+    flags: &'static [&'static str],
+    default: &'static str,
+    about: &'static str,
+) -> Rule {
+    Rule { path, shape, env, flags, default, about, project_may: ProjectMay::Set }
+}
