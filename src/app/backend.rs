@@ -68,8 +68,8 @@ use crate::runtime::command::{Command, Control};
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Backend, Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine,
-    RunFilter, ShellTold, SnapshotCommand, Start, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled,
-    WorkflowLine,
+    RunFilter, ShellTold, SnapshotCommand, StandingPermission, Start, StatusFacts, Steps, Suggested,
+    ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -233,8 +233,8 @@ impl Backend for Desk {
         self.stops.set(stops);
     }
 
-    fn allow_always(&self, tool: String) -> BoxFuture<'static, Result<String, String>> {
-        self.save_allowed(tool)
+    fn allow_always(&self, permission: StandingPermission) -> BoxFuture<'static, Result<String, String>> {
+        self.save_allowed(permission)
     }
 
     fn start_chat(&self, role: &str) -> Result<RunId, String> {

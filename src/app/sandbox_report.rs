@@ -5,11 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::loading::load;
-use super::sandboxing::{describe, sandbox};
+use super::sandboxing::{describe, explain, sandbox};
 use super::world::World;
 use crate::cli::args::{SandboxArgs, SandboxQuestion};
 use crate::cli::exit;
-use crate::cli::sandbox as report;
 use crate::cli::words::{Clean, print_json};
 
 /// `synthdev sandbox`
@@ -17,9 +16,7 @@ pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
     let sandbox = sandbox(&world.project, &world.dirs.data, &catalog);
     if let Some(SandboxQuestion::Explain { path }) = &args.question {
-        let policy = sandbox.policy();
-        let (access, reason) = policy.access(&world.project.join(path));
-        let explained = report::explanation(path, access.as_str(), reason, policy.mode.as_str());
+        let explained = explain(&sandbox, &world.project, path);
         if args.json {
             print_json(&explained.json());
         } else {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::adapters::disk::UserDirs;
 use crate::adapters::sandbox::Sandbox;
 use crate::adapters::sandbox::places::{SandboxPlaces, linked_repository};
-use crate::cli::sandbox::SandboxReport;
+use crate::cli::sandbox::{Explanation, SandboxReport, explanation};
 use crate::config::catalog::Catalog;
 
 /// `root`: the project, or a run's worktree of it.
@@ -47,4 +47,11 @@ pub(super) fn describe(sandbox: &Sandbox) -> SandboxReport {
         problem,
         rules: policy.describe(),
     }
+}
+
+/// What a command may do with a path of the project or elsewhere.
+pub(super) fn explain(sandbox: &Sandbox, project: &Path, path: &Path) -> Explanation {
+    let policy = sandbox.policy();
+    let (access, reason) = policy.access(&project.join(path));
+    explanation(path, access.as_str(), reason, policy.mode.as_str())
 }

@@ -128,6 +128,8 @@ pub enum Page {
     Models(Option<String>),
     /// Where a setting is from, or all of them.
     Config(Option<String>),
+    /// What commands of agents can reach, or what they may do with one path.
+    Sandbox(Option<String>),
     /// A workflow, walked through without models.
     Simulation(String),
     /// A run is written into a file; its id may be a unique prefix, without one the shown run is meant.
@@ -223,6 +225,15 @@ pub struct Recalled {
     pub note: Option<String>,
 }
 
+/// What the user allows once for all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StandingPermission {
+    /// Calls of this tool.
+    Tool(String),
+    /// The network for commands.
+    Network,
+}
+
 /// A workflow on its way.
 pub enum Start {
     Running(RunId),
@@ -274,7 +285,7 @@ pub trait Backend: Send + Sync {
     fn stop_at(&self, _stops: Stops) {}
 
     /// A tool is allowed from now on, and that is saved in the person's settings; says where.
-    fn allow_always(&self, _tool: String) -> BoxFuture<'static, Result<String, String>> {
+    fn allow_always(&self, _permission: StandingPermission) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(std::future::ready(Err("settings cannot be saved here".to_owned())))
     }
 

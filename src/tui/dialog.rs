@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::printable::explicit_name;
 use crate::domain::question_text::{QuestionLine, approval_lines, own_lines, quoted_lines};
-use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
+use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk, body_of};
 use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::Question;
 use crate::tui::fields::Fields;
@@ -27,6 +27,8 @@ pub enum Kind {
     Choose { run: RunId, call: CallId, choices: Vec<String>, selected: usize },
     /// A pause that wants something written; it is typed into the input box.
     Write { run: RunId, call: CallId, form: Form },
+    /// May a command that failed for it have the network?
+    Network { run: RunId, call: CallId },
     /// May the project's own definitions be used?
     Trust,
     /// Do it?
@@ -124,6 +126,15 @@ impl Dialog {
         let body = approval_lines(tool, arguments, preview);
         let (step, tool) = (agent == ASKED_BY, tool.to_owned());
         Self { step, tool, ..Self::of_lines(Kind::Approval { run, call }, title, body) }
+    }
+
+    /// `said`: what the command answered without the network.
+    pub fn network(run: RunId, call: CallId, asked: (&str, &str), said: &str) -> Self {
+        let (agent, tool) = (explicit_name(asked.0), explicit_name(asked.1));
+        let mut body =
+            own_lines("The sandbox keeps the network off. With it, the command is executed once more.");
+        body.extend(quoted_lines(body_of(said).trim_end()));
+        Self::of_lines(Kind::Network { run, call }, format!("Allow {agent} the network for {tool}?"), body)
     }
 
     /// `None`: the question is not one for a dialog.
@@ -273,6 +284,7 @@ impl Dialog {
             }
             (Kind::Write { .. }, None) => "write below · Enter answers · Esc leaves it for later",
             (Kind::Look { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
+            (Kind::Network { .. }, None) => "y this call · a this run · 4 always · n, Esc no",
             (Kind::Trust, None) => "y trust · n, Esc leave them out",
             (Kind::Confirm(_), None) => "y do it · n, Esc leave it",
         }
@@ -288,6 +300,7 @@ impl Dialog {
             Kind::Decide { .. } | Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => {
                 "Esc: later"
             }
+            Kind::Network { .. } => "Esc: without it",
             Kind::Trust => "Esc leaves them out",
             Kind::Confirm(_) => "Esc leaves it",
         }
@@ -339,6 +352,7 @@ impl Dialog {
     fn asker(&self) -> Option<(&RunId, CallId)> {
         match &self.kind {
             Kind::Approval { run, call }
+            | Kind::Network { run, call }
             | Kind::GoOn { run, call, .. }
             | Kind::Decide { run, call, .. }
             | Kind::Choose { run, call, .. }

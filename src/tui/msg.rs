@@ -14,7 +14,8 @@ use crate::runtime::command::{Command, Control};
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine, RunFilter,
-    ShellTold, SnapshotCommand, StatusFacts, Steps, Suggested, ToolLine, Travel, Travelled, WorkflowLine,
+    ShellTold, SnapshotCommand, StandingPermission, StatusFacts, Steps, Suggested, ToolLine, Travel,
+    Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -221,8 +222,8 @@ pub enum Cmd {
     },
     /// Where the next workflow that is started stands still.
     Stops(Stops),
-    /// A tool is never asked about again: into the settings.
-    AllowAlways(String),
+    /// It is never asked about again: into the settings.
+    AllowAlways(StandingPermission),
     Names,
     /// Of the project, for `@`.
     Files,

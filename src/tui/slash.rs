@@ -77,6 +77,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     looking::BUDGET,
     looking::MODELS,
     looking::CONFIG,
+    looking::SANDBOX,
     history::EXPORT,
     manners::TRUST,
     session::CMD,

@@ -1,5 +1,6 @@
 //! What the screen looks up as a text: graphs, models, settings, an exported run; a command of the person; trust.
 
+use std::path::Path;
 use std::sync::PoisonError;
 
 use futures_util::future::BoxFuture;
@@ -10,7 +11,7 @@ use super::{Desk, away};
 use crate::adapters::disk;
 use crate::app::survey::{Ask, Survey};
 use crate::app::world::World;
-use crate::app::{briefing, cassettes, trust, wiring};
+use crate::app::{briefing, cassettes, sandboxing, trust, wiring};
 use crate::cli::archive::{markdown, moved};
 use crate::cli::args::GraphFormat;
 use crate::cli::graph::{Look, graphs, show};
@@ -45,6 +46,17 @@ impl Desk {
             Page::Config(None) => away(move || Ok(("Settings".to_owned(), settings(&catalog)))),
             Page::Config(Some(key)) => {
                 away(move || catalog.explain(&key).map(|found| (key, explain_text(&found))))
+            }
+            Page::Sandbox(path) => {
+                let (project, data) = (self.world.project.clone(), self.world.dirs.data.clone());
+                away(move || {
+                    let sandbox = sandboxing::sandbox(&project, &data, &catalog);
+                    let text = match path {
+                        Some(path) => sandboxing::explain(&sandbox, &project, Path::new(&path)).text(),
+                        None => sandboxing::describe(&sandbox).text(),
+                    };
+                    Ok(("Sandbox".to_owned(), text))
+                })
             }
             Page::Simulation(name) => {
                 let shelf = self.shelf();

@@ -15,7 +15,7 @@ use crate::config::settings::layers::Overrides;
 use crate::config::setup::{Change, Changes};
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
-use crate::tui::backend::{Beside, Start};
+use crate::tui::backend::{Beside, StandingPermission, Start};
 
 impl Desk {
     /// Starts a workflow; what is wrong with its file or its input is told.
@@ -60,27 +60,34 @@ impl Desk {
         started
     }
 
-    /// Writes `"approvals": {"tools": {NAME: "allow"}}` into the person's settings; what starts next reads them again.
-    /// The demo changes nothing of the person's.
-    pub(super) fn save_allowed(&self, tool: String) -> BoxFuture<'static, Result<String, String>> {
+    /// Writes `"approvals": {"tools": {NAME: "allow"}}` or `"sandbox": {"network": "on"}` into the user's settings; what
+    /// starts next reads them again. The demo changes nothing of the user's.
+    pub(super) fn save_allowed(
+        &self,
+        permission: StandingPermission,
+    ) -> BoxFuture<'static, Result<String, String>> {
         if self.demo.is_some() || self.world.shipped_only {
             let why = "the demo leaves your settings as they are: nothing was saved";
             return Box::pin(std::future::ready(Err(why.to_owned())));
         }
         let (world, overrides) = (self.world.clone(), self.overrides.clone());
-        away(move || write_allowed(&world, overrides, &tool).map_err(|error| format!("{error:#}")))
+        away(move || write_allowed(&world, overrides, &permission).map_err(|error| format!("{error:#}")))
     }
 }
 
 /// Blocking. One at a time: each begins with what the one before has written.
-fn write_allowed(world: &World, overrides: Overrides, tool: &str) -> Result<String> {
+fn write_allowed(world: &World, overrides: Overrides, permission: &StandingPermission) -> Result<String> {
     static WRITING: Mutex<()> = Mutex::new(());
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = ["approvals", "tools", tool].map(str::to_owned).to_vec();
-    let settings = vec![Change { path, value: Some("allow".into()) }];
+    let (path, value, what) = match permission {
+        StandingPermission::Tool(tool) => (vec!["approvals", "tools", tool], "allow", tool.as_str()),
+        StandingPermission::Network => (vec!["sandbox", "network"], "on", "the network of commands"),
+    };
+    let path = path.into_iter().map(str::to_owned).collect();
+    let settings = vec![Change { path, value: Some(value.into()) }];
     let files = Candidate::of(world, overrides, &Changes { settings, keys: Vec::new() })?.save()?;
     Ok(match files.first() {
-        Some(file) => format!("{tool} is allowed from now on: saved in {file}"),
-        None => format!("{tool} was allowed in your settings already"),
+        Some(file) => format!("{what} is allowed from now on: saved in {file}"),
+        None => format!("{what} was allowed in your settings already"),
     })
 }

@@ -16,5 +16,8 @@ pub struct SandboxArgs {
 #[derive(Subcommand, Debug)]
 pub enum SandboxQuestion {
     /// What a command may do with a path, and which rule says so
-    Explain { path: PathBuf },
+    Explain {
+        /// The path; a relative one is the project's
+        path: PathBuf,
+    },
 }

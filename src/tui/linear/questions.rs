@@ -77,6 +77,12 @@ fn choices(dialog: &Dialog) -> Vec<(String, Vec<KeyCode>)> {
         Kind::GoOn { parks: true, .. } => vec![row("yes, go on", 'y'), row("leave it for later", 'n')],
         Kind::GoOn { .. } => vec![row("yes, go on", 'y'), row("no, stop", 'n')],
         Kind::Decide { .. } => vec![row("yes", 'y'), row("no", 'n'), later()],
+        Kind::Network { .. } => vec![
+            row("allow it for this call", 'y'),
+            row("allow it for the rest of the run", 'a'),
+            row("no", 'n'),
+            row("allow it always: into your settings", '4'),
+        ],
         Kind::Trust => vec![row("trust them", 'y'), row("leave them out", 'n')],
         Kind::Confirm(_) => vec![row("do it", 'y'), row("leave it", 'n')],
         Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => Vec::new(),

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use crate::domain::ids::RunId;
-use crate::tui::backend::Backend;
+use crate::tui::backend::{Backend, StandingPermission};
 use crate::tui::editor::Asked as EditAsked;
 use crate::tui::msg::{Cmd, Reply};
 use crate::tui::terminal;
@@ -43,7 +43,7 @@ pub(super) fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static
             let text = backend.review(run, agent);
             Box::pin(async move { Reply::Reviewed(text.await) })
         }
-        Cmd::AllowAlways(tool) => allow_always(backend, tool),
+        Cmd::AllowAlways(permission) => allow_always(backend, permission),
         Cmd::Steps(run) => {
             let steps = backend.steps(run);
             Box::pin(async move { Reply::Steps(steps.await) })
@@ -111,8 +111,8 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
     })
 }
 
-fn allow_always(backend: &dyn Backend, tool: String) -> BoxFuture<'static, Reply> {
-    let saved = backend.allow_always(tool);
+fn allow_always(backend: &dyn Backend, permission: StandingPermission) -> BoxFuture<'static, Reply> {
+    let saved = backend.allow_always(permission);
     Box::pin(async move { Reply::AllowedAlways(saved.await) })
 }
 

@@ -98,6 +98,14 @@ pub(super) const MODELS: SlashCommand = SlashCommand::new(
     |rest| Ok(Action::Page(Page::Models(named(rest)))),
 );
 
+pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
+    ("sandbox", "[PATH]"),
+    "what commands of agents can reach, or what they may do with a path",
+    "The settings below `sandbox` decide it; docs/security.md tells what holds it.",
+    Argument::None,
+    |rest| Ok(Action::Page(Page::Sandbox(named(rest)))),
+);
+
 pub(super) const CONFIG: SlashCommand = SlashCommand::new(
     ("config", "[SETTING]"),
     "every setting, or where one is from",

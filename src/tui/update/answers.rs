@@ -7,6 +7,8 @@ use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
+use crate::runtime::network_access::NetworkAnswer;
+use crate::tui::backend::StandingPermission;
 use crate::tui::dialog::{Dialog, Kind};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
@@ -21,6 +23,7 @@ pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
             let keys = match dialog.kind {
                 Kind::Approval { .. } if dialog.is_step() => "yanr",
                 Kind::Approval { .. } => "yanr34",
+                Kind::Network { .. } => "yan4",
                 Kind::GoOn { .. } | Kind::Decide { .. } | Kind::Trust | Kind::Confirm(_) => "yncs",
                 Kind::Choose { .. } | Kind::Look { .. } => "123456789",
                 Kind::Write { .. } => "",
@@ -46,7 +49,7 @@ pub fn says_yes(dialog: &Dialog, key: KeyEvent) -> bool {
         return key.code == KeyCode::Enter && matches!(dialog.kind, Kind::Decide { default: Some(true), .. });
     };
     let yes = match dialog.kind {
-        Kind::Approval { .. } => "ya34",
+        Kind::Approval { .. } | Kind::Network { .. } => "ya34",
         Kind::GoOn { .. } | Kind::Trust | Kind::Confirm(_) => "yc",
         Kind::Decide { .. } => "y",
         Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => "",
@@ -209,6 +212,15 @@ fn letter(model: &mut Model, c: char) -> Vec<Cmd> {
                 _ => Vec::new(),
             };
         }
+        Some(Kind::Network { .. }) => {
+            return match c {
+                'y' => network(model, NetworkAnswer::Call),
+                'a' => network(model, NetworkAnswer::Run),
+                '4' => network_always(model),
+                'n' => refuse(model),
+                _ => Vec::new(),
+            };
+        }
         Some(Kind::Choose { .. } | Kind::Look { .. }) => {
             let at = c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
             return at.map_or_else(Vec::new, |at| pick(model, at));
@@ -230,6 +242,20 @@ fn letter(model: &mut Model, c: char) -> Vec<Cmd> {
         }
         _ => Vec::new(),
     }
+}
+
+fn network(model: &mut Model, answer: NetworkAnswer) -> Vec<Cmd> {
+    match model.dialogs.pop_front().map(|dialog| dialog.kind) {
+        Some(Kind::Network { run, call }) => vec![Cmd::Send(run, Command::AllowNetwork { call, answer })],
+        _ => Vec::new(),
+    }
+}
+
+/// For this run, and from the settings for every later one.
+fn network_always(model: &mut Model) -> Vec<Cmd> {
+    let mut cmds = network(model, NetworkAnswer::Run);
+    cmds.push(Cmd::AllowAlways(StandingPermission::Network));
+    cmds
 }
 
 fn type_reason(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
@@ -271,6 +297,9 @@ fn answer(model: &mut Model, yes: bool, decision: Decision) -> Vec<Cmd> {
         | Kind::Choose { run, call, .. }
         | Kind::Look { run, call, .. }
         | Kind::Write { run, call, .. } => send(model, run, call, Answer::Stop),
+        Kind::Network { run, call } => {
+            vec![Cmd::Send(run, Command::AllowNetwork { call, answer: NetworkAnswer::Deny })]
+        }
         Kind::Trust => vec![Cmd::Trust(yes)],
         Kind::Confirm(cmd) => {
             if yes {

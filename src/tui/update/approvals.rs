@@ -6,6 +6,7 @@ use super::answers;
 use crate::domain::approval::Decision;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::runtime::command::Command;
+use crate::tui::backend::StandingPermission;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
@@ -117,7 +118,7 @@ pub fn session(model: &mut Model) -> Vec<Cmd> {
 pub fn always(model: &mut Model) -> Vec<Cmd> {
     let Some(tool) = front_tool(model) else { return Vec::new() };
     let mut cmds = session(model);
-    cmds.push(Cmd::AllowAlways(tool));
+    cmds.push(Cmd::AllowAlways(StandingPermission::Tool(tool)));
     cmds
 }
 

@@ -62,7 +62,14 @@ fn happened(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> V
         view.last_at = view.last_at.max(at);
         view.hear(at, &event);
     }
+    if let RunEvent::ToolFinished { call, .. } = &event {
+        // a question about the network of its command is over with it
+        model.dialogs.retain(|dialog| !dialog.answers(run, *call));
+    }
     match event {
+        RunEvent::NetworkAsked { call, agent, tool, said } => {
+            return approvals::asked(model, Dialog::network(run.clone(), call, (&agent, &tool), &said));
+        }
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
             return ending::finished(model, run, status, (output, error.map(|error| *error)), path, snapshot);
         }
