@@ -68,7 +68,7 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     };
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let remarks = findings::at_start(&found);
-    remarks.iter().for_each(|line| tell(line));
+    remarks.iter().for_each(tell);
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
     let mut report = if args.isolate || isolated {
         isolation::run(world, &catalog, spec, (script, tape), show)?

@@ -290,6 +290,10 @@ mod tests {
                 "┃ 2K‹U+0085›",
             ],
         );
+    }
+
+    #[test]
+    fn a_step_of_a_workflow_shows_its_place_and_arguments() {
         let shell = json!({"command": "rm", "args": ["-rf", "a b"], "cwd": "sub\ndir", "env": {"A": 1}});
         check(
             "shell",

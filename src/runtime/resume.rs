@@ -227,16 +227,10 @@ impl Handle {
             Refused { error, stands: over.then(|| machine.progress()) }
         })?;
         judge(&*under(&machine, going.program.as_ref())?, &going)?;
-        let files = match &story.restoring {
-            // files are on their way: nobody else may work meanwhile
-            Some(_) => Files::taken_at_start(self.lock(run, &story.spec)?),
-            None => self.files(run, &story.spec, false)?,
-        };
-        match &story.restoring {
-            Some(files) => self.finish_files(run, files, foreign).await?,
-            None if story.spec.program.changes_files() => self.judge_project()?,
-            None => {}
+        if let Some(program) = &going.program {
+            self.judge_definition(program)?;
         }
+        let files = self.take_files(run, &story, foreign).await?;
         let crashed = self.sort(&story, pending, foreign).await;
         self.tell_desk(&story);
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
@@ -255,11 +249,6 @@ impl Handle {
             sub_agents: self.shared.desk.is_open(),
             stops: going.stops,
         }));
-        if let Input::Resumed(resumed) = &input
-            && let Some(program) = &resumed.program
-        {
-            self.judge_definition(program)?;
-        }
         let input = self.shared.redactor.clean_data(input);
         let at = self.ports().clock.now();
         let mut rows = Vec::new();
@@ -278,6 +267,21 @@ impl Handle {
         let opening = Opening { ring, output, at, again: crashed.again };
         self.launch(run.clone(), machine, files, opening, crashed.finished);
         Ok(())
+    }
+
+    /// The project's files, for the run alone where it needs that, and all of one moment.
+    async fn take_files(&self, run: &RunId, story: &Story, foreign: bool) -> Result<Files, ResumeError> {
+        let Some(restoring) = &story.restoring else {
+            let files = self.files(run, &story.spec, false)?;
+            if story.spec.program.changes_files() {
+                self.judge_project()?;
+            }
+            return Ok(files);
+        };
+        // files are on their way: nobody else may work meanwhile
+        let files = Files::taken_at_start(self.lock(run, &story.spec)?);
+        self.finish_files(run, restoring, foreign).await?;
+        Ok(files)
     }
 
     /// Whether a run from a file has no snapshot of the files here yet: what it was undone to is elsewhere.

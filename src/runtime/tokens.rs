@@ -86,6 +86,9 @@ impl TokenError {
     }
 }
 
+/// Milliseconds by which the timer of a pause may run out before its token.
+const MOMENT_MS: i64 = 2_000;
+
 impl Handle {
     /// A token for one open pause of a run.
     ///
@@ -183,10 +186,13 @@ impl Handle {
         if record.tries >= TRIES {
             return Err(TokenError::Spent);
         }
-        if self.ports().clock.now() >= record.expires {
-            let progress = store.find(run.as_str())?.progress;
-            let waits = progress.pauses.iter().any(|pause| pause.call == record.call)
-                && progress.status == RunStatus::Paused;
+        let now = self.ports().clock.now();
+        let progress = store.find(run.as_str())?.progress;
+        let waits = progress.pauses.iter().any(|pause| pause.call == record.call)
+            && progress.status == RunStatus::Paused;
+        // what counts without an answer does so a moment before its token ends
+        let ended = !waits && now.0.saturating_add(MOMENT_MS) >= record.expires.0;
+        if ended || now >= record.expires {
             let (at, status) = (record.expires, progress.status);
             return Err(if waits {
                 TokenError::Expired(at, run)

@@ -335,10 +335,11 @@ fn a_terminal_that_goes_away_ends_it() {
 /// In a session of its own it hears no signal of the terminal's end.
 #[test]
 fn a_terminal_of_another_session_that_goes_away_ends_it() {
-    let program = env!("CARGO_BIN_EXE_synthdev");
-    let terminal = Terminal::of(std::path::Path::new("setsid"), &["--wait", program], &[]);
+    let command = format!("exec setsid --wait {}", env!("CARGO_BIN_EXE_synthdev"));
+    let arguments = ["-q", "-c", &command, "/dev/null"];
+    let terminal = Terminal::of(std::path::Path::new("script"), &arguments, &[]);
     terminal.wait_for("message, or / for commands");
-    terminal.vanish();
+    terminal.vanish_within();
 }
 
 /// The victim of the next test; does nothing when run as a test of its own.

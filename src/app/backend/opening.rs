@@ -40,9 +40,8 @@ pub(in crate::app) fn interactive(world: World, opening: Opening) -> Result<u8> 
     let (linear, read) = (world.linear, Mutex::new(stamps(&world)));
     let gathered = sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&world, &gathered.verdict, &gathered.project);
-    let unread = gathered.not_read();
+    let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.not_read());
     let asked = gathered.project;
-    let mut banner = first_lines(demo.is_none(), opening.banner, &unread);
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
     banner.extend(problems(&catalog));
     let look = screen::look(&world, &catalog);

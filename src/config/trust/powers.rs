@@ -13,6 +13,7 @@ use crate::config::secret::{mask_dotenv, mask_settings, mask_urls};
 use crate::config::settings::rules::is_harmless;
 use crate::config::source::{Findings, SourceFile};
 use crate::domain::place::Layer;
+use crate::domain::printable;
 
 /// Lines of one file that are shown; the rest is in the file.
 const LINES: usize = 300;
@@ -58,7 +59,7 @@ impl Found {
 pub fn powers(files: &[(String, String)]) -> String {
     let mut found = Found::default();
     for (path, text) in files {
-        look(path, text, &mut found);
+        look(&printable::name(path), text, &mut found);
     }
     let mut text = String::new();
     for (power, lines) in &found.lines {
@@ -172,7 +173,7 @@ fn servers(path: &str, root: &Node, found: &mut Found) {
 
 fn roles(path: &str, root: &Node, found: &mut Found) {
     for member in root.members().into_iter().flatten() {
-        if !member.value.members().is_some_and(|members| !members.is_empty()) {
+        if member.value.members().is_none_or(|members| members.is_empty()) {
             continue;
         }
         let name = &member.key;

@@ -28,7 +28,7 @@ impl Machine {
         match rule {
             Permission::Allow if counts && self.present => Permission::Ask,
             Permission::Allow if counts => Permission::Deny,
-            rule => rule,
+            Permission::Allow | Permission::Ask | Permission::Deny => rule,
         }
     }
 }

@@ -63,6 +63,8 @@ impl Scene {
 
     fn by_hand(&self, path: &str) -> bool {
         matches!(path, "project/.env" | "project/.env.local" | "outside.txt")
+            // private copies of what snapshots leave out
+            || path.contains("/snapshots/") && path.contains("/kept/")
             || path == "config/synthdev/settings.json" && self.from == From::Settings
             || path == "config/synthdev/.env" && self.from == From::Dotenv
     }

@@ -164,7 +164,12 @@ fn a_tiny_terminal_is_enough_to_decide_and_to_leave() {
     terminal.resize(20, 5);
     terminal
         .wait_until("the question is there", |screen| screen.contains("Allow") && screen.contains("y once"));
+    // a yes counts when the end was on screen
+    terminal.press("\x1b[F");
+    terminal.wait_until("the end is there", |screen| !screen.contains("the file"));
     terminal.press("y");
+    terminal.wait_until("the next question is there", |screen| screen.contains("in the project"));
+    terminal.press("\x1b[F");
     terminal.wait_for("sh test.sh");
     terminal.press("a");
     terminal.resize(1, 1);

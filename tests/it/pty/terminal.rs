@@ -179,6 +179,22 @@ impl Terminal {
         assert!(sent.success());
     }
 
+    /// The program of the terminal has a terminal of its own for another one, and dies: that one has to end.
+    pub fn vanish_within(self) {
+        let holder = self.program();
+        let mut inner = holder.clone();
+        while let Some(child) = child_of(&inner) {
+            inner = child;
+        }
+        let inner = format!("/proc/{inner}");
+        assert!(std::process::Command::new("kill").args(["-s", "KILL", &holder]).status().unwrap().success());
+        let started = Instant::now();
+        while Path::new(&inner).exists() {
+            assert!(started.elapsed() < BOUND, "it goes on without a terminal");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Closes the window; the program has to end.
     pub fn vanish(self) {
         let mut program = self.program();

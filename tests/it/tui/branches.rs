@@ -142,7 +142,7 @@ fn every_question_says_who_asks_and_is_answered_once() {
         .run("r1", person(43, pause))
         .run("r1", approval_in(42, "analyse.beta/verify", "workflow"));
     let screen = desk.screen(80, 24);
-    assert!(screen.contains("in analyse.alpha/start") && screen.contains("(+2 more)"), "{screen}");
+    assert!(screen.contains("in state analyse.alpha/start") && screen.contains("(+2 more)"), "{screen}");
     desk.frames("branches_ask");
     desk.key(KeyCode::Char('y'));
     assert_eq!(desk.take(), [decided("r1", 41, Decision::Allow)]);
@@ -158,7 +158,7 @@ fn every_question_says_who_asks_and_is_answered_once() {
     assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), command)]);
     let screen = desk.screen(80, 24);
     assert!(
-        screen.contains("Allow workflow to execute") && screen.contains("in analyse.beta/verify"),
+        screen.contains("Allow workflow to execute") && screen.contains("in state analyse.beta/verify"),
         "{screen}"
     );
     desk.pause(1_000).key(KeyCode::Char('n'));

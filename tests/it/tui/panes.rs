@@ -477,7 +477,7 @@ fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
     desk.run("r1", approval(20, "execute_terminal", command_preview("ls")));
     desk.run("r1", approval(21, "execute_terminal", command_preview("cat")));
     let screen = desk.screen(120, 40);
-    assert!(screen.contains("2 questions") && screen.contains("$ ls"), "{screen}");
+    assert!(screen.contains("2 questions") && screen.contains("┃ ls"), "{screen}");
     assert!(screen.contains("tools · coder_reviewer · 2 ask you"), "{screen}");
     desk.take();
     desk.pause(1_000).typed("y");

@@ -481,7 +481,7 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
     let mut desk = asked();
     approve_by_line(&mut desk);
     assert_eq!(desk.take(), []);
-    assert!(desk.screen(80, 24).contains("read it to its end"), "{}", desk.screen(80, 24));
+    assert!(desk.screen(80, 24).contains("a yes counts at the end of the text"), "{}", desk.screen(80, 24));
     key(&mut desk, KeyCode::End);
     approve_by_line(&mut desk);
     assert_eq!(desk.take().len(), 1);

@@ -1,7 +1,7 @@
 //! Workflow mode: standing still and going on, variables, what waits, several runs, leaving at any time.
 
 use synthdev::engine::steering::{Breakpoint, Steering, Stops};
-use synthdev::tui::backend::Beside;
+use synthdev::tui::backend::{Beside, StandingPermission};
 
 use super::*;
 
@@ -219,7 +219,13 @@ fn one_list_of_everything_that_waits() {
     desk.typed("4").typed("3");
     assert_eq!(desk.take(), [], "nobody reads that fast");
     desk.pause(1_000).typed("4");
-    assert_eq!(desk.take(), [decided("r1", 13, Decision::AllowTool), Cmd::AllowAlways("edit_file".into())]);
+    assert_eq!(
+        desk.take(),
+        [
+            decided("r1", 13, Decision::AllowTool),
+            Cmd::AllowAlways(StandingPermission::Tool("edit_file".into()))
+        ]
+    );
 }
 
 #[test]
