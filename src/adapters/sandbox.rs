@@ -4,6 +4,7 @@
 //! seccomp), what a layer cannot hold, and how a denial is told.
 //! Refuses: deciding whether a command is executed; approvals do.
 
+mod beneath;
 mod credentials;
 mod denial;
 mod launch;
@@ -17,6 +18,10 @@ mod toolchains;
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 pub mod landlock_helper;
+#[cfg(target_os = "linux")]
+mod local_services;
+#[cfg(target_os = "linux")]
+mod process_keeper;
 #[cfg(target_os = "macos")]
 mod seatbelt;
 #[cfg(target_os = "linux")]

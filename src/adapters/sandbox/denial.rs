@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::policy::{PathAccess, SandboxPolicy};
-use crate::domain::sandbox::NetworkAccess;
+use crate::domain::sandbox::{NetworkAccess, ProcessLimits};
 
 /// What was denied, in lines for the model and the user.
 #[derive(Default, Debug)]
@@ -18,14 +18,29 @@ const MOST: usize = 5;
 
 const READ_ONLY: [&str; 2] = ["Read-only file system", "EROFS"];
 const NO_PERMISSION: [&str; 4] = ["Permission denied", "EACCES", "permission denied", "Access is denied"];
-const NOT_PERMITTED: [&str; 4] =
-    ["Operation not permitted", "EPERM", "operation not permitted", "Device or resource busy"];
+const NOT_PERMITTED: [&str; 9] = [
+    "Operation not permitted",
+    "EPERM",
+    "operation not permitted",
+    "Device or resource busy",
+    "EBUSY",
+    // a name cannot lead to a file on the other side of a wall
+    "Invalid cross-device link",
+    "EXDEV",
+    "Function not implemented",
+    "ENOSYS",
+];
 
 /// Hidden directories through which something else is reached look empty.
 const NOT_THERE: [&str; 3] = ["No such file or directory", "ENOENT", "not found"];
 
 /// How programs say that no network is there.
-const NO_NETWORK: [&str; 18] = [
+const NO_NETWORK: [&str; 22] = [
+    // the command's own loopback has no services of this machine
+    "Connection refused",
+    "connection refused",
+    "ECONNREFUSED",
+    "Address family not supported",
     "Network is unreachable",
     "network is unreachable",
     "Temporary failure in name resolution",
@@ -71,7 +86,10 @@ pub fn found(
                 format!("[sandbox] {} may not be read (policy {mode})", path.display())
             }
             _ if missing && !read_only && !refused => continue,
-            Some((path, _)) => format!("[sandbox] {} may not be written (policy {mode})", path.display()),
+            Some((path, _)) => {
+                let what = if is_of_the_system(&path) { "reached" } else { "written" };
+                format!("[sandbox] {} may not be {what} (policy {mode})", path.display())
+            }
             None if read_only && failed => {
                 format!("[sandbox] a path outside of what may be written was refused (policy {mode})")
             }
@@ -88,6 +106,9 @@ pub fn found(
     if more > 0 {
         denials.lines.push(format!("[sandbox] {more} more denials"));
     }
+    if failed {
+        denials.lines.extend(limits_reached(policy.limits, printed));
+    }
     denials.network &= failed;
     if denials.network {
         denials.lines.push(network_line(policy.network));
@@ -99,6 +120,48 @@ pub fn found(
         );
     }
     denials
+}
+
+/// Other processes, the kernel's settings, devices: what is denied there may as well be reading.
+fn is_of_the_system(path: &Path) -> bool {
+    ["/proc", "/dev", "/sys"].iter().any(|place| path.starts_with(place))
+}
+
+/// How programs say that a limit is reached, told only where there is one.
+fn limits_reached(limits: ProcessLimits, printed: &str) -> Vec<String> {
+    let rows: [(u64, &str, &str, &[&str]); 3] = [
+        (
+            limits.processes,
+            "max_processes",
+            "processes and threads",
+            &["Resource temporarily unavailable", "EAGAIN", "Cannot fork", "cannot fork"],
+        ),
+        (
+            limits.memory_mb,
+            "max_memory_mb",
+            "MiB of memory",
+            &[
+                "Out of memory",
+                "out of memory",
+                "Cannot allocate memory",
+                "ENOMEM",
+                "memory allocation of",
+                "MemoryError",
+            ],
+        ),
+        (
+            limits.file_mb,
+            "max_file_mb",
+            "MiB for one file",
+            &["File size limit exceeded", "File too large", "EFBIG"],
+        ),
+    ];
+    rows.into_iter()
+        .filter(|(most, _, _, words)| *most > 0 && words.iter().any(|word| printed.contains(word)))
+        .map(|(most, setting, of, _)| {
+            format!("[sandbox] a limit of the user may be reached: {most} {of} (`sandbox.{setting}`)")
+        })
+        .collect()
 }
 
 fn network_line(network: NetworkAccess) -> String {

@@ -34,6 +34,9 @@ const NAMESPACE_END: Duration = Duration::from_millis(50);
 /// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.
 const WATCHER: &str = "read -r group && { read -r _; kill -s KILL -- \"-$group\"; }";
 
+/// Not looked for in `PATH`: a command may have put a program of this name there, and this one runs outside of the sandbox.
+const SHELL: &str = "/bin/sh";
+
 /// Holds the command back until the watcher knows its group; ends if we do not live to say so.
 const LINE_GATE: &str = "read -r _ && exec sh -c \"$0\" </dev/null";
 
@@ -282,7 +285,7 @@ impl Stream {
 }
 
 fn start_watcher(project: &Project, watched: PipeReader) -> io::Result<Box<dyn ChildWrapper>> {
-    let mut watcher = CommandWrap::with_new("sh", |command| {
+    let mut watcher = CommandWrap::with_new(SHELL, |command| {
         command.args(["-c", WATCHER]).current_dir(project.fence.root()).env_clear();
         command.stdin(Stdio::from(watched)).stdout(Stdio::null()).stderr(Stdio::null());
     });
@@ -305,7 +308,7 @@ fn start_leader(
     } else {
         (None, writer.try_clone()?)
     };
-    let mut shell = CommandWrap::with_new("sh", |command| {
+    let mut shell = CommandWrap::with_new(SHELL, |command| {
         match (&confined, job.what) {
             (Some((gate, arguments)), _) => command.args(["-c", gate, "sh"]).args(arguments),
             (None, What::Line(line)) => command.args(["-c", LINE_GATE, line]),

@@ -1,0 +1,1 @@
+//! The sandbox is not in the way of ordinary work.
