@@ -89,6 +89,7 @@ const NOT_STARTED: u8 = 126;
 /// What could not be done, with what to do next; exit code 2.
 pub fn run(mut cli: Cli) -> Result<u8> {
     hardening::close_to_others();
+    hardening::keep_inherited_files();
     if let Some(Command::Completions { shell }) = cli.command {
         std::io::stdout().lock().write_all(&completions(shell))?;
         return Ok(exit::COMPLETED);

@@ -14,3 +14,8 @@ pub(super) fn close_to_others() {
 /// Elsewhere there is no such mark, and no file with another process's environment.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn close_to_others() {}
+
+/// Files that a shell or an editor left open for us are not for the commands that we start: a terminal, a log, a socket.
+pub(super) fn keep_inherited_files() {
+    close_fds::set_fds_cloexec(3, &[]);
+}

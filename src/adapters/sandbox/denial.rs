@@ -93,6 +93,9 @@ pub fn found(
             None if read_only && failed => {
                 format!("[sandbox] a path outside of what may be written was refused (policy {mode})")
             }
+            None if failed && refused && !names_a_file(line, directory) && is_no_permission(line) => {
+                format!("[sandbox] a path outside of what may be reached was refused (policy {mode})")
+            }
             None if failed && NOT_PERMITTED.iter().any(|words| line.contains(words)) => {
                 format!("[sandbox] what the command asked of the system is not permitted (policy {mode})")
             }
@@ -174,14 +177,35 @@ fn network_line(network: NetworkAccess) -> String {
     format!("[sandbox] network is off: {how}")
 }
 
-/// The first path in a line that the policy denies something.
-fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(PathBuf, PathAccess)> {
+/// Words of a line that may be paths.
+fn candidates(line: &str) -> Vec<&str> {
     let is_border = |c: char| c.is_whitespace() || "'\"`‘’“”,;()[]<>=".contains(c);
     let words = line.split(is_border).map(|word| word.trim_end_matches([':', '.']));
     let mut candidates: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     // `sh: 1: cannot create /x: Read-only …`, `touch: /x: …`: what is behind a colon
     candidates.extend(line.split(": ").map(str::trim));
-    for candidate in candidates {
+    candidates
+}
+
+/// The name next to the error is a file that is there: its mode may deny it.
+fn names_a_file(line: &str, directory: &Path) -> bool {
+    let Some((before, after)) = NO_PERMISSION.iter().find_map(|words| line.split_once(words)) else {
+        return false;
+    };
+    let before = before.trim_end_matches([' ', ':']);
+    let word =
+        before.rsplit(|c: char| c.is_whitespace() || "'\"`‘’".contains(c)).find(|word| !word.is_empty());
+    let nearest = [word, before.rsplit(": ").next(), candidates(after).first().copied()];
+    nearest.into_iter().flatten().any(|name| directory.join(name).exists())
+}
+
+fn is_no_permission(line: &str) -> bool {
+    NO_PERMISSION.iter().any(|words| line.contains(words))
+}
+
+/// The first path in a line that the policy denies something.
+fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(PathBuf, PathAccess)> {
+    for candidate in candidates(line) {
         let path = directory.join(candidate);
         let like_a_path = candidate.contains('/') || path.exists();
         if !like_a_path || candidate.contains("//") {
@@ -236,11 +260,21 @@ mod tests {
         }
         for (printed, failed) in [
             ("all is well", true),
-            ("cat: ./a: Permission denied", true),
             ("Could not resolve host", false),
             ("a Read-only file system is one that", false),
         ] {
             assert!(told(printed, failed).lines.is_empty(), "{printed}");
+        }
+        let project = tempfile::tempdir().unwrap();
+        let policy =
+            SandboxPolicy::resolve(&SandboxSettings::default(), &SandboxPlaces::of_project(project.path()));
+        std::fs::write(project.path().join("a"), "").unwrap();
+        for (line, lines) in [
+            ("cat: ./a: Permission denied", 0),
+            ("./a: 2: cannot create b: Permission denied", 2),
+            ("PermissionError: [Errno 13] Permission denied: 'a'", 0),
+        ] {
+            assert_eq!(found(&policy, line, project.path(), true, false).lines.len(), lines, "{line}");
         }
         let many: String = (0..20).map(|at| format!("touch: /etc/{at}: Read-only file system\n")).collect();
         assert_eq!(told(&many, true).lines.len(), MOST + 2);

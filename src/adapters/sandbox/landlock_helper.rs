@@ -29,7 +29,8 @@ const VERSION: ABI = ABI::V6;
 #[derive(Serialize, Deserialize)]
 struct Restrictions {
     writable: Vec<PathBuf>,
-    /// Directories with something hidden in them: what is made there can be written, and read by later commands.
+    /// Directories with something hidden in them: what is made there can be written, and read by later commands. Nothing is
+    /// moved there.
     made: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     directory: PathBuf,
@@ -205,7 +206,9 @@ fn restrict_files(restrictions: &Restrictions) -> io::Result<()> {
     let listing = BitFlags::from(AccessFs::ReadDir);
     // for root, a device of its own would be the disk
     let all = all & !(AccessFs::MakeBlock | AccessFs::MakeChar);
-    let making = all & !(AccessFs::ReadFile | AccessFs::Execute);
+    // what is hidden would be read where it is moved to
+    let moving = AccessFs::RemoveDir | AccessFs::RemoveFile | AccessFs::Refer;
+    let making = all & !(AccessFs::ReadFile | AccessFs::Execute | moving);
     let given = std::iter::once((Path::new("/"), listing))
         .chain(restrictions.readable.iter().map(|path| (path.as_path(), read)))
         .chain(restrictions.made.iter().map(|path| (path.as_path(), making)))

@@ -39,7 +39,7 @@ const LANDLOCK: &[&str] = &[
     "arguments of other processes are visible, their environment and memory are not",
     "with the network off a command has no loopback: tests with local servers fail",
     "/tmp cannot be written (TMPDIR names a private directory), and there are no terminals and no shared memory",
-    "next to something hidden in the project, a new file cannot be read by the command that made it",
+    "next to something hidden in the project, commands cannot rename or remove files, nor read those that they have just made",
 ];
 
 impl WorkingLayer {

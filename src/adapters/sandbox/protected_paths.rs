@@ -20,6 +20,9 @@ use super::policy::{PathAccess, SandboxPolicy};
 const MOST_FILES: usize = 2_000;
 const LARGEST: u64 = 1 << 20;
 
+/// Lines about them that one command is answered with.
+const MOST_TOLD: usize = 10;
+
 /// What tells one state of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Identity {
@@ -94,6 +97,10 @@ impl ProtectedPaths {
             if !(held && self.held_by_layer) {
                 self.restore_path(path, before, &mut told);
             }
+        }
+        if told.len() > MOST_TOLD {
+            let more = told.split_off(MOST_TOLD).len();
+            told.push(format!("[sandbox] {more} more files were put back or taken away"));
         }
         told
     }

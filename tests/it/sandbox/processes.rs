@@ -129,7 +129,7 @@ const KERNEL: &[Row] = &[
     Row::new("kernel-log", "call syslog 103 3 0 0").inert(),
     Row::new("other-table", "call 'unshare of x32' 1073742096 0x10000000").inert(),
     Row::new("core-pattern", "echo '|/tmp/ESCAPED' >/proc/sys/kernel/core_pattern").inert(),
-    Row::new("sysrq", "echo s >/proc/sysrq-trigger").inert(),
+    Row::new("sysrq", "echo s >/proc/sysrq-trigger").quiet().inert(),
     Row::new(
         "memory-file",
         "perl -e 'my $name = \"x\"; my $fd = syscall(319, $name, 0); open(my $file, \">&=\", $fd);
@@ -163,7 +163,7 @@ const NESTED: &[Row] = &[
 ];
 
 const LIMITED: &[Row] = &[
-    Row::new("forks", "perl -e 'my $n = 0; for (1..600) { my $p = fork; if (!defined $p) { print STDERR \"fork: $!\\n\"; kill 9, @p; exit 1 }
+    Row::new("forks", "perl -e 'my $n = 0; for (1..2000) { my $p = fork; if (!defined $p) { print STDERR \"fork: $!\\n\"; kill 9, @p; exit 1 }
         if (!$p) { sleep 5; exit } push @p, $p; $n++ } kill 9, @p; print \"ESCAPED: $n\\n\"'")
         .words("sandbox.max_processes"),
     Row::new("disk", "head -c 9000000 /dev/zero >large").intact("[ \"$(stat -c %s large)\" -le 4194304 ]").words("sandbox.max_file_mb"),
@@ -193,7 +193,7 @@ pub const GROUPS: &[Group] = &[
     },
     Group { setup: "git commit -q --allow-empty -m first", ..Group::new("nested", NESTED) },
     Group {
-        settings: r#""max_processes": 200, "max_file_mb": 4, "max_memory_mb": 300"#,
+        settings: r#""max_processes": 100, "max_file_mb": 4, "max_memory_mb": 300"#,
         ..Group::new("limited", LIMITED)
     },
 ];

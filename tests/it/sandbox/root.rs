@@ -63,7 +63,7 @@ fn start(stage: &Path) -> Result<std::process::Output, String> {
         let bound = stage.join("synthdev").display().to_string();
         let line = format!(
             "mount --make-rprivate / && mount --bind '{program}' '{bound}' && \
-             exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups prlimit --nproc=4000:4000 unshare \"$@\""
+             exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups prlimit --nproc=8000:8000 unshare \"$@\""
         );
         command.args(["-m", "sh", "-c", &line, "sh"]);
     } else if fs::hard_link(program, stage.join("synthdev")).is_err() {
@@ -135,8 +135,6 @@ fn call(row: &Row) -> Value {
 }
 
 fn workflow(group: &Group) -> Value {
-    let talk = json!({"name": "talk", "agent": "coder", "input": "common_data.task",
-        "action": {"function": "sendUserMessage"}, "transition": [{"target": "stop"}]});
     let first = match group.shell {
         Some((command, variables)) => {
             let variables: serde_json::Map<String, Value> =
@@ -146,6 +144,13 @@ fn workflow(group: &Group) -> Value {
         }
         None => json!({"name": "start", "transition": [{"target": "talk"}]}),
     };
+    talk(&first)
+}
+
+/// An agent that does what its replies say, after a first state.
+pub fn talk(first: &Value) -> Value {
+    let talk = json!({"name": "talk", "agent": "coder", "input": "common_data.task",
+        "action": {"function": "sendUserMessage"}, "transition": [{"target": "stop"}]});
     json!({
         "workflow_name": "attempts", "description": "attempts",
         "input": {"name": "task", "type": "string", "description": "what to do"},
