@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use seccompiler::BpfProgram;
+
 use super::SandboxedCommand;
 use super::launch::Launch;
 use super::policy::{PathAccess, PathRule};
@@ -91,12 +93,13 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
     line.push(launch.directory.into());
     let sockets = if launch.network { Sockets::Internet } else { Sockets::OwnNetwork };
     let mut files = Vec::new();
-    for (number, name, filter) in [
-        (DENIED_CALLS, "denied", syscall_filter::denied(sockets)?),
-        (MISSING_CALLS, "missing", syscall_filter::missing()?),
-    ] {
+    let filters: [(u32, &str, &dyn Fn() -> io::Result<BpfProgram>); 2] = [
+        (DENIED_CALLS, "denied", &|| syscall_filter::denied(sockets)),
+        (MISSING_CALLS, "missing", &syscall_filter::missing),
+    ];
+    for (number, name, filter) in filters {
         let name = format!("{name}-{}", sockets.name());
-        files.push((number, private.layer_file(&name, &syscall_filter::bytes(&filter))?));
+        files.push((number, private.layer_file(&name, || Ok(syscall_filter::bytes(&filter()?)))?));
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
     line.push("--".into());

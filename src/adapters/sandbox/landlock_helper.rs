@@ -92,7 +92,7 @@ pub fn wrap(helper: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::R
         network: launch.network,
     };
     let text = serde_json::to_vec(&restrictions)?;
-    let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), &text)?;
+    let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), || Ok(text))?;
     let mut line = vec![helper.into(), HELPER_COMMAND.into(), file.into()];
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand { arguments: line, files: Vec::new() })

@@ -98,7 +98,17 @@ impl SandboxPolicy {
             }
             policy.protect(settings, places, &named);
         }
+        policy.show_home(places);
         policy
+    }
+
+    /// A home directory below `/tmp` would be gone with the rest of it, and the user's settings for git with it.
+    fn show_home(&mut self, places: &SandboxPlaces) {
+        let Some(home) = places.home.as_deref().map(canonical) else { return };
+        let replaced = ["/tmp", "/var/tmp", "/run"].iter().any(|place| home.starts_with(place));
+        if replaced && self.access(&home).0 == PathAccess::Read && home != self.root {
+            self.add(home, PathAccess::Read, "the home directory");
+        }
     }
 
     fn hide(

@@ -42,6 +42,11 @@ pub fn throw_away_root(groups: &[&Group], layer: Layer) -> Result<BTreeMap<Strin
     let out = String::from_utf8_lossy(&done.stdout);
     if !out.lines().any(|line| line == "done") {
         let said = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            !out.contains("group "),
+            "the rows did not come to their end ({}):\n{said}\n{out}",
+            done.status
+        );
         return Err(format!("{}\n{out}", said.trim()));
     }
     let seen = read(&out, groups, layer);
@@ -57,7 +62,7 @@ fn start(stage: &Path) -> Result<std::process::Output, String> {
     let script = stage.join("root.sh").display().to_string();
     let program = env!("CARGO_BIN_EXE_synthdev");
     let mut command = Command::new("timeout");
-    command.args(["-k", "5", "60", "unshare"]);
+    command.args(["-k", "5", "150", "unshare"]);
     if rustix::process::getuid().is_root() {
         // a mount that only these processes see, so that the program is found wherever it was built
         let bound = stage.join("synthdev").display().to_string();
@@ -165,10 +170,6 @@ fn read(out: &str, groups: &[&Group], layer: Layer) -> BTreeMap<String, Seen> {
     let mut rows: Vec<&Row> = Vec::new();
     for line in out.lines() {
         if let Some(name) = line.strip_prefix("group ") {
-            let name = name.split(' ').next().unwrap_or_default();
-            if std::path::Path::new("/tmp/esc/out").is_dir() {
-                fs::write(format!("/tmp/esc/out/{layer:?}"), out).unwrap();
-            }
             rows = groups.iter().find(|group| group.name == name).unwrap().rows(layer);
             rows.reverse();
         } else if let Some(check) = line.strip_prefix("check ") {

@@ -23,6 +23,7 @@ const ROWS: &[Row] = &[
     Row::new("npm-token", "cat ~/.npmrc").told_by_landlock(),
     Row::new("cargo-token", "cat ~/.cargo/credentials.toml").told_by_landlock(),
     Row::new("docker-token", "cat ~/.docker/config.json").told_by_landlock(),
+    Row::new("device-read", "cat /dev/fake-disk").told_by_landlock(),
     Row::new("own-environment", "env").quiet().inert(),
     Row::new("environment-of-parents", "cat /proc/[0-9]*/environ").told_by_landlock(),
     Row::new("environment-of-other", "cat /proc/$victim/environ").told_by_landlock(),

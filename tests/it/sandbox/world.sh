@@ -10,6 +10,7 @@ printf 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n' >/etc/resolv.conf
 echo '127.0.0.1 localhost' >/etc/hosts
 echo 'hosts: files dns' >/etc/nsswitch.conf
 echo intact >/dev/fake-sda
+echo ESCAPED >/dev/fake-disk
 echo intact >/etc/cron.d/existing
 for at in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo intact >/outside/c$at; done
 cd $HOME
@@ -38,7 +39,7 @@ for group in /stage/groups/*; do
     cp "$group/settings.json" $HOME/.config/synthdev/settings.json
     . "$group/setup.sh" >&2
     project=$PWD
-    echo "group ${group##*/} $(date +%s.%N)"
+    echo "group ${group##*/}"
     timeout -k 5 90 env -i PATH="${search_path:-/opt/bin:$PATH}" HOME=$HOME OPENAI_API_KEY=ESCAPED-key LC_ALL=C \
         /stage/synthdev run --workflow-file "$group/workflow.json" --replies "$group/replies.json" go --yes --events \
         $(cat "$group/arguments") 2>/log/err 7>/outside/open || { echo "ended $?"; sed 's/^/error /' /log/err; }
