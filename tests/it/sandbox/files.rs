@@ -86,6 +86,7 @@ const SHELLS: &[Row] = &[
     Row::new("preload", "echo ESCAPED >/etc/ld.so.preload").intact("absent /etc/ld.so.preload"),
     Row::new("user-git", "git config --global core.fsmonitor ESCAPED").intact("clean ~/.gitconfig"),
     Row::new("user-git-directory", "echo ESCAPED >~/.config/git/config").intact("clean ~/.config/git"),
+    Row::new("shell-cache", "echo ESCAPED >>~/.cache/p10k-instant-prompt-user.zsh").intact("clean ~/.cache"),
     Row::new("own-settings", "echo ESCAPED >~/.config/synthdev/settings.json")
         .intact("clean ~/.config/synthdev/settings.json"),
     Row::new("through-link", "ln -s ~ at-home; echo ESCAPED >at-home/.zshrc").intact("absent ~/.zshrc"),

@@ -15,7 +15,8 @@ echo intact >/etc/cron.d/existing
 for at in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo intact >/outside/c$at; done
 cd $HOME
 mkdir -p .ssh .aws .gnupg .config/gh .config/synthdev .config/systemd/user .config/autostart .config/git .local/bin \
-    .local/share/synthdev .cargo/bin .docker
+    .local/share/synthdev .cargo/bin .docker .cache
+echo '# intact' >.cache/p10k-instant-prompt-user.zsh
 for name in .ssh/id .aws/credentials .gnupg/key .netrc .git-credentials .bash_history .config/gh/hosts.yml \
     .config/synthdev/own .local/share/synthdev/own; do
     echo "ESCAPED content of $name" >$name
