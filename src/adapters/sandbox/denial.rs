@@ -196,7 +196,7 @@ fn names_a_file(line: &str, directory: &Path) -> bool {
     let word =
         before.rsplit(|c: char| c.is_whitespace() || "'\"`‘’".contains(c)).find(|word| !word.is_empty());
     let nearest = [word, before.rsplit(": ").next(), candidates(after).first().copied()];
-    nearest.into_iter().flatten().any(|name| directory.join(name).exists())
+    nearest.into_iter().flatten().any(|name| !name.is_empty() && directory.join(name).exists())
 }
 
 fn is_no_permission(line: &str) -> bool {
