@@ -74,8 +74,10 @@ pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
     {
-        let error = landlock_helper::become_command(&arguments);
-        words::tell(format_args!("[sandbox] the command was not started: {error}"));
+        match landlock_helper::become_command(&arguments) {
+            Ok(code) => return Some(ExitCode::from(code)),
+            Err(error) => words::tell(format_args!("[sandbox] the command was not started: {error}")),
+        }
     }
     Some(ExitCode::from(NOT_STARTED))
 }

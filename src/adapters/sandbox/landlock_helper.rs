@@ -158,15 +158,14 @@ fn around(directory: &Path, hidden: &[&Path], open: &mut Vec<PathBuf>) {
     }
 }
 
-/// Becomes the command, or waits for it. Returns only if it cannot be started.
+/// Becomes the command, or waits for it: then the answer is its exit code.
 ///
 /// # Errors
 /// What is missing: the command was not started.
-pub fn become_command(arguments: &[OsString]) -> io::Error {
-    match prepare(arguments) {
-        Ok((command, Some(keeper))) => keeper.run(command),
-        Ok((mut command, None)) => command.exec(),
-        Err(error) => error,
+pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
+    match prepare(arguments)? {
+        (command, Some(keeper)) => keeper.run(command),
+        (mut command, None) => Err(command.exec()),
     }
 }
 

@@ -58,13 +58,10 @@ pub(super) fn start() -> io::Result<Option<Keeper>> {
 }
 
 impl Keeper {
-    /// Runs the command to its end and ends as it did.
-    pub(super) fn run(self, mut command: Command) -> io::Error {
-        let status = match command.status() {
-            Ok(status) => status,
-            Err(error) => return error,
-        };
+    /// Runs the command to its end; the exit code is as shells say it.
+    pub(super) fn run(self, mut command: Command) -> io::Result<u8> {
+        let status = command.status()?;
         let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
-        std::process::exit(code)
+        Ok(u8::try_from(code).unwrap_or(1))
     }
 }
