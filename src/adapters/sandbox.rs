@@ -9,6 +9,7 @@ mod credentials;
 mod denial;
 mod launch;
 mod layer;
+mod places;
 pub mod policy;
 mod private_directory;
 mod protected_paths;
@@ -27,9 +28,10 @@ mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscall_filter;
 
+pub use launch::{HELPER_COMMAND, SandboxedCommand};
 pub use layer::WorkingLayer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
@@ -37,9 +39,6 @@ use launch::Launch;
 use policy::{SandboxPlaces, SandboxPolicy};
 use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
-
-/// The first argument that makes this program the helper of the Landlock layer.
-pub const HELPER_COMMAND: &str = "__sandboxed";
 
 /// The sandbox of one project. Nothing is looked at before the first command.
 pub struct Sandbox {
@@ -101,14 +100,6 @@ impl Sandbox {
         let protected = ProtectedPaths::of(&policy, private.base().join("set-aside"), held);
         Ok(ReadySandbox { policy, layer, private, protected })
     }
-}
-
-/// A command of the outside, to be started within the sandbox.
-pub struct SandboxedCommand {
-    /// The program and its arguments.
-    pub arguments: Vec<std::ffi::OsString>,
-    /// Files that are opened for it under these numbers.
-    pub files: Vec<(u32, PathBuf)>,
 }
 
 impl ReadySandbox {

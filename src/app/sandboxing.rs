@@ -68,7 +68,7 @@ pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
         if args.json {
             print_json(&explained.json());
         } else {
-            write!(Clean(&mut std::io::stdout().lock()), "{}\n", explained.text())?;
+            writeln!(Clean(&mut std::io::stdout().lock()), "{}", explained.text())?;
         }
         return Ok(exit::COMPLETED);
     }
@@ -76,7 +76,7 @@ pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
     if args.json {
         print_json(&report.json());
     } else {
-        write!(Clean(&mut std::io::stdout().lock()), "{}\n", report.text())?;
+        writeln!(Clean(&mut std::io::stdout().lock()), "{}", report.text())?;
     }
     Ok(if report.problem.is_some() { exit::FAILED } else { exit::COMPLETED })
 }

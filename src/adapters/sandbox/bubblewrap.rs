@@ -9,8 +9,7 @@ use std::process::{Command, Stdio};
 
 use seccompiler::BpfProgram;
 
-use super::SandboxedCommand;
-use super::launch::Launch;
+use super::launch::{Launch, SandboxedCommand};
 use super::policy::{PathAccess, PathRule};
 use super::syscall_filter::{self, Sockets};
 
@@ -92,14 +91,13 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
     line.push("--chdir".into());
     line.push(launch.directory.into());
     let sockets = if launch.network { Sockets::Internet } else { Sockets::OwnNetwork };
-    let mut files = Vec::new();
-    let filters: [(u32, &str, &dyn Fn() -> io::Result<BpfProgram>); 2] = [
-        (DENIED_CALLS, "denied", &|| syscall_filter::denied(sockets)),
-        (MISSING_CALLS, "missing", &syscall_filter::missing),
+    let (denied, missing) = (format!("denied-{}", sockets.name()), "missing");
+    let bytes = |filter: io::Result<BpfProgram>| Ok(syscall_filter::bytes(&filter?));
+    let files = vec![
+        (DENIED_CALLS, private.layer_file(&denied, || bytes(syscall_filter::denied(sockets)))?),
+        (MISSING_CALLS, private.layer_file(missing, || bytes(syscall_filter::missing()))?),
     ];
-    for (number, name, filter) in filters {
-        let name = format!("{name}-{}", sockets.name());
-        files.push((number, private.layer_file(&name, || Ok(syscall_filter::bytes(&filter()?)))?));
+    for (number, _) in &files {
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
     line.push("--".into());

@@ -16,11 +16,10 @@ use landlock::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::launch::Launch;
+use super::launch::{HELPER_COMMAND, Launch, SandboxedCommand};
 use super::policy::{PathAccess, SandboxPolicy};
 use super::process_keeper::{self, Keeper};
 use super::syscall_filter::{self, Sockets};
-use super::{HELPER_COMMAND, SandboxedCommand};
 
 /// What is used of Landlock, where the kernel has it.
 const VERSION: ABI = ABI::V6;

@@ -1,9 +1,21 @@
 //! What a layer is told of one command.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use super::policy::SandboxPolicy;
 use super::private_directory::PrivateDirectory;
+
+/// The first argument that makes this program the helper of the Landlock layer.
+pub const HELPER_COMMAND: &str = "__sandboxed";
+
+/// A command of the outside, to be started within the sandbox.
+pub struct SandboxedCommand {
+    /// The program and its arguments.
+    pub arguments: Vec<OsString>,
+    /// Files that are opened for it under these numbers.
+    pub files: Vec<(u32, PathBuf)>,
+}
 
 pub struct Launch<'a> {
     pub policy: &'a SandboxPolicy,

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::SandboxedCommand;
-use super::launch::Launch;
+use super::launch::{Launch, SandboxedCommand};
 use crate::domain::sandbox::SandboxLayer;
 
 /// A layer that was tried.

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::SandboxedCommand;
-use super::launch::Launch;
+use super::launch::{Launch, SandboxedCommand};
 use super::policy::PathAccess;
 
 pub fn wrap(launch: &Launch<'_>, arguments: &[OsString]) -> SandboxedCommand {
