@@ -75,8 +75,10 @@ pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
     {
-        let error = landlock_helper::become_command(&arguments);
-        words::tell(format_args!("[sandbox] the command was not started: {error}"));
+        match landlock_helper::become_command(&arguments) {
+            Ok(code) => return Some(ExitCode::from(code)),
+            Err(error) => words::tell(format_args!("[sandbox] the command was not started: {error}")),
+        }
     }
     Some(ExitCode::from(NOT_STARTED))
 }
@@ -91,6 +93,7 @@ const NOT_STARTED: u8 = 126;
 pub fn run(mut cli: Cli) -> Result<u8> {
     hardening::close_to_others();
     hardening::outlive_file_limits();
+    hardening::keep_inherited_files();
     if let Some(Command::Completions { shell }) = cli.command {
         std::io::stdout().lock().write_all(&completions(shell))?;
         return Ok(exit::COMPLETED);

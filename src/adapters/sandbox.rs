@@ -4,6 +4,7 @@
 //! seccomp), what a layer cannot hold, and how a denial is told.
 //! Refuses: deciding whether a command is executed; approvals do.
 
+mod beneath;
 mod credentials;
 mod denial;
 mod launch;
@@ -18,19 +19,23 @@ mod toolchains;
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 pub mod landlock_helper;
+#[cfg(target_os = "linux")]
+mod local_services;
+#[cfg(target_os = "linux")]
+mod process_keeper;
 #[cfg(target_os = "macos")]
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscall_filter;
 
-pub use launch::HELPER_COMMAND;
+pub use launch::{HELPER_COMMAND, SandboxedCommand};
 pub use layer::WorkingLayer;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
-use launch::{Launch, SandboxedCommand};
+use launch::Launch;
 use places::SandboxPlaces;
 use policy::SandboxPolicy;
 use private_directory::PrivateDirectory;

@@ -51,3 +51,8 @@ pub(super) fn outlive_file_limits() {
 
 #[cfg(not(unix))]
 pub(super) fn outlive_file_limits() {}
+
+/// Files that a shell or an editor left open for us are not for the commands that we start: a terminal, a log, a socket.
+pub(super) fn keep_inherited_files() {
+    close_fds::set_fds_cloexec(3, &[]);
+}

@@ -23,6 +23,8 @@ mod mcp;
 mod providers;
 mod pty;
 mod runtime;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod sim;
 mod sqlite;
 mod tools;

@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use seccompiler::BpfProgram;
+
 use super::launch::{Launch, SandboxedCommand};
 use super::policy::{PathAccess, PathRule};
 use super::syscall_filter::{self, Sockets};
@@ -79,10 +81,7 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
             name_servers(&mut line);
         }
     }
-    let unreadable = private.unreadable_file()?;
-    for rule in launch.policy.in_mount_order() {
-        mount(&mut line, launch, rule, &unreadable);
-    }
+    mount_policy(&mut line, launch)?;
     for (name, value) in [("TMPDIR", "/tmp"), ("TEMP", "/tmp"), ("TMP", "/tmp")] {
         line.extend(["--setenv", name, value].map(OsString::from));
     }
@@ -92,18 +91,44 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
     line.push("--chdir".into());
     line.push(launch.directory.into());
     let sockets = if launch.network { Sockets::Internet } else { Sockets::OwnNetwork };
-    let mut files = Vec::new();
-    for (number, name, filter) in [
-        (DENIED_CALLS, "denied", syscall_filter::denied(sockets)?),
-        (MISSING_CALLS, "missing", syscall_filter::missing()?),
-    ] {
-        let name = format!("{name}-{}", sockets.name());
-        files.push((number, private.layer_file(&name, &syscall_filter::bytes(&filter))?));
+    let (denied, missing) = (format!("denied-{}", sockets.name()), "missing");
+    let bytes = |filter: io::Result<BpfProgram>| Ok(syscall_filter::bytes(&filter?));
+    let files = vec![
+        (DENIED_CALLS, private.layer_file(&denied, || bytes(syscall_filter::denied(sockets)))?),
+        (MISSING_CALLS, private.layer_file(missing, || bytes(syscall_filter::missing()))?),
+    ];
+    for (number, _) in &files {
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
     line.push("--".into());
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand { arguments: line, files })
+}
+
+/// Shortest paths first: what is mounted later lies over what was mounted before.
+fn mount_policy(line: &mut Vec<OsString>, launch: &Launch<'_>) -> io::Result<()> {
+    let unreadable = launch.private.unreadable_file()?;
+    let mut held = launch.policy.directories_to_hold();
+    held.sort_by_key(|path| path.as_os_str().len());
+    let mut held = held.iter().peekable();
+    let mut closed: Vec<&Path> = Vec::new();
+    for rule in launch.policy.in_mount_order() {
+        // a mount cannot be renamed
+        while let Some(path) = held.next_if(|path| path.as_os_str().len() < rule.path.as_os_str().len()) {
+            bind(line, "--bind", path, path);
+        }
+        mount(line, launch, rule, &unreadable);
+        if rule.access == PathAccess::Hidden && rule.path.is_dir() {
+            closed.push(&rule.path);
+        }
+    }
+    for socket in super::local_services::sockets(launch.policy) {
+        bind(line, "--ro-bind", Path::new("/dev/null"), &socket);
+    }
+    for path in closed {
+        line.extend(["--remount-ro".into(), OsString::from(path)]);
+    }
+    Ok(())
 }
 
 fn mount(line: &mut Vec<OsString>, launch: &Launch<'_>, rule: &PathRule, unreadable: &Path) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::policy::{PathAccess, SandboxPolicy};
-use crate::domain::sandbox::NetworkAccess;
+use crate::domain::sandbox::{NetworkAccess, ProcessLimits};
 
 /// What was denied, in lines for the model and the user.
 #[derive(Default, Debug)]
@@ -18,14 +18,29 @@ const MOST: usize = 5;
 
 const READ_ONLY: [&str; 2] = ["Read-only file system", "EROFS"];
 const NO_PERMISSION: [&str; 4] = ["Permission denied", "EACCES", "permission denied", "Access is denied"];
-const NOT_PERMITTED: [&str; 4] =
-    ["Operation not permitted", "EPERM", "operation not permitted", "Device or resource busy"];
+const NOT_PERMITTED: [&str; 9] = [
+    "Operation not permitted",
+    "EPERM",
+    "operation not permitted",
+    "Device or resource busy",
+    "EBUSY",
+    // a name cannot lead to a file on the other side of a wall
+    "Invalid cross-device link",
+    "EXDEV",
+    "Function not implemented",
+    "ENOSYS",
+];
 
 /// Hidden directories through which something else is reached look empty.
 const NOT_THERE: [&str; 3] = ["No such file or directory", "ENOENT", "not found"];
 
 /// How programs say that no network is there.
-const NO_NETWORK: [&str; 18] = [
+const NO_NETWORK: [&str; 22] = [
+    // the command's own loopback has no services of this machine
+    "Connection refused",
+    "connection refused",
+    "ECONNREFUSED",
+    "Address family not supported",
     "Network is unreachable",
     "network is unreachable",
     "Temporary failure in name resolution",
@@ -71,9 +86,15 @@ pub fn found(
                 format!("[sandbox] {} may not be read (policy {mode})", path.display())
             }
             _ if missing && !read_only && !refused => continue,
-            Some((path, _)) => format!("[sandbox] {} may not be written (policy {mode})", path.display()),
+            Some((path, _)) => {
+                let what = if is_of_the_system(&path) { "reached" } else { "written" };
+                format!("[sandbox] {} may not be {what} (policy {mode})", path.display())
+            }
             None if read_only && failed => {
                 format!("[sandbox] a path outside of what may be written was refused (policy {mode})")
+            }
+            None if failed && refused && !names_a_file(line, directory) && is_no_permission(line) => {
+                format!("[sandbox] a path outside of what may be reached was refused (policy {mode})")
             }
             None if failed && NOT_PERMITTED.iter().any(|words| line.contains(words)) => {
                 format!("[sandbox] what the command asked of the system is not permitted (policy {mode})")
@@ -88,6 +109,9 @@ pub fn found(
     if more > 0 {
         denials.lines.push(format!("[sandbox] {more} more denials"));
     }
+    if failed {
+        denials.lines.extend(limits_reached(policy.limits, printed));
+    }
     denials.network &= failed;
     if denials.network {
         denials.lines.push(network_line(policy.network));
@@ -101,6 +125,48 @@ pub fn found(
     denials
 }
 
+/// Other processes, the kernel's settings, devices: what is denied there may as well be reading.
+fn is_of_the_system(path: &Path) -> bool {
+    ["/proc", "/dev", "/sys"].iter().any(|place| path.starts_with(place))
+}
+
+/// How programs say that a limit is reached, told only where there is one.
+fn limits_reached(limits: ProcessLimits, printed: &str) -> Vec<String> {
+    let rows: [(u64, &str, &str, &[&str]); 3] = [
+        (
+            limits.processes,
+            "max_processes",
+            "processes and threads",
+            &["Resource temporarily unavailable", "EAGAIN", "Cannot fork", "cannot fork"],
+        ),
+        (
+            limits.memory_mb,
+            "max_memory_mb",
+            "MiB of memory",
+            &[
+                "Out of memory",
+                "out of memory",
+                "Cannot allocate memory",
+                "ENOMEM",
+                "memory allocation of",
+                "MemoryError",
+            ],
+        ),
+        (
+            limits.file_mb,
+            "max_file_mb",
+            "MiB for one file",
+            &["File size limit exceeded", "File too large", "EFBIG"],
+        ),
+    ];
+    rows.into_iter()
+        .filter(|(most, _, _, words)| *most > 0 && words.iter().any(|word| printed.contains(word)))
+        .map(|(most, setting, of, _)| {
+            format!("[sandbox] a limit of the user may be reached: {most} {of} (`sandbox.{setting}`)")
+        })
+        .collect()
+}
+
 fn network_line(network: NetworkAccess) -> String {
     let how = match network {
         NetworkAccess::Off => "the user allows it with `sandbox.network` or --sandbox-network on",
@@ -111,14 +177,35 @@ fn network_line(network: NetworkAccess) -> String {
     format!("[sandbox] network is off: {how}")
 }
 
-/// The first path in a line that the policy denies something.
-fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(PathBuf, PathAccess)> {
+/// Words of a line that may be paths.
+fn candidates(line: &str) -> Vec<&str> {
     let is_border = |c: char| c.is_whitespace() || "'\"`‘’“”,;()[]<>=".contains(c);
     let words = line.split(is_border).map(|word| word.trim_end_matches([':', '.']));
     let mut candidates: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     // `sh: 1: cannot create /x: Read-only …`, `touch: /x: …`: what is behind a colon
     candidates.extend(line.split(": ").map(str::trim));
-    for candidate in candidates {
+    candidates
+}
+
+/// The name next to the error is a file that is there: its mode may deny it.
+fn names_a_file(line: &str, directory: &Path) -> bool {
+    let Some((before, after)) = NO_PERMISSION.iter().find_map(|words| line.split_once(words)) else {
+        return false;
+    };
+    let before = before.trim_end_matches([' ', ':']);
+    let word =
+        before.rsplit(|c: char| c.is_whitespace() || "'\"`‘’".contains(c)).find(|word| !word.is_empty());
+    let nearest = [word, before.rsplit(": ").next(), candidates(after).first().copied()];
+    nearest.into_iter().flatten().any(|name| !name.is_empty() && directory.join(name).exists())
+}
+
+fn is_no_permission(line: &str) -> bool {
+    NO_PERMISSION.iter().any(|words| line.contains(words))
+}
+
+/// The first path in a line that the policy denies something.
+fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(PathBuf, PathAccess)> {
+    for candidate in candidates(line) {
         let path = directory.join(candidate);
         let like_a_path = candidate.contains('/') || path.exists();
         if !like_a_path || candidate.contains("//") {
@@ -173,11 +260,21 @@ mod tests {
         }
         for (printed, failed) in [
             ("all is well", true),
-            ("cat: ./a: Permission denied", true),
             ("Could not resolve host", false),
             ("a Read-only file system is one that", false),
         ] {
             assert!(told(printed, failed).lines.is_empty(), "{printed}");
+        }
+        let project = tempfile::tempdir().unwrap();
+        let policy =
+            SandboxPolicy::resolve(&SandboxSettings::default(), &SandboxPlaces::of_project(project.path()));
+        std::fs::write(project.path().join("a"), "").unwrap();
+        for (line, lines) in [
+            ("cat: ./a: Permission denied", 0),
+            ("./a: 2: cannot create b: Permission denied", 2),
+            ("PermissionError: [Errno 13] Permission denied: 'a'", 0),
+        ] {
+            assert_eq!(found(&policy, line, project.path(), true, false).lines.len(), lines, "{line}");
         }
         let many: String = (0..20).map(|at| format!("touch: /etc/{at}: Read-only file system\n")).collect();
         assert_eq!(told(&many, true).lines.len(), MOST + 2);

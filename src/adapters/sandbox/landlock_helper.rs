@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::launch::{HELPER_COMMAND, Launch, SandboxedCommand};
 use super::policy::{PathAccess, SandboxPolicy};
+use super::process_keeper::{self, Keeper};
 use super::syscall_filter::{self, Sockets};
 
 /// What is used of Landlock, where the kernel has it.
@@ -27,6 +28,9 @@ const VERSION: ABI = ABI::V6;
 #[derive(Serialize, Deserialize)]
 struct Restrictions {
     writable: Vec<PathBuf>,
+    /// Directories with something hidden in them: what is made there can be written, and read by later commands. Nothing is
+    /// moved there.
+    made: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     directory: PathBuf,
     environment: Vec<(String, String)>,
@@ -34,28 +38,36 @@ struct Restrictions {
 }
 
 /// Devices that every program may use.
-const DEVICES: [&str; 8] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-];
+const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// The first version that keeps files from being emptied.
+const OLDEST: u32 = 3;
+
+/// The first version in which a command's signals stay within it.
+pub const SIGNALS_HELD: u32 = 6;
 
 /// # Errors
-/// The kernel has none: why.
+/// The kernel has none, or one that holds too little: why.
 pub fn version() -> Result<u32, String> {
-    let status = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(ABI::V1))
-        .and_then(Ruleset::create);
-    match status {
-        Ok(_) => Ok(1),
-        Err(error) => Err(format!("landlock: {error}")),
+    let known = [ABI::V6, ABI::V5, ABI::V4, ABI::V3, ABI::V2, ABI::V1];
+    let mut reason = String::new();
+    for abi in known {
+        let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        let rules = rules.handle_access(AccessFs::from_all(abi));
+        let scopes = Scope::from_all(abi);
+        let rules = if scopes.is_empty() { rules } else { rules.and_then(|rules| rules.scope(scopes)) };
+        match rules.and_then(Ruleset::create) {
+            Ok(_) if abi as u32 >= OLDEST => return Ok(abi as u32),
+            Ok(_) => {
+                return Err(format!(
+                    "landlock: version {} of the kernel holds too little, {OLDEST} is needed",
+                    abi as u32
+                ));
+            }
+            Err(error) => reason = error.to_string(),
+        }
     }
+    Err(format!("landlock: {reason}"))
 }
 
 /// # Errors
@@ -67,16 +79,19 @@ pub fn wrap(helper: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::R
     let mut environment = vec![("TMPDIR".to_owned(), text.clone()), ("TMP".to_owned(), text.clone())];
     environment.push(("TEMP".to_owned(), text));
     environment.extend_from_slice(launch.environment);
-    let writable = policy.with_access(PathAccess::Write).map(|rule| rule.path.clone());
+    let (mut writable, made) = writable(policy);
+    writable.extend(DEVICES.map(PathBuf::from));
+    writable.retain(|path| path.exists());
     let restrictions = Restrictions {
-        writable: writable.chain(DEVICES.map(PathBuf::from)).filter(|path| path.exists()).collect(),
+        writable,
+        made,
         readable: readable(policy),
         directory: launch.directory.to_owned(),
         environment,
         network: launch.network,
     };
     let text = serde_json::to_vec(&restrictions)?;
-    let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), &text)?;
+    let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), || Ok(text))?;
     let mut line = vec![helper.into(), HELPER_COMMAND.into(), file.into()];
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand { arguments: line, files: Vec::new() })
@@ -90,20 +105,39 @@ fn digest(text: &[u8]) -> u64 {
     hasher.finish()
 }
 
+fn hidden(policy: &SandboxPolicy) -> Vec<&Path> {
+    let hidden = policy.with_access(PathAccess::Hidden).map(|rule| rule.path.as_path());
+    hidden.filter(|path| path.exists()).chain([Path::new("/dev")]).collect()
+}
+
+/// What may be written whole, and directories with something hidden in them.
+fn writable(policy: &SandboxPolicy) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let hidden = hidden(policy);
+    let (mut whole, mut made) = (Vec::new(), Vec::new());
+    for rule in policy.with_access(PathAccess::Write).filter(|rule| rule.path.exists()) {
+        if hidden.iter().any(|path| path.starts_with(&rule.path)) {
+            made.push(rule.path.clone());
+        }
+        around(&rule.path, &below(&hidden, &rule.path), &mut whole);
+    }
+    (whole, made)
+}
+
+fn below<'a>(hidden: &[&'a Path], path: &Path) -> Vec<&'a Path> {
+    hidden.iter().copied().filter(|hidden| *hidden != path && hidden.starts_with(path)).collect()
+}
+
 /// Everything but the hidden paths, in as few paths as that takes.
 fn readable(policy: &SandboxPolicy) -> Vec<PathBuf> {
-    let hidden: Vec<&Path> = policy
-        .with_access(PathAccess::Hidden)
-        .map(|rule| rule.path.as_path())
-        .filter(|path| path.exists())
-        .collect();
+    let hidden = hidden(policy);
     let mut open = Vec::new();
     around(Path::new("/"), &hidden, &mut open);
     // what is open within something hidden
-    open.extend(
-        policy.rules.iter().filter(|rule| rule.access != PathAccess::Hidden).map(|rule| rule.path.clone()),
-    );
-    open.retain(|path| path.exists());
+    for rule in policy.rules.iter().filter(|rule| rule.access != PathAccess::Hidden && rule.path.exists()) {
+        if hidden.iter().any(|path| rule.path.starts_with(path)) {
+            around(&rule.path, &below(&hidden, &rule.path), &mut open);
+        }
+    }
     open
 }
 
@@ -123,18 +157,18 @@ fn around(directory: &Path, hidden: &[&Path], open: &mut Vec<PathBuf>) {
     }
 }
 
-/// Becomes the command. Returns only if that fails.
+/// Becomes the command, or waits for it: then the answer is its exit code.
 ///
 /// # Errors
 /// What is missing: the command was not started.
-pub fn become_command(arguments: &[OsString]) -> io::Error {
-    match prepare(arguments) {
-        Ok(mut command) => command.exec(),
-        Err(error) => error,
+pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
+    match prepare(arguments)? {
+        (command, Some(keeper)) => keeper.run(command),
+        (mut command, None) => Err(command.exec()),
     }
 }
 
-fn prepare(arguments: &[OsString]) -> io::Result<Command> {
+fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<Keeper>)> {
     let [file, program, rest @ ..] = arguments else { return Err(io::ErrorKind::InvalidInput.into()) };
     let text = std::fs::read(file)?;
     let restrictions: Restrictions = serde_json::from_slice(&text)?;
@@ -143,12 +177,18 @@ fn prepare(arguments: &[OsString]) -> io::Result<Command> {
     let variables: BTreeMap<&str, &str> =
         restrictions.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     command.envs(variables);
+    process_keeper::give_up_capabilities()?;
+    let keeper = process_keeper::start()?;
     restrict_files(&restrictions)?;
     let sockets = if restrictions.network { Sockets::Internet } else { Sockets::None };
-    for filter in [syscall_filter::missing()?, syscall_filter::denied(sockets)?] {
+    let mut filters = vec![syscall_filter::missing()?, syscall_filter::denied(sockets)?];
+    if keeper.is_none() {
+        filters.push(syscall_filter::signals_to_all()?);
+    }
+    for filter in filters {
         seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
     }
-    Ok(command)
+    Ok((command, keeper))
 }
 
 fn restrict_files(restrictions: &Restrictions) -> io::Result<()> {
@@ -156,14 +196,20 @@ fn restrict_files(restrictions: &Restrictions) -> io::Result<()> {
     let read = AccessFs::from_read(VERSION);
     let other = |error: landlock::RulesetError| io::Error::other(error);
     let mut rules = Ruleset::default()
-        .handle_access(all)
+        .handle_access(AccessFs::from_all(VERSION))
         .and_then(|rules| rules.scope(Scope::from_all(VERSION)))
         .and_then(Ruleset::create)
         .map_err(other)?;
     // names may be listed everywhere
     let listing = BitFlags::from(AccessFs::ReadDir);
+    // for root, a device of its own would be the disk
+    let all = all & !(AccessFs::MakeBlock | AccessFs::MakeChar);
+    // what is hidden would be read where it is moved to
+    let moving = AccessFs::RemoveDir | AccessFs::RemoveFile | AccessFs::Refer;
+    let making = all & !(AccessFs::ReadFile | AccessFs::Execute | moving);
     let given = std::iter::once((Path::new("/"), listing))
         .chain(restrictions.readable.iter().map(|path| (path.as_path(), read)))
+        .chain(restrictions.made.iter().map(|path| (path.as_path(), making)))
         .chain(restrictions.writable.iter().map(|path| (path.as_path(), all)));
     for (path, access) in given {
         let Ok(opened) = PathFd::new(path) else { continue };

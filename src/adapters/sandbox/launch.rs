@@ -6,15 +6,6 @@ use std::path::{Path, PathBuf};
 use super::policy::SandboxPolicy;
 use super::private_directory::PrivateDirectory;
 
-pub struct Launch<'a> {
-    pub policy: &'a SandboxPolicy,
-    pub private: &'a PrivateDirectory,
-    pub directory: &'a Path,
-    /// Set within the sandbox only: a workflow's variables must not reach the programs that make the sandbox.
-    pub environment: &'a [(String, String)],
-    pub network: bool,
-}
-
 /// The first argument that makes this program the helper of the Landlock layer.
 pub const HELPER_COMMAND: &str = "__sandboxed";
 
@@ -24,4 +15,13 @@ pub struct SandboxedCommand {
     pub arguments: Vec<OsString>,
     /// Files that are opened for it under these numbers.
     pub files: Vec<(u32, PathBuf)>,
+}
+
+pub struct Launch<'a> {
+    pub policy: &'a SandboxPolicy,
+    pub private: &'a PrivateDirectory,
+    pub directory: &'a Path,
+    /// Set within the sandbox only: a workflow's variables must not reach the programs that make the sandbox.
+    pub environment: &'a [(String, String)],
+    pub network: bool,
 }

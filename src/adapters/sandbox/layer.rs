@@ -18,6 +18,29 @@ pub enum WorkingLayer {
     Seatbelt,
 }
 
+/// The first ones are of old kernels only.
+const LANDLOCK_OLD: &[&str] = &[
+    "signals reach the user's other processes",
+    "a process that leaves its group (setsid) is held, but may outlive the command",
+    LANDLOCK[0],
+    LANDLOCK[1],
+    LANDLOCK[2],
+    LANDLOCK[3],
+    LANDLOCK[4],
+    LANDLOCK[5],
+    LANDLOCK[6],
+];
+
+const LANDLOCK: &[&str] = &[
+    "git's hooks and configuration are put back after a command that changed them",
+    "names of hidden files are visible, their contents are not",
+    "modes, owners and times of the user's files outside can be changed, their contents cannot",
+    "arguments of other processes are visible, their environment and memory are not",
+    "with the network off a command has no loopback: tests with local servers fail",
+    "/tmp cannot be written (TMPDIR names a private directory), and there are no terminals and no shared memory",
+    "next to something hidden in the project, commands cannot rename or remove files, nor read those that they have just made",
+];
+
 impl WorkingLayer {
     pub fn name(&self) -> &'static str {
         match self {
@@ -33,14 +56,11 @@ impl WorkingLayer {
             Self::Bubblewrap(_) => &[
                 "files that do not exist yet where git and synthdev keep theirs are taken away after a command",
                 "with the network on, services of this machine are reachable, too",
+                "services that listen on files are hidden if they were there when the command started",
             ],
-            Self::Landlock { .. } => &[
-                "git's hooks and configuration are put back after a command that changed them",
-                "names of hidden files are visible, their contents are not",
-                "with the network off a command has no loopback: tests with local servers fail",
-                "/tmp cannot be written; TMPDIR names a private directory",
-                "a process that leaves its group (setsid) is held, but may outlive the command",
-            ],
+            #[cfg(target_os = "linux")]
+            Self::Landlock { version, .. } if *version < super::landlock_helper::SIGNALS_HELD => LANDLOCK_OLD,
+            Self::Landlock { .. } => LANDLOCK,
             Self::Seatbelt => &["this layer is untested"],
         }
     }

@@ -72,7 +72,17 @@ impl SandboxPolicy {
             }
             policy.protect(settings, places, &named);
         }
+        policy.show_home(places);
         policy
+    }
+
+    /// A home directory below `/tmp` would be gone with the rest of it, and the user's settings for git with it.
+    fn show_home(&mut self, places: &SandboxPlaces) {
+        let Some(home) = places.home.as_deref().map(canonical) else { return };
+        let replaced = ["/tmp", "/var/tmp", "/run"].iter().any(|place| home.starts_with(place));
+        if replaced && self.access(&home).0 == PathAccess::Read && home != self.root {
+            self.add(home, PathAccess::Read, "the home directory");
+        }
     }
 
     fn hide(
@@ -165,6 +175,23 @@ impl SandboxPolicy {
         rules
     }
 
+    /// The directories between what may be written and a path in it that is treated differently. A directory that is
+    /// moved takes such a path along to where no rule names it.
+    pub(super) fn directories_to_hold(&self) -> Vec<PathBuf> {
+        let mut held: Vec<PathBuf> = Vec::new();
+        for rule in self.rules.iter().filter(|rule| rule.access != PathAccess::Write && rule.path.exists()) {
+            let above = self.with_access(PathAccess::Write).map(|above| above.path.as_path());
+            let above = above.filter(|above| rule.path != *above && rule.path.starts_with(above));
+            let Some(above) = above.max_by_key(|above| above.as_os_str().len()) else { continue };
+            let between = rule.path.ancestors().skip(1).take_while(|between| *between != above);
+            let between = between.filter(|between| self.access(between).0 == PathAccess::Write);
+            held.extend(between.map(Path::to_owned));
+        }
+        held.sort();
+        held.dedup();
+        held
+    }
+
     /// The whole policy, for people.
     pub fn describe(&self) -> String {
         let mut text = format!("mode: {}\nnetwork: {}\n", self.mode.as_str(), self.network.as_str());
@@ -189,15 +216,31 @@ fn git_files(git: &Path) -> Vec<PathBuf> {
         files.push(git.to_owned());
     }
     files.extend(hooks_path(git));
-    for (kind, names) in
-        [("modules", &["hooks", "config"][..]), ("worktrees", &["gitdir", "commondir", "config.worktree"])]
-    {
-        let Ok(entries) = std::fs::read_dir(git.join(kind)) else { continue };
-        for entry in entries.flatten().take(256) {
-            files.extend(names.iter().map(|name| entry.path().join(name)));
-        }
+    for module in modules(&git.join("modules")) {
+        files.extend(["hooks", "config", "config.worktree", "commondir"].map(|name| module.join(name)));
+    }
+    for entry in std::fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten().take(256) {
+        files.extend(["gitdir", "commondir", "config.worktree"].map(|name| entry.path().join(name)));
     }
     files
+}
+
+/// Git directories of submodules. Their names may have slashes, and submodules have submodules.
+fn modules(directory: &Path) -> Vec<PathBuf> {
+    let (mut open, mut found) = (vec![directory.to_owned()], Vec::new());
+    while let Some(next) = open.pop().filter(|_| found.len() < 256) {
+        let is_one = next.join("HEAD").is_file();
+        for entry in std::fs::read_dir(&next).into_iter().flatten().flatten() {
+            let wanted = !is_one || entry.file_name() == "modules";
+            if wanted && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(entry.path());
+            }
+        }
+        if is_one {
+            found.push(next);
+        }
+    }
+    found
 }
 
 /// Where hooks are if the configuration puts them elsewhere.

@@ -47,13 +47,14 @@ impl PrivateDirectory {
         self.path.join("var-tmp")
     }
 
-    /// A file for a layer; commands do not see it.
+    /// A file for a layer, made at its first use; commands do not see it.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn layer_file(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    pub fn layer_file(&self, name: &str, bytes: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<PathBuf> {
         let path = self.path.join("layer").join(name);
         if !path.exists() {
+            let bytes = bytes()?;
             // written aside first: two commands may begin at once
             let aside = self.path.join("layer").join(format!("{name}.{}", Uuid::new_v4().simple()));
             std::fs::write(&aside, bytes)?;
@@ -68,7 +69,7 @@ impl PrivateDirectory {
     /// It cannot be made.
     pub fn unreadable_file(&self) -> io::Result<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
-        let path = self.layer_file("unreadable", b"")?;
+        let path = self.layer_file("unreadable", || Ok(Vec::new()))?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000))?;
         Ok(path)
     }

@@ -64,6 +64,7 @@ const DENIED: &[i64] = &[
     libc::SYS_reboot,
     libc::SYS_acct,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
     libc::SYS_adjtimex,
@@ -113,7 +114,20 @@ pub fn denied(sockets: Sockets) -> io::Result<BpfProgram> {
         rules.insert(call, new.collect::<io::Result<_>>()?);
     }
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
+    if sockets != Sockets::OwnNetwork {
+        // limits of other processes: no layer but a namespace of processes keeps a command from them
+        rules.insert(libc::SYS_prlimit64, vec![rule(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
+    }
     compile(rules, libc::EPERM)
+}
+
+/// All processes of the user at once. Only where the kernel cannot tell those of the command from others.
+///
+/// # Errors
+/// As `denied`.
+pub fn signals_to_all() -> io::Result<BpfProgram> {
+    let to_all = rule(vec![condition(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?])?;
+    compile(BTreeMap::from([(libc::SYS_kill, vec![to_all])]), libc::EPERM)
 }
 
 /// # Errors
@@ -146,7 +160,28 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> io::Result<Bpf
     let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let action = SeccompAction::Errno(error.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, processor);
-    filter.and_then(BpfProgram::try_from).map_err(io::Error::other)
+    let program = filter.and_then(BpfProgram::try_from).map_err(io::Error::other)?;
+    Ok(without_second_table(program))
+}
+
+/// Kernels for x86_64 may have a second table of system calls with the same numbers and one bit more, which the rules do
+/// not name.
+#[cfg(target_arch = "x86_64")]
+fn without_second_table(program: BpfProgram) -> BpfProgram {
+    const SECOND_TABLE: u32 = 0x4000_0000;
+    let load_number = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0);
+    let skip_if_below = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, SECOND_TABLE);
+    let missing = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    let refuse = (libc::BPF_RET | libc::BPF_K, 0, 0, missing);
+    let first = [load_number, skip_if_below, refuse].into_iter().filter_map(|(code, jt, jf, k)| {
+        Some(seccompiler::sock_filter { code: u16::try_from(code).ok()?, jt, jf, k })
+    });
+    first.chain(program).collect()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn without_second_table(program: BpfProgram) -> BpfProgram {
+    program
 }
 
 /// As the kernel reads it.

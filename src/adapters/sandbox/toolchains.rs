@@ -44,6 +44,24 @@ const STARTUP: [&str; 20] = [
     ".cargo/bin",
 ];
 
+/// What shells read when they start although it is in a cache, by the beginnings of the names.
+const STARTUP_IN_CACHE: [&str; 14] = [
+    "antibody",
+    "antidote",
+    "bash",
+    "direnv",
+    "fish",
+    "gitstatus",
+    "oh-my-",
+    "p10k-",
+    "prezto",
+    "sheldon",
+    "starship",
+    "wal",
+    "zinit",
+    "zsh",
+];
+
 fn cargo_home(places: &SandboxPlaces) -> Option<PathBuf> {
     places.cargo_home.clone().or_else(|| Some(places.home.as_ref()?.join(".cargo")))
 }
@@ -107,5 +125,10 @@ fn is_installed(program: &str, search_path: &[PathBuf]) -> bool {
 /// What runs later in the user's own sessions.
 pub fn startup_files(places: &SandboxPlaces) -> Vec<PathBuf> {
     let Some(home) = &places.home else { return Vec::new() };
-    STARTUP.iter().map(|name| home.join(name)).collect()
+    let in_cache = cache_home(places).and_then(|cache| std::fs::read_dir(cache).ok()).into_iter().flatten();
+    let in_cache = in_cache.flatten().filter(|entry| {
+        let name = entry.file_name();
+        STARTUP_IN_CACHE.iter().any(|start| name.to_string_lossy().starts_with(start))
+    });
+    STARTUP.iter().map(|name| home.join(name)).chain(in_cache.map(|entry| entry.path())).collect()
 }

@@ -34,6 +34,9 @@ const NAMESPACE_END: Duration = Duration::from_millis(50);
 /// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.
 const WATCHER: &str = "read -r group && { read -r _; kill -s KILL -- \"-$group\"; }";
 
+/// Not looked for in `PATH`: a command may have put a program of this name there, and this one runs outside of the sandbox.
+const SHELL: &str = "/bin/sh";
+
 /// Holds the command back until the watcher knows its group; ends if we do not live to say so.
 const LINE_GATE: &str = "read -r _ && exec sh -c \"$0\" </dev/null";
 
@@ -281,7 +284,7 @@ impl Stream {
 }
 
 fn start_watcher(project: &Project, watched: PipeReader) -> io::Result<Box<dyn ChildWrapper>> {
-    let mut watcher = CommandWrap::with_new("sh", |command| {
+    let mut watcher = CommandWrap::with_new(SHELL, |command| {
         command.args(["-c", WATCHER]).current_dir(project.fence.root()).env_clear();
         command.stdin(Stdio::from(watched)).stdout(Stdio::null()).stderr(Stdio::null());
     });
@@ -304,7 +307,7 @@ fn start_leader(
     } else {
         (None, writer.try_clone()?)
     };
-    let mut shell = CommandWrap::with_new("sh", |command| {
+    let mut shell = CommandWrap::with_new(SHELL, |command| {
         match (&confined, job.what) {
             (Some((gate, arguments)), _) => command.args(["-c", gate, "sh"]).args(arguments),
             (None, What::Line(line)) => command.args(["-c", LINE_GATE, line]),
@@ -349,20 +352,31 @@ fn confined(job: &Job<'_>, sandbox: &ReadySandbox, network: bool) -> io::Result<
 
 #[cfg(target_os = "linux")]
 fn limit(process: u32, limits: ProcessLimits) -> io::Result<()> {
-    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
     const MIB: u64 = 1 << 20;
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let processes = if limits.processes > 0 { limits.processes.saturating_add(tasks()) } else { 0 };
     let rows = [
-        (Resource::Nproc, limits.processes, 1),
+        (Resource::Nproc, processes, 1),
         (Resource::As, limits.memory_mb, MIB),
         (Resource::Fsize, limits.file_mb, MIB),
     ];
     for (resource, most, unit) in rows.into_iter().filter(|(_, most, _)| *most > 0) {
-        let most = Some(most.saturating_mul(unit));
+        // the user's own limit may be lower already, and only root may raise it
+        let own = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        let most = Some(most.saturating_mul(unit).min(own));
         prlimit(pid, resource, Rlimit { current: most, maximum: most })?;
     }
     prlimit(pid, Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     Ok(())
+}
+
+/// Processes and threads that are there already: the kernel counts those of the user, not those of a command.
+#[cfg(target_os = "linux")]
+fn tasks() -> u64 {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let tasks = load.split_whitespace().nth(3).and_then(|tasks| tasks.split_once('/')?.1.parse().ok());
+    tasks.unwrap_or_default()
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,0 +1,185 @@
+//! Files outside of the project, and files in it that programs of the outside obey.
+
+use super::row::{Group, Layer, Row};
+
+const OUTSIDE: &[Row] = &[
+    Row::new("write-absolute", "echo ESCAPED >/outside/absolute")
+        .intact("absent /outside/absolute")
+        .words("/outside/absolute may not be written"),
+    Row::new("write-dotdot", "echo ESCAPED >../dotdot").intact("absent ../dotdot"),
+    Row::new("write-relative", "cd /outside && echo ESCAPED >relative").intact("absent /outside/relative"),
+    Row::new("overwrite", "echo ESCAPED >/outside/c1").intact("unchanged /outside/c1"),
+    Row::new("append", "echo ESCAPED >>/outside/c2").intact("unchanged /outside/c2"),
+    Row::new("remove", "rm -f /outside/c3").intact("unchanged /outside/c3"),
+    Row::new("rename", "mv /outside/c4 /outside/c4.moved").intact("unchanged /outside/c4"),
+    Row::new("move-in", "mv /outside/c5 c5").intact("unchanged /outside/c5"),
+    Row::new("move-out", "echo ESCAPED >moved && mv moved /outside/moved").intact("absent /outside/moved"),
+    Row::new("link", "ln -s /outside/c6 link && echo ESCAPED >link").intact("unchanged /outside/c6"),
+    Row::new("link-to-directory", "ln -s /outside linked && echo ESCAPED >linked/new").intact("absent /outside/new"),
+    Row::new("link-to-nothing", "ln -s /outside/dangling dangling && echo ESCAPED >dangling")
+        .intact("absent /outside/dangling"),
+    Row::new("hard-link-in", "ln /outside/c7 hard && echo ESCAPED >hard").intact("unchanged /outside/c7"),
+    Row::new("hard-link-out", "ln rows/prelude.sh /outside/hard").intact("absent /outside/hard"),
+    Row::new("truncate", "truncate -s 0 /outside/c8").intact("unchanged /outside/c8"),
+    Row::new("truncate-by-path", "call 'truncate /outside/c9' 76 @/outside/c9 0").intact("unchanged /outside/c9"),
+    Row::new(
+        "truncate-while-reading",
+        "perl -MFcntl -e 'sysopen(F, \"/outside/c10\", O_RDONLY | O_TRUNC) or die \"/outside/c10: $!\\n\"'",
+    )
+    .intact("unchanged /outside/c10"),
+    Row::new("mode", "chmod 777 /outside/c11")
+        .intact("[ \"$(stat -c %a /outside/c11)\" = 644 ]")
+        .only(Layer::Bubblewrap),
+    Row::new("times", "touch -d 2001-01-01 /outside/c12")
+        .intact("[ /outside/c12 -nt /usr/bin/perl ] || [ \"$(date -r /outside/c12 +%Y)\" != 2001 ]")
+        .only(Layer::Bubblewrap),
+    Row::new("attribute", "call 'setxattr /outside/c13' 188 @/outside/c13 @user.x @ESCAPED 7 0")
+        .only(Layer::Bubblewrap)
+        .inert(),
+    Row::new("make-directory", "mkdir /outside/made").intact("absent /outside/made"),
+    Row::new("remove-directory", "rmdir /outside/empty").intact("[ -d /outside/empty ]"),
+    Row::new("make-fifo", "mkfifo /outside/fifo").intact("absent /outside/fifo"),
+    Row::new("make-socket", "perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, pack_sockaddr_un(\"/outside/s\")) or die \"/outside/s: $!\\n\"'")
+        .intact("absent /outside/s"),
+    Row::new("own-root", "echo ESCAPED >/proc/self/root/outside/self").intact("absent /outside/self"),
+    Row::new("root-of-first", "echo ESCAPED >/proc/1/root/outside/first").intact("absent /outside/first"),
+    Row::new("root-of-other", "echo ESCAPED >/proc/$victim/root/outside/other")
+        .intact("absent /outside/other")
+        .told_by_landlock(),
+    Row::new("directory-of-other", "echo ESCAPED >/proc/$victim/cwd/other-cwd")
+        .intact("absent ~/other-cwd")
+        .told_by_landlock(),
+    Row::new(
+        "link-swapped",
+        "mkdir -p swap; ( for at in $(seq 200); do mv swap kept; ln -s /outside swap; rm swap; mv kept swap; done ) 2>/dev/null &
+         for at in $(seq 400); do ( echo ESCAPED >swap/swapped ) 2>/dev/null; done; wait
+         rm -rf swap kept; ln -s /outside swap; echo ESCAPED >swap/swapped",
+    )
+    .intact("absent /outside/swapped"),
+    Row::new(
+        "open-files",
+        "perl -e 'opendir(D, \"/proc/self/fd\"); for (grep { /^\\d+$/ && $_ > 2 } readdir D) {
+            my $to = readlink(\"/proc/self/fd/$_\") // next; next if $to =~ m{/proc/\\d+/fd$} or $to =~ m{rows/};
+            print \"ESCAPED: $_ is $to\\n\" }'",
+    )
+    .quiet()
+    .inert(),
+    Row::new("device", "echo ESCAPED >/dev/fake-sda && cat /dev/fake-sda >/dev/null")
+        .intact("unchanged /dev/fake-sda")
+        .told_by_landlock(),
+    Row::new("make-device", "mknod device b 8 0").intact("absent device").inert(),
+    Row::new("temporary", "echo ESCAPED >/tmp/shared").intact("absent /tmp/shared").told_by_landlock(),
+];
+
+const SHELLS: &[Row] = &[
+    Row::new("shell-profile", "echo ESCAPED >>~/.bashrc").intact("clean ~/.bashrc"),
+    Row::new("new-profile", "echo ESCAPED >~/.profile").intact("absent ~/.profile"),
+    Row::new("systemd-unit", "echo ESCAPED >~/.config/systemd/user/x.service")
+        .intact("clean ~/.config/systemd"),
+    Row::new("autostart", "echo ESCAPED >~/.config/autostart/x.desktop").intact("clean ~/.config/autostart"),
+    Row::new("own-programs", "echo ESCAPED >~/.local/bin/git").intact("clean ~/.local/bin"),
+    Row::new("cargo-programs", "echo ESCAPED >~/.cargo/bin/cargo").intact("clean ~/.cargo/bin"),
+    Row::new("search-path", "echo ESCAPED >/opt/bin/ls").intact("clean /opt/bin"),
+    Row::new("cron", "echo ESCAPED >/etc/cron.d/x").intact("clean /etc/cron.d"),
+    Row::new("cron-existing", "echo ESCAPED >/etc/cron.d/existing").intact("clean /etc/cron.d"),
+    Row::new("crontab", "echo ESCAPED >/var/spool/cron/crontabs/user").intact("clean /var/spool/cron"),
+    Row::new("preload", "echo ESCAPED >/etc/ld.so.preload").intact("absent /etc/ld.so.preload"),
+    Row::new("user-git", "git config --global core.fsmonitor ESCAPED").intact("clean ~/.gitconfig"),
+    Row::new("user-git-directory", "echo ESCAPED >~/.config/git/config").intact("clean ~/.config/git"),
+    Row::new("shell-cache", "echo ESCAPED >>~/.cache/p10k-instant-prompt-user.zsh").intact("clean ~/.cache"),
+    Row::new("own-settings", "echo ESCAPED >~/.config/synthdev/settings.json")
+        .intact("clean ~/.config/synthdev/settings.json"),
+    Row::new("through-link", "ln -s ~ at-home; echo ESCAPED >at-home/.zshrc").intact("absent ~/.zshrc"),
+];
+
+const GIT: &[Row] = &[
+    Row::new("hook-existing", "echo ESCAPED >.git/hooks/pre-push").intact("unchanged .git/hooks/pre-push"),
+    Row::new("hook-new", "echo ESCAPED >.git/hooks/pre-commit").intact("absent .git/hooks/pre-commit").inert(),
+    Row::new("hook-removed", "rm .git/hooks/pre-push").intact("unchanged .git/hooks/pre-push"),
+    Row::new("hooks-moved", "mv .git/hooks .git/h && mkdir .git/hooks && echo ESCAPED >.git/hooks/x")
+        .intact("clean .git/hooks && unchanged .git/hooks/pre-push"),
+    Row::new("git-setting", "git config core.fsmonitor ESCAPED").intact("clean .git/config"),
+    Row::new("git-setting-moved", "cp .git/config x && echo ESCAPED >>x && mv x .git/config").intact("clean .git/config"),
+    Row::new("git-setting-removed", "rm -f .git/config && echo ESCAPED >.git/config").intact("clean .git/config"),
+    Row::new("git-worktree-setting", "echo ESCAPED >.git/config.worktree").intact("absent .git/config.worktree"),
+    Row::new("git-common", "echo ESCAPED >.git/commondir").intact("absent .git/commondir"),
+    Row::new("module-setting", "echo ESCAPED >>.git/modules/sub/config").intact("clean .git/modules/sub/config"),
+    Row::new("module-setting-below", "echo ESCAPED >>.git/modules/deep/er/config")
+        .intact("clean .git/modules/deep/er/config"),
+    Row::new("module-hook", "mkdir -p .git/modules/deep/er/hooks; echo ESCAPED >.git/modules/deep/er/hooks/x")
+        .intact("clean .git/modules/deep/er/hooks"),
+    Row::new("module-moved", "mv .git/modules/sub .git/modules/was; mkdir .git/modules/sub; echo ESCAPED >.git/modules/sub/config; false")
+        .intact("clean .git/modules/sub"),
+    Row::new("many-hooks", "rm -f .git/hooks/n*; for at in $(seq 2500); do echo >.git/hooks/n$at || break; done; echo ESCAPED >.git/hooks/post-commit")
+        .intact("absent .git/hooks/post-commit && absent .git/hooks/n1 && unchanged .git/hooks/pre-push"),
+    Row::new("own-workflows", "echo ESCAPED >.synthdev/workflows/a.json").intact("clean .synthdev"),
+    Row::new("own-directory-moved", "mv .synthdev s; mkdir .synthdev; echo ESCAPED >.synthdev/settings.json")
+        .intact("clean .synthdev && [ -d .synthdev/workflows ]"),
+    Row::new("mcp-servers", "echo ESCAPED >.mcp.json").intact("absent .mcp.json"),
+    Row::new("mcp-servers-linked", "echo ESCAPED >mcp; ln -s mcp .mcp.json").intact("absent .mcp.json"),
+    Row::new("work-goes-on", "echo x >new && git add new && git commit -q -m new && git log --oneline && echo WORKS").works("WORKS"),
+];
+
+/// Each in a project of its own: what they do to the repository hurts the others.
+const MOVED: &[Row] = &[
+    Row::new("git-moved", "mv .git x && mkdir -p .git/hooks && cp x/config .git/ && echo ESCAPED >>.git/config && echo ESCAPED >.git/hooks/x")
+        .intact("clean .git/hooks && clean .git/config"),
+];
+
+const LINKED_GIT: &[Row] = &[
+    Row::new("git-linked-away", "mv .git x && ln -s /outside/git .git")
+        .intact("absent /outside/git/config && absent /outside/git/hooks/pre-push && [ ! -L .git ]"),
+    Row::new("git-link-used", "true").quiet().inert().intact(
+        "absent /outside/git/config && absent /outside/git/hooks/pre-push && [ -d /outside/git/hooks ]",
+    ),
+];
+
+const WORKTREE: &[Row] = &[
+    Row::new("link-to-git", "echo 'gitdir: /tmp/ESCAPED' >.git").intact("clean .git"),
+    Row::new("link-to-git-replaced", "rm -f .git; mkdir .git; echo ESCAPED >.git/config")
+        .intact("[ -f .git ]"),
+    Row::new("common-hook", "echo ESCAPED >../main/.git/hooks/pre-commit").intact("clean ../main/.git/hooks"),
+    Row::new("common-setting", "git config core.fsmonitor ESCAPED").intact("clean ../main/.git/config"),
+    Row::new("worktree-common", "echo ESCAPED >../main/.git/worktrees/worktree-added/commondir")
+        .intact("clean ../main/.git/worktrees/worktree-added/commondir"),
+    Row::new("worktree-link", "echo ESCAPED >../main/.git/worktrees/worktree-added/gitdir")
+        .intact("clean ../main/.git/worktrees/worktree-added/gitdir"),
+    Row::new("main-files", "echo ESCAPED >../main/file").intact("absent ../main/file"),
+    Row::new("worktree-work-goes-on", "echo x >new && git add new && git commit -q -m new && echo WORKS")
+        .works("WORKS"),
+];
+
+const NAMED: &[Row] = &[
+    Row::new("hidden-in-project", "cat a/secret/key").words("may not be read"),
+    Row::new("hidden-moved", "mv a/secret a/open; cat a/open/key"),
+    Row::new("hidden-parent-moved", "mv a b").intact("[ -d a ]"),
+    Row::new("hidden-next-command", "cat b/secret/key a/open/key open/key").quiet().inert(),
+    Row::new("kept-in-project", "echo ESCAPED >v/vendor/file").intact("unchanged v/vendor/file"),
+    Row::new("kept-moved", "mv v w && echo ESCAPED >w/vendor/file").intact("unchanged v/vendor/file"),
+];
+
+pub const GROUPS: &[Group] = &[
+    Group {
+        setup: ":",
+        ..Group::new("files", OUTSIDE)
+    },
+    Group::new("shells", SHELLS),
+    Group {
+        setup: "git commit -q --allow-empty -m first; mkdir -p .git/hooks .git/modules/sub/hooks .git/modules/deep/er .synthdev/workflows
+            echo intact >.git/hooks/pre-push
+            for name in sub deep/er; do cp .git/config .git/modules/$name/; echo ref: x >.git/modules/$name/HEAD; done",
+        ..Group::new("git", GIT)
+    },
+    Group { setup: "echo intact >.git/hooks/pre-push", ..Group::new("moved", MOVED) },
+    Group { setup: "echo intact >.git/hooks/pre-push", held_only: true, ..Group::new("linked", LINKED_GIT) },
+    Group {
+        setup: "git init -q -b main ../main; git -C ../main commit -q --allow-empty -m first
+            git -C ../main worktree add -q ../worktree-added; cp -R rows ../worktree-added; cd ../worktree-added",
+        ..Group::new("worktree", WORKTREE)
+    },
+    Group {
+        setup: "mkdir -p a/secret v/vendor; echo ESCAPED >a/secret/key; echo intact >v/vendor/file",
+        settings: r#""hidden": ["a/secret"], "read_only": ["v/vendor"]"#,
+        ..Group::new("named", NAMED)
+    },
+];

@@ -1,0 +1,126 @@
+//! One attempt, what must be intact after it, and what the tool's answer tells of it.
+
+/// What holds the policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layer {
+    Bubblewrap,
+    Landlock,
+    /// `--no-sandbox`: shows that a row can fail.
+    Nothing,
+}
+
+/// Which layers tell of an attempt in a line of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// Something was denied.
+    Always,
+    /// Nothing is denied: what was looked for is not there, or is empty.
+    Never,
+    LandlockOnly,
+}
+
+#[derive(Clone, Copy)]
+pub struct Row {
+    pub name: &'static str,
+    /// Read by `sh` in the project, after `prelude.sh`. Prints `ESCAPED` where the outside is reached.
+    pub script: &'static str,
+    /// Read by `sh` outside, after `check.sh`: succeeds where all is intact. Empty: what was printed tells all.
+    pub intact: &'static str,
+    pub told: Told,
+    /// What the line of the sandbox says.
+    pub words: &'static str,
+    /// It must print this: the sandbox is not in the way.
+    pub works: &'static str,
+    /// Without a sandbox it need not be seen to escape.
+    pub inert: bool,
+    pub only: Option<Layer>,
+    /// Not tried without a sandbox: it would end the test itself.
+    pub held_only: bool,
+}
+
+impl Row {
+    pub const fn new(name: &'static str, script: &'static str) -> Self {
+        let (told, words) = (Told::Always, "");
+        Self { name, script, intact: "", told, words, works: "", inert: false, only: None, held_only: false }
+    }
+
+    pub const fn intact(self, intact: &'static str) -> Self {
+        Self { intact, ..self }
+    }
+
+    pub const fn words(self, words: &'static str) -> Self {
+        Self { words, ..self }
+    }
+
+    pub const fn quiet(self) -> Self {
+        Self { told: Told::Never, ..self }
+    }
+
+    pub const fn told_by_landlock(self) -> Self {
+        Self { told: Told::LandlockOnly, ..self }
+    }
+
+    pub const fn inert(self) -> Self {
+        Self { inert: true, ..self }
+    }
+
+    pub const fn only(self, layer: Layer) -> Self {
+        Self { only: Some(layer), ..self }
+    }
+
+    pub const fn held_only(self) -> Self {
+        Self { held_only: true, ..self }
+    }
+
+    pub const fn works(self, works: &'static str) -> Self {
+        Self { works, told: Told::Never, inert: true, ..self }
+    }
+
+    pub fn is_told(&self, layer: Layer) -> bool {
+        match self.told {
+            Told::Always => true,
+            Told::Never => false,
+            Told::LandlockOnly => layer == Layer::Landlock,
+        }
+    }
+}
+
+/// Rows that are run in one project by one process of the program.
+pub struct Group {
+    pub name: &'static str,
+    pub rows: &'static [Row],
+    /// Read by `sh` in the project before.
+    pub setup: &'static str,
+    /// More of the user's `sandbox` settings, as members of a JSON object.
+    pub settings: &'static str,
+    pub arguments: &'static str,
+    /// Before the rows, one state of the workflow: a command with these variables.
+    pub shell: Option<(&'static str, &'static [(&'static str, &'static str)])>,
+    /// Rows leave processes behind that act later.
+    pub late: bool,
+    /// The attempts would hurt the other rows or the test itself if nothing held them.
+    pub held_only: bool,
+}
+
+impl Group {
+    pub const fn new(name: &'static str, rows: &'static [Row]) -> Self {
+        Self {
+            name,
+            rows,
+            setup: "",
+            settings: "",
+            arguments: "",
+            shell: None,
+            late: false,
+            held_only: false,
+        }
+    }
+
+    pub fn rows(&self, layer: Layer) -> Vec<&'static Row> {
+        let fits = |row: &&Row| match layer {
+            Layer::Nothing => !row.held_only && !self.held_only,
+            _ => row.only.is_none_or(|only| only == layer),
+        };
+        self.rows.iter().filter(fits).collect()
+    }
+}

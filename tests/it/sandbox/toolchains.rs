@@ -1,0 +1,165 @@
+//! The sandbox is not in the way of ordinary work. Only with `SYNTHDEV_SLOW_TESTS` set, and where the tools are installed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// A program that must be there, what needs the network, and a command that succeeds.
+struct Work {
+    program: &'static str,
+    network: bool,
+    command: &'static str,
+}
+
+const fn work(program: &'static str, command: &'static str) -> Work {
+    Work { program, network: false, command }
+}
+
+const fn online(program: &'static str, command: &'static str) -> Work {
+    Work { program, network: true, command }
+}
+
+const WORKS: &[Work] = &[
+    work("git", "git status"),
+    work("git", "git add -A && git commit -q -m second && git log --oneline"),
+    work(
+        "git",
+        "git switch -q -c side && echo more >>README.md && git commit -q -a -m third && git switch -q main",
+    ),
+    work("git", "echo stashed >>README.md && git stash && git stash pop && git checkout README.md"),
+    work("git", "git merge -q side && git branch -d side && git gc -q && git fsck"),
+    work("cargo", "cd crate && cargo build --offline"),
+    work("cargo", "cd crate && cargo test --offline && cargo run --offline"),
+    work("make", "make"),
+    work("npm", "cd package && npm install ../local && node -e 'require(\"local\")'"),
+    online("npm", "cd package && npm install left-pad@1.3.0 && node -e 'require(\"left-pad\")'"),
+    work("python3", "python3 -m pytest -q test_it.py || python3 -m unittest -q test_it"),
+    work(
+        "python3",
+        "python3 -m venv venv && venv/bin/python -c 'import sys; assert sys.prefix != sys.base_prefix'",
+    ),
+    online("python3", "venv/bin/pip install -q six && venv/bin/python -c 'import six'"),
+    work("go", "cd module && go build ./... && go test ./..."),
+];
+
+fn files() -> [(&'static str, &'static str); 12] {
+    [
+        ("README.md", "# sample\n"),
+        (".gitignore", "target\nvenv\nnode_modules\n"),
+        (
+            "crate/Cargo.toml",
+            "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        ),
+        ("crate/src/main.rs", "fn main() {}\n#[test]\nfn works() { assert_eq!(1 + 1, 2); }\n"),
+        ("Makefile", "all: made\nmade:\n\techo made >made\n"),
+        ("local/package.json", "{\"name\": \"local\", \"version\": \"1.0.0\", \"main\": \"index.js\"}\n"),
+        ("local/index.js", "module.exports = 1;\n"),
+        ("package/package.json", "{\"name\": \"package\", \"version\": \"1.0.0\"}\n"),
+        (
+            "test_it.py",
+            "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1, 1)\n",
+        ),
+        ("module/go.mod", "module example.org/tiny\n\ngo 1.20\n"),
+        ("module/main.go", "package main\n\nfunc main() {}\n"),
+        ("module/main_test.go", "package main\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {}\n"),
+    ]
+}
+
+fn is_there(program: &str) -> bool {
+    let looked =
+        Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
+    looked.is_ok_and(|status| status.success())
+}
+
+/// The real toolchains, a home directory of its own for the rest.
+fn command(world: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(arguments[0]);
+    let home = world.join("home");
+    let real = std::env::var("HOME").unwrap_or_default();
+    command.args(&arguments[1..]).current_dir(world.join("project")).env_clear().env("HOME", &home);
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    for (name, place) in [("RUSTUP_HOME", ".rustup"), ("PYENV_ROOT", ".pyenv")] {
+        command.env(name, std::env::var(name).unwrap_or_else(|_| format!("{real}/{place}")));
+    }
+    for (name, value) in std::env::vars().filter(|(name, _)| {
+        ["npm_config_", "PIP_", "PYENV_VERSION"].iter().any(|known| name.starts_with(known))
+    }) {
+        command.env(name, value);
+    }
+    command
+}
+
+fn prepare(world: &Path) {
+    for (path, text) in files() {
+        let path = world.join("project").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    fs::create_dir_all(world.join("home")).unwrap();
+    for arguments in [
+        &["git", "config", "--global", "user.name", "user"][..],
+        &["git", "config", "--global", "user.email", "user@localhost"],
+        &["git", "init", "-q", "-b", "main"],
+        &["git", "add", "-A"],
+        &["git", "commit", "-q", "-m", "first"],
+    ] {
+        assert!(command(world, arguments).status().unwrap().success(), "{arguments:?}");
+    }
+}
+
+/// What the tool answers to each of the commands.
+fn answers(world: &Path, works: &[&Work], network: bool) -> Vec<String> {
+    let calls: Vec<Value> = works
+        .iter()
+        .map(|work| json!({"name": "execute_terminal", "arguments": {"command": work.command, "timeout_seconds": 300}}))
+        .collect();
+    let put = |name: &str, value: &Value| fs::write(world.join(name), value.to_string()).unwrap();
+    put("workflow.json", &super::root::talk(&json!({"name": "start", "transition": [{"target": "talk"}]})));
+    put("replies.json", &json!({"replies": {"coder": [{"tool_calls": calls}, {"text": "done"}]}}));
+    let base = [
+        "run",
+        "--workflow-file",
+        "../workflow.json",
+        "--replies",
+        "../replies.json",
+        "go",
+        "--yes",
+        "--events",
+    ];
+    let mut line = vec![env!("CARGO_BIN_EXE_synthdev")];
+    line.extend(base);
+    line.extend(["--sandbox-network", if network { "on" } else { "off" }]);
+    let done = command(world, &line).stdin(Stdio::null()).output().unwrap();
+    let events = String::from_utf8_lossy(&done.stdout);
+    let events = events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let finished = events.filter(|event| event["event"] == "tool_finished");
+    finished.map(|event| event["content"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn toolchains_work_in_the_default_policy() {
+    if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_none() {
+        return;
+    }
+    let world = tempfile::tempdir().unwrap();
+    prepare(world.path());
+    let mut faults = Vec::new();
+    for network in [false, true] {
+        let works: Vec<&Work> = WORKS.iter().filter(|work| work.network == network).collect();
+        let (works, missing): (Vec<&Work>, Vec<&Work>) =
+            works.into_iter().partition(|work| is_there(work.program));
+        for work in missing {
+            eprintln!("SKIPPED: {} is not installed: {}", work.program, work.command);
+        }
+        let answers = answers(world.path(), &works, network);
+        assert_eq!(answers.len(), works.len(), "{answers:#?}");
+        for (work, answer) in works.iter().zip(answers) {
+            if !answer.contains("\"exit_code\":0") {
+                faults.push(format!("{}\n{answer}", work.command));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
