@@ -23,7 +23,7 @@ const fn online(program: &'static str, command: &'static str) -> Work {
 
 const WORKS: &[Work] = &[
     work("git", "git status"),
-    work("git", "git add -A && git commit -q -m second && git log --oneline"),
+    work("git", "echo new >new && git add -A && git commit -q -m second && git log --oneline"),
     work(
         "git",
         "git switch -q -c side && echo more >>README.md && git commit -q -a -m third && git switch -q main",
