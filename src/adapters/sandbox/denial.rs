@@ -9,7 +9,7 @@ use crate::domain::sandbox::{NetworkAccess, ProcessLimits};
 #[derive(Default, Debug)]
 pub struct Denials {
     pub lines: Vec<String>,
-    /// The network was missing.
+    /// The network was missing, and the user may be asked for it.
     pub network: bool,
 }
 
@@ -35,7 +35,7 @@ const NOT_PERMITTED: [&str; 9] = [
 const NOT_THERE: [&str; 3] = ["No such file or directory", "ENOENT", "not found"];
 
 /// How programs say that no network is there.
-const NO_NETWORK: [&str; 22] = [
+const NO_NETWORK: [&str; 24] = [
     // the command's own loopback has no services of this machine
     "Connection refused",
     "connection refused",
@@ -59,6 +59,8 @@ const NO_NETWORK: [&str; 22] = [
     "Failed to establish a new connection",
     "getaddrinfo",
     "Could not connect to server",
+    "Couldn't connect to server",
+    "Failed to connect to",
 ];
 
 pub fn found(
@@ -115,6 +117,7 @@ pub fn found(
     denials.network &= failed;
     if denials.network {
         denials.lines.push(network_line(policy.network));
+        denials.network = policy.network == NetworkAccess::Ask;
     }
     if !denials.lines.is_empty() {
         denials.lines.push(
