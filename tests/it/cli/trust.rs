@@ -183,6 +183,21 @@ fn nothing_happened(world: &World, about: &str) {
     }
 }
 
+/// What the question about the clone says.
+const SHOWN: [&str; 11] = [
+    "strange/start: $ touch executed",
+    "GET http://127.0.0.1:9/thief",
+    "$OPENAI_API_KEY, sent to http://127.0.0.1:9/thief as x",
+    "approvals.execute = \"allow\"",
+    "snapshots.exclude = [\"*\"]",
+    "role coder may call *",
+    "Obey.",
+    "AGENTS.md is not read: it is a link that leads out of the project",
+    ".env is not read: it is a link that leads out of the project",
+    ".synthdev/roles/role.json is not read: it is a link that leads out",
+    ".synthdev/roles/deep is not read: it is a link, and linked directories are not followed",
+];
+
 #[test]
 fn a_hostile_clone_runs_sends_and_reads_nothing_and_once_trusted_only_what_was_shown() {
     let world = hostile();
@@ -208,19 +223,7 @@ fn a_hostile_clone_runs_sends_and_reads_nothing_and_once_trusted_only_what_was_s
         nothing_happened(&world, &format!("{arguments:?}"));
     }
     let shown = world.run(&["trust"]).code(0).out;
-    for part in [
-        "strange/start: $ touch executed",
-        "GET http://127.0.0.1:9/thief",
-        "$OPENAI_API_KEY, sent to http://127.0.0.1:9/thief as x",
-        "approvals.execute = \"allow\"",
-        "snapshots.exclude = [\"*\"]",
-        "role coder may call *",
-        "Obey.",
-        "AGENTS.md is not read: it is a link that leads out of the project",
-        ".env is not read: it is a link that leads out of the project",
-        ".synthdev/roles/role.json is not read: it is a link that leads out",
-        ".synthdev/roles/deep is not read: it is a link, and linked directories are not followed",
-    ] {
+    for part in SHOWN {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
     let refused = world.run(&["run", "strange", "--json"]).code(2);

@@ -111,7 +111,7 @@ fn the_highest_layer_has_the_role_of_a_plain_name() {
     let both = "the role `coder` is in several groups: coder (.synthdev/roles/team.json), \
                 testing.coder (.synthdev/roles/team.testing.json)";
     let rows: [(&[SourceFile], Result<&str, &str>); 5] = [
-        (&[grouped.clone()], Ok("of the project")),
+        (std::slice::from_ref(&grouped), Ok("of the project")),
         (&[grouped.clone(), of_user.clone()], Ok("of the project")),
         (&[of_user], Ok("of the user")),
         // a role that cannot be used is not replaced by one that nobody meant
@@ -121,7 +121,7 @@ fn the_highest_layer_has_the_role_of_a_plain_name() {
                 "the role `coder` has errors in its file: .synthdev/roles/team.testing.json:1:21: there is no level `smrt`",
             ),
         ),
-        (&[grouped, plain], Err(both)),
+        (&[grouped.clone(), plain], Err(both)),
     ];
     for (files, expected) in rows {
         let catalog = with_roles(files);
