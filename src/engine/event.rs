@@ -350,12 +350,12 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
     },
-    /// The sandbox kept a command from the network, and the user may allow it. `said` is its result so far.
+    /// The sandbox kept a command from the network, and the user may allow it.
     NetworkAsked {
         call: CallId,
         agent: String,
         tool: String,
-        said: String,
+        arguments: Value,
     },
     ApprovalAnswered {
         call: CallId,

@@ -218,7 +218,7 @@ impl Performer {
             call,
             agent: decided.agent.clone(),
             tool: decided.tool.clone(),
-            said: self.shared.redactor.clean(outcome.content.clone()),
+            arguments: self.shared.redactor.clean_data(decided.arguments.clone()),
         });
         match answered.await {
             Ok(NetworkAnswer::Call | NetworkAnswer::Run) => ports.tools.run_with_network(decided).await,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::printable::explicit_name;
 use crate::domain::question_text::{QuestionLine, approval_lines, own_lines, quoted_lines};
-use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk, body_of};
+use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::Question;
 use crate::tui::fields::Fields;
@@ -128,12 +128,12 @@ impl Dialog {
         Self { step, tool, ..Self::of_lines(Kind::Approval { run, call }, title, body) }
     }
 
-    /// `said`: what the command answered without the network.
-    pub fn network(run: RunId, call: CallId, asked: (&str, &str), said: &str) -> Self {
+    /// The command has failed without the network.
+    pub fn network(run: RunId, call: CallId, asked: (&str, &str), arguments: &Value) -> Self {
         let (agent, tool) = (explicit_name(asked.0), explicit_name(asked.1));
         let mut body =
             own_lines("The sandbox keeps the network off. With it, the command is executed once more.");
-        body.extend(quoted_lines(body_of(said).trim_end()));
+        body.extend(approval_lines(asked.1, arguments, None));
         Self::of_lines(Kind::Network { run, call }, format!("Allow {agent} the network for {tool}?"), body)
     }
 

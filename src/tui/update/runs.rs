@@ -67,8 +67,8 @@ fn happened(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> V
         model.dialogs.retain(|dialog| !dialog.answers(run, *call));
     }
     match event {
-        RunEvent::NetworkAsked { call, agent, tool, said } => {
-            return approvals::asked(model, Dialog::network(run.clone(), call, (&agent, &tool), &said));
+        RunEvent::NetworkAsked { call, agent, tool, arguments } => {
+            return approvals::asked(model, Dialog::network(run.clone(), call, (&agent, &tool), &arguments));
         }
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
             return ending::finished(model, run, status, (output, error.map(|error| *error)), path, snapshot);

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 use synthdev::domain::workflow::PauseKind;
+use synthdev::runtime::network_access::NetworkAnswer;
+use synthdev::tui::backend::StandingPermission;
 
 use super::*;
 
@@ -507,4 +509,48 @@ fn approve_by_line(desk: &mut Desk) {
     for code in "/approvals 1 allow".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
         desk.unseen(code, KeyModifiers::NONE);
     }
+}
+
+/// The key, and what follows from it.
+#[test]
+fn a_command_has_the_network_with_one_key() {
+    let asked = || RunEvent::NetworkAsked {
+        call: CallId(9),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        arguments: json!({"command": "cargo fetch"}),
+    };
+    let allow = |answer| Cmd::Send(RunId::from("r1"), Command::AllowNetwork { call: CallId(9), answer });
+    let always = || Cmd::AllowAlways(StandingPermission::Network);
+    for (key, expected) in [
+        (KeyCode::Char('y'), vec![allow(NetworkAnswer::Call)]),
+        (KeyCode::Char('a'), vec![allow(NetworkAnswer::Run)]),
+        (KeyCode::Char('4'), vec![allow(NetworkAnswer::Run), always()]),
+        (KeyCode::Char('n'), vec![allow(NetworkAnswer::Deny)]),
+        (KeyCode::Esc, vec![allow(NetworkAnswer::Deny)]),
+    ] {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", asked());
+        let screen = desk.screen(80, 24);
+        assert!(screen.contains("Allow coder the network for execute_terminal?"), "{screen}");
+        assert!(screen.contains("┃ cargo fetch "), "{screen}");
+        desk.take();
+        desk.pause(2_000).key(key);
+        assert_eq!(desk.take(), expected, "{key:?}");
+        assert!(desk.model.dialogs.is_empty());
+    }
+    // a command that ends otherwise takes its question along
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", asked());
+    let finished = RunEvent::ToolFinished {
+        call: CallId(9),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        ok: false,
+        summary: "exit 1".into(),
+        content: "{}".into(),
+        duration_ms: 1,
+    };
+    desk.run("r1", finished);
+    assert!(desk.model.dialogs.is_empty());
 }
