@@ -69,6 +69,12 @@
 //! | the order of functions in a release | `build/order.py` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
+//! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandboxing.rs` |
+//! | command lines that are always refused | `domain/refused_commands.rs` |
+//! | the text of a question, and its marks | `domain/question_text.rs` |
+//! | what a project may change, and what its files can do | `config/settings/project_may.rs`, `config/trust/powers.rs` |
+//! | the network for a command that lacks it | `runtime/network_access.rs` |
+//! | where an answer is cut | `adapters/providers/answer_guard.rs` |
 //! | commands that are never run, and warnings of commands | `adapters/tools/refused_commands/` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
