@@ -116,6 +116,7 @@ impl ProjectTools {
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
             sandbox: settings.sandbox,
+            prestarted: process::PrestartedSandbox::default(),
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
             key_homes: settings.key_homes,

@@ -100,9 +100,10 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
     for (number, _) in &files {
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
+    let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
     line.push("--".into());
     line.extend_from_slice(arguments);
-    Ok(SandboxedCommand { arguments: line, files })
+    Ok(SandboxedCommand { arguments: line, files, mounted })
 }
 
 /// Shortest paths first: what is mounted later lies over what was mounted before.

@@ -90,11 +90,13 @@ pub fn wrap(helper: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::R
         environment,
         network: launch.network,
     };
+    let mounted = [&restrictions.writable, &restrictions.made, &restrictions.readable];
+    let mounted = mounted.into_iter().flatten().cloned().collect();
     let text = serde_json::to_vec(&restrictions)?;
     let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), || Ok(text))?;
     let mut line = vec![helper.into(), HELPER_COMMAND.into(), file.into()];
     line.extend_from_slice(arguments);
-    Ok(SandboxedCommand { arguments: line, files: Vec::new() })
+    Ok(SandboxedCommand { arguments: line, files: Vec::new(), mounted })
 }
 
 /// The same restrictions are written once.

@@ -68,9 +68,11 @@ impl PrivateDirectory {
     /// # Errors
     /// It cannot be made.
     pub fn unreadable_file(&self) -> io::Result<PathBuf> {
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let path = self.layer_file("unreadable", || Ok(Vec::new()))?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000))?;
+        if path.metadata()?.mode() & 0o777 != 0 {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000))?;
+        }
         Ok(path)
     }
 }

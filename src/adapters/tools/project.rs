@@ -9,6 +9,7 @@ use crate::adapters::sandbox::Sandbox;
 use crate::domain::sandbox::NetworkAccess;
 
 use super::fence::Fence;
+use super::process::PrestartedSandbox;
 use crate::domain::refused_commands::{self, CommandText, RefusedCommandInput};
 
 /// No tool reads or writes a file larger than this, in bytes (TOOL-7).
@@ -21,6 +22,7 @@ pub(super) struct Project {
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
     pub(super) sandbox: Arc<Sandbox>,
+    pub(super) prestarted: PrestartedSandbox,
     /// Of the user, without links.
     pub(super) home: Option<PathBuf>,
     /// Commands come from the user, who may run anything.

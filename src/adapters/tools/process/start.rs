@@ -1,0 +1,270 @@
+//! How the process of a command is started: held back until its limits are set and its watcher knows it.
+
+use std::ffi::OsString;
+use std::io::{self, PipeReader, Write as _};
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+
+use futures_util::future::BoxFuture;
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+use super::{Job, What};
+use crate::adapters::sandbox::ReadySandbox;
+use crate::adapters::tools::environment::secrets;
+use crate::adapters::tools::project::Project;
+use crate::domain::sandbox::ProcessLimits;
+
+/// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
+/// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.
+const WATCHER: &str = "read -r group && { read -r _; kill -s KILL -- \"-$group\"; }";
+
+/// Not looked for in `PATH`: a command may have put a program of this name there, and this one runs outside of the sandbox.
+const SHELL: &str = "/bin/sh";
+
+/// Holds the command back until the watcher knows its group; ends if we do not live to say so.
+const LINE_GATE: &str = "read -r _ && exec sh -c \"$0\" </dev/null";
+
+/// The same for a program with its arguments, which no shell reads.
+const PROGRAM_GATE: &str = "read -r _ && exec \"$@\" </dev/null";
+
+/// The same for the sandbox, whose shell reads the command from the pipe.
+const SANDBOX_GATE: &str = "read -r _ && exec \"$@\"";
+
+/// What is started, without a command if it is started in a sandbox.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct StartPlan {
+    arguments: Vec<OsString>,
+    directory: PathBuf,
+    environment: Vec<(String, String)>,
+    hidden_variables: Vec<OsString>,
+    /// Errors are kept apart from the output.
+    apart: bool,
+    limits: Option<ProcessLimits>,
+    project: PathBuf,
+    /// What the sandbox has made a part of itself.
+    pub(super) mounted: Vec<PathBuf>,
+}
+
+impl StartPlan {
+    /// # Errors
+    /// A file of the sandbox cannot be written.
+    pub(super) fn of(
+        project: &Project,
+        job: &Job<'_>,
+        sandbox: Option<(&ReadySandbox, bool)>,
+    ) -> io::Result<Self> {
+        let mut plan = Self {
+            arguments: Vec::new(),
+            directory: job.directory.to_owned(),
+            environment: Vec::new(),
+            hidden_variables: secrets(&project.strip_env, std::env::vars_os().map(|(name, _)| name)),
+            apart: job.apart,
+            limits: None,
+            project: project.fence.root().to_owned(),
+            mounted: Vec::new(),
+        };
+        match sandbox {
+            Some((sandbox, network)) => {
+                let shell = [OsString::from(SHELL)];
+                let wrapped = sandbox.wrap(&shell, job.directory, job.environment, network)?;
+                let mut gate = SANDBOX_GATE.to_owned();
+                for (number, file) in wrapped.files {
+                    gate.push_str(&format!(" {number}<{}", quoted(&file.to_string_lossy())));
+                }
+                plan.arguments = ["-c", &gate, "sh"].map(OsString::from).to_vec();
+                plan.arguments.extend(wrapped.arguments);
+                plan.limits = Some(sandbox.policy().limits);
+                plan.mounted = wrapped.mounted;
+            }
+            None => {
+                plan.arguments = outside(job.what);
+                plan.environment = job.environment.to_vec();
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Starts the command, or the sandbox that waits for one.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(super) fn start(&self) -> io::Result<StartedProcess> {
+        let (watched, lifeline) = io::pipe()?;
+        let watcher = self.start_watcher(watched)?;
+        let (gate, mut opener) = io::pipe()?;
+        let (leader, output, errors) = self.start_leader(gate)?;
+        let group = leader.id().ok_or(io::ErrorKind::NotFound)?;
+        // from here on it is killed if something fails
+        let mut started = ProcessGroup { leader, killed: false, _watcher: watcher, lifeline };
+        if let Some(limits) = self.limits {
+            // it waits at the gate: what it starts inherits them
+            limit(group, limits)?;
+        }
+        writeln!(started.lifeline, "{group}")?;
+        writeln!(opener)?;
+        let commands = Sender::from_owned_fd(opener.into())?;
+        Ok(StartedProcess { group: started, commands, output, errors })
+    }
+
+    fn start_watcher(&self, watched: PipeReader) -> io::Result<Box<dyn ChildWrapper>> {
+        let mut watcher = CommandWrap::with_new(SHELL, |command| {
+            command.args(["-c", WATCHER]).current_dir(&self.project).env_clear();
+            command.stdin(Stdio::from(watched)).stdout(Stdio::null()).stderr(Stdio::null());
+        });
+        watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
+    }
+
+    fn start_leader(&self, gate: PipeReader) -> io::Result<Leader> {
+        let (output, writer) = io::pipe()?;
+        let (errors, errors_writer) = if self.apart {
+            let (errors, writer) = io::pipe()?;
+            (Some(errors), writer)
+        } else {
+            (None, writer.try_clone()?)
+        };
+        let mut shell = CommandWrap::with_new(SHELL, |command| {
+            command.args(&self.arguments).current_dir(&self.directory);
+            command.stdin(Stdio::from(gate)).stdout(Stdio::from(writer)).stderr(Stdio::from(errors_writer));
+            // nothing may wait for the user, who cannot see it
+            command.envs([("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
+            for name in &self.hidden_variables {
+                command.env_remove(name);
+            }
+            command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        });
+        // `shell` holds our copies of the write ends; with them the output would never end, so it goes before we read
+        let started = shell.wrap(ProcessSession).wrap(KillOnDrop).spawn();
+        drop(shell);
+        let errors = errors.map(|errors| Receiver::from_owned_fd(errors.into())).transpose()?;
+        Ok((started?, Receiver::from_owned_fd(output.into())?, errors))
+    }
+}
+
+type Leader = (Box<dyn ChildWrapper>, Receiver, Option<Receiver>);
+
+/// A started process, with our ends of its pipes.
+pub(super) struct StartedProcess {
+    pub(super) group: ProcessGroup,
+    /// What the shell in the sandbox reads.
+    pub(super) commands: Sender,
+    pub(super) output: Receiver,
+    pub(super) errors: Option<Receiver>,
+}
+
+/// The processes of one command. Dropping it kills them and the watcher.
+pub(super) struct ProcessGroup {
+    /// Leader of its session and group.
+    leader: Box<dyn ChildWrapper>,
+    /// The group was killed. Its id may belong to another one by now: it is never used again.
+    killed: bool,
+    _watcher: Box<dyn ChildWrapper>,
+    /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
+    lifeline: io::PipeWriter,
+}
+
+impl ProcessGroup {
+    pub(super) fn kill(&mut self) {
+        if !std::mem::replace(&mut self.killed, true) {
+            // an error means that nothing is left to be killed
+            let _ = self.leader.start_kill();
+        }
+    }
+
+    /// Until the leader has ended; the others may live on.
+    pub(super) fn wait(&mut self) -> BoxFuture<'_, io::Result<ExitStatus>> {
+        self.leader.inner_mut().wait()
+    }
+
+    pub(super) fn has_ended(&mut self) -> bool {
+        !matches!(self.leader.inner_mut().try_wait(), Ok(None))
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Gives the shell in the sandbox its command. A sandbox that has ended cannot read it; its exit tells why.
+pub(super) async fn send_command(mut commands: Sender, what: What<'_>) {
+    let _ = commands.write_all(script(what).as_bytes()).await;
+}
+
+/// One line that replaces the shell in the sandbox by the command.
+fn script(what: What<'_>) -> String {
+    let words: Vec<String> = match what {
+        What::Line(line) => ["sh", "-c", line].map(quoted).to_vec(),
+        What::Program(program, arguments) => {
+            std::iter::once(program).chain(arguments.iter().map(String::as_str)).map(quoted).collect()
+        }
+    };
+    format!("exec {} </dev/null\n", words.join(" "))
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn outside(what: What<'_>) -> Vec<OsString> {
+    match what {
+        What::Line(line) => ["-c", LINE_GATE, line].map(OsString::from).to_vec(),
+        What::Program(program, arguments) => {
+            let gate = ["-c", PROGRAM_GATE, "sh", program].map(OsString::from);
+            gate.into_iter().chain(arguments.iter().map(OsString::from)).collect()
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn limit(process: u32, limits: ProcessLimits) -> io::Result<()> {
+    use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+    const MIB: u64 = 1 << 20;
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let processes = if limits.processes > 0 { limits.processes.saturating_add(tasks()) } else { 0 };
+    let rows = [
+        (Resource::Nproc, processes, 1),
+        (Resource::As, limits.memory_mb, MIB),
+        (Resource::Fsize, limits.file_mb, MIB),
+    ];
+    for (resource, most, unit) in rows.into_iter().filter(|(_, most, _)| *most > 0) {
+        // the user's own limit may be lower already, and only root may raise it
+        let own = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        let most = Some(most.saturating_mul(unit).min(own));
+        prlimit(pid, resource, Rlimit { current: most, maximum: most })?;
+    }
+    prlimit(pid, Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    Ok(())
+}
+
+/// Processes and threads that are there already: the kernel counts those of the user, not those of a command.
+#[cfg(target_os = "linux")]
+fn tasks() -> u64 {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let tasks = load.split_whitespace().nth(3).and_then(|tasks| tasks.split_once('/')?.1.parse().ok());
+    tasks.unwrap_or_default()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit(_process: u32, _limits: ProcessLimits) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+impl StartPlan {
+    /// A shell that reads its command, without a sandbox around it.
+    pub(super) fn for_test(mounted: &[PathBuf]) -> Self {
+        Self {
+            arguments: ["-c", SANDBOX_GATE, "sh", SHELL].map(OsString::from).to_vec(),
+            directory: PathBuf::from("/"),
+            environment: Vec::new(),
+            hidden_variables: Vec::new(),
+            apart: false,
+            limits: None,
+            project: PathBuf::from("/"),
+            mounted: mounted.to_vec(),
+        }
+    }
+}
