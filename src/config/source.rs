@@ -37,26 +37,48 @@ impl SourceFile {
     }
 }
 
-/// Where each line of a file begins: places of many offsets cost no walk through the text each.
+/// Bytes of a line after which its columns are noted again: a file written by a program may be one long line.
+const STRIDE: usize = 512;
+
+/// Lines and columns of a file at known offsets: places of many offsets cost no walk through the text each.
 #[derive(Debug)]
-pub struct LineStarts(Vec<usize>);
+pub struct LineStarts(Vec<Mark>);
+
+/// A known place: the offset, its line from 1, and the characters before it in this line.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    at: usize,
+    line: usize,
+    before: usize,
+}
 
 impl LineStarts {
     pub fn of(text: &str) -> Self {
-        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
-        Self(std::iter::once(0).chain(breaks).collect())
+        let mut marks = Vec::new();
+        let mut at = 0;
+        for (line, part) in text.split('\n').enumerate() {
+            let mut mark = Mark { at, line: line + 1, before: 0 };
+            marks.push(mark);
+            let end = at + part.len();
+            while end - mark.at > STRIDE {
+                let next = text.ceil_char_boundary(mark.at + STRIDE);
+                mark.before += text[mark.at..next].chars().count();
+                mark.at = next;
+                marks.push(mark);
+            }
+            at = end + 1;
+        }
+        Self(marks)
     }
 
     /// As [`SourceFile::place`] of the file that has this text.
     pub fn place(&self, file: &SourceFile, offset: usize) -> Place {
-        let mut at = offset.min(file.text.len());
-        while !file.text.is_char_boundary(at) {
-            at -= 1;
-        }
-        let line = self.0.partition_point(|start| *start <= at);
-        let start = self.0.get(line.saturating_sub(1)).copied().unwrap_or(0);
-        let before = file.text.get(start..at).unwrap_or_default();
-        Place { file: file.name.clone(), line, column: before.chars().count() + 1 }
+        let at = file.text.floor_char_boundary(offset);
+        let known = self.0.partition_point(|mark| mark.at <= at);
+        let start = Mark { at: 0, line: 1, before: 0 };
+        let mark = known.checked_sub(1).and_then(|last| self.0.get(last)).copied().unwrap_or(start);
+        let after = file.text.get(mark.at..at).unwrap_or_default();
+        Place { file: file.name.clone(), line: mark.line, column: mark.before + after.chars().count() + 1 }
     }
 }
 
@@ -152,10 +174,17 @@ mod tests {
 
     #[test]
     fn line_starts_give_the_places_that_the_text_gives() {
-        let file = SourceFile::new(Layer::User, "x", "a\nbä\n\n  c");
-        let lines = LineStarts::of(&file.text);
-        for at in 0..=file.text.len() + 2 {
-            assert_eq!(lines.place(&file, at), file.place(at), "{at}");
+        let long = "aä€".repeat(STRIDE);
+        for text in ["", "\n", "a\nbä\n\n  c", &long, &format!("{long}\n{long}\nx")] {
+            let file = SourceFile::new(Layer::User, "x", text);
+            let lines = LineStarts::of(&file.text);
+            for at in 0..=file.text.len() + 2 {
+                assert_eq!(lines.place(&file, at), file.place(at), "{at}");
+            }
+            let starts = lines.0.iter().map(|mark| mark.at).chain([text.len()]);
+            let starts: Vec<usize> = starts.collect();
+            let most = STRIDE + char::MAX.len_utf8();
+            assert!(starts.windows(2).all(|two| two[1] - two[0] <= most), "a place costs a long walk");
         }
     }
 }

@@ -287,6 +287,8 @@
     // A state's handlers: what follows the answer, then what names the next state. Once per job.
     __next(decide, after, states) {
       job ??= {};
+      // only the first of several conditions says which states there are
+      states = job.states ??= states;
       if (!job.decided) {
         if (after) apply(after, host, [host]);
         const next = decide ? apply(decide, host, [host]) : undefined;

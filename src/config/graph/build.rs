@@ -1,5 +1,7 @@
 //! From a checked program to its graph: which ways there are, and what can be reached by them.
 
+use std::collections::HashSet;
+
 use super::groups::{Body, Groups, groups};
 use super::model::{Edge, EdgeKind, Graph, Handler, Node, NodeKind};
 use super::words;
@@ -34,12 +36,12 @@ impl Graph {
     /// The graphs of a program with their indices: workflow `at` first, then with `children` every other one that it
     /// reaches.
     pub fn family(program: &Program, at: usize, children: bool) -> Vec<(usize, Self)> {
-        let mut wanted = vec![at];
+        let (mut wanted, mut known) = (vec![at], HashSet::from([at]));
         let mut found: Vec<(usize, Self)> = Vec::new();
         while let Some(next) = wanted.get(found.len()).copied() {
             let Some(graph) = Self::of(program, WorkflowIx(next)) else { break };
             for called in graph.nodes.iter().filter_map(|node| node.calls).filter(|_| children) {
-                if !wanted.contains(&called) {
+                if known.insert(called) {
                     wanted.push(called);
                 }
             }

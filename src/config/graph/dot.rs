@@ -1,8 +1,9 @@
 //! The graph in Graphviz's DOT language. Every text is a quoted string; names are never used as ids.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::model::{Edge, EdgeKind, Graph, Node, NodeKind, Standing};
+use super::model::{BodyStates, Edge, EdgeKind, Graph, Node, NodeKind, Standing};
 use super::terminal::numbers;
 use super::words::one_line;
 
@@ -23,12 +24,12 @@ pub fn draw(graphs: &[(usize, Graph)]) -> String {
         drawing.workflow(*at, graph, 2);
         drawing.line(1, "}");
     }
+    let beside: HashMap<usize, &Graph> = graphs.iter().skip(1).map(|(at, graph)| (*at, graph)).collect();
     for (at, graph) in graphs {
         for (state, node) in graph.nodes.iter().enumerate().filter(|(_, node)| !node.hidden) {
-            let called =
-                node.calls.and_then(|called| graphs.iter().skip(1).find(|(index, _)| *index == called));
+            let called = node.calls.and_then(|called| Some((called, beside.get(&called)?)));
             if let Some((called, child)) = called.filter(|(called, _)| called != at) {
-                let to = id(*called, child.start);
+                let to = id(called, child.start);
                 drawing.line(1, &format!("{} -> {to} [style=dotted, label=\"calls\"];", id(*at, state)));
             }
         }
@@ -50,7 +51,7 @@ impl Drawing {
     fn workflow(&mut self, at: usize, graph: &Graph, depth: usize) {
         self.line(depth, &format!("begin{at} [shape=point, width=0.15, label=\"\"];"));
         self.line(depth, &format!("begin{at} -> {};", id(at, graph.start)));
-        self.states(at, graph, None, depth);
+        self.states(at, graph, &BodyStates::of(graph), None, depth);
         for edge in graph.edges.iter().filter(|edge| !graph.nodes[edge.from].hidden) {
             self.edge(at, graph, edge, depth);
         }
@@ -65,18 +66,15 @@ impl Drawing {
         }
     }
 
-    fn states(&mut self, at: usize, graph: &Graph, group: Option<usize>, depth: usize) {
-        for (index, node) in graph.nodes.iter().enumerate() {
-            if node.group != group || node.hidden {
-                continue;
-            }
-            self.line(depth, &format!("{} [{}];", id(at, index), attributes(node)));
+    fn states(&mut self, at: usize, graph: &Graph, states: &BodyStates, group: Option<usize>, depth: usize) {
+        for index in states.list(group).iter().copied().filter(|index| !graph.nodes[*index].hidden) {
+            self.line(depth, &format!("{} [{}];", id(at, index), attributes(&graph.nodes[index])));
             let bodies: Vec<usize> = graph.bodies(index).map(|(group, _)| group).collect();
             for body in bodies {
                 let name = &graph.groups[body].name;
                 self.line(depth, &format!("subgraph cluster_g{at}_{body} {{"));
                 self.line(depth + 1, &format!("label={}; style=dashed;", quote(name)));
-                self.states(at, graph, Some(body), depth + 1);
+                self.states(at, graph, states, Some(body), depth + 1);
                 self.line(depth, "}");
                 let start = id(at, graph.groups[body].start);
                 self.line(depth, &format!("{} -> {start} [style=dotted];", id(at, index)));

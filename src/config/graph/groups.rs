@@ -1,6 +1,8 @@
 //! Which states are the body of which branch or loop. Bodies stand flat in the list of states; their names begin
 //! with the name of the owner.
 
+use std::collections::HashMap;
+
 use super::model::Group;
 use crate::domain::ids::StateIx;
 use crate::domain::workflow::{Work, Workflow};
@@ -29,9 +31,12 @@ pub(super) fn groups(workflow: &Workflow) -> Groups {
             _ => {}
         }
     }
+    let bodies: HashMap<&str, usize> =
+        list.iter().enumerate().map(|(at, body)| (body.prefix.as_str(), at)).collect();
+    // a prefix ends with a slash: the last slash with a body before it is the innermost one's
     let innermost = |name: &str| {
-        let inside = list.iter().enumerate().filter(|(_, body)| name.starts_with(&body.prefix));
-        inside.max_by_key(|(_, body)| body.prefix.len()).map(|(at, _)| at)
+        let ends = name.rmatch_indices('/').map(|(at, _)| at + 1);
+        ends.filter_map(|end| bodies.get(&name[..end])).next().copied()
     };
     let of_state: Vec<Option<usize>> = workflow.states.iter().map(|state| innermost(&state.name)).collect();
     for body in &mut list {

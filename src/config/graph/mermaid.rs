@@ -3,9 +3,10 @@
 //! Texts of a file are data: whatever Mermaid could read as syntax is written as a character code, names are never
 //! used as ids.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::model::{Edge, EdgeKind, Graph, NodeKind, Standing};
+use super::model::{BodyStates, Edge, EdgeKind, Graph, NodeKind, Standing};
 use super::terminal::numbers;
 use super::words::one_line;
 
@@ -23,9 +24,10 @@ pub fn draw(graphs: &[(usize, Graph)]) -> String {
         drawing.workflow(*at, graph, 2);
         drawing.line(1, "}");
     }
+    let beside: HashSet<usize> = graphs.iter().skip(1).map(|(at, _)| *at).collect();
     for (at, graph) in graphs {
         for (state, node) in graph.nodes.iter().enumerate() {
-            let called = node.calls.filter(|called| graphs.iter().skip(1).any(|(at, _)| at == called));
+            let called = node.calls.filter(|called| beside.contains(called));
             if let Some(called) = called.filter(|called| called != at && !node.hidden) {
                 drawing.line(1, &format!("{} --> w{called} : calls", id(*at, state)));
             }
@@ -48,7 +50,7 @@ impl Drawing<'_> {
 
     fn workflow(&mut self, at: usize, graph: &Graph, depth: usize) {
         self.line(depth, &format!("[*] --> {}", id(at, graph.start)));
-        self.states(at, graph, None, depth);
+        self.states(at, graph, &BodyStates::of(graph), None, depth);
         let any = format!("any{at}");
         if !graph.handlers.is_empty() {
             self.line(depth, &format!("state \"any state\" as {any}"));
@@ -59,19 +61,18 @@ impl Drawing<'_> {
         }
     }
 
-    fn states(&mut self, at: usize, graph: &Graph, group: Option<usize>, depth: usize) {
-        let own = |index: usize| graph.nodes[index].group == group && !graph.nodes[index].hidden;
-        let list: Vec<usize> = (0..graph.nodes.len()).filter(|index| own(*index)).collect();
-        for index in &list {
-            self.state(at, graph, *index, depth);
+    fn states(&mut self, at: usize, graph: &Graph, states: &BodyStates, group: Option<usize>, depth: usize) {
+        let list = || states.list(group).iter().copied().filter(|index| !graph.nodes[*index].hidden);
+        for index in list() {
+            self.state(at, graph, states, index, depth);
         }
-        for edge in graph.edges.iter().filter(|edge| own(edge.from)) {
+        for edge in list().flat_map(|index| graph.leaving(index)) {
             let (from, to) = (id(at, edge.from), id(at, edge.to));
             let label = label(graph, edge);
             let label = if label.is_empty() { String::new() } else { format!(" : {}", text(&label)) };
             self.line(depth, &format!("{from} --> {to}{label}"));
         }
-        for index in list {
+        for index in list() {
             if graph.nodes[index].kind == NodeKind::End {
                 self.line(depth, &format!("{} --> [*]", id(at, index)));
             }
@@ -79,7 +80,7 @@ impl Drawing<'_> {
     }
 
     /// A state with bodies is a composite one: its branches stand beside each other.
-    fn state(&mut self, at: usize, graph: &Graph, index: usize, depth: usize) {
+    fn state(&mut self, at: usize, graph: &Graph, states: &BodyStates, index: usize, depth: usize) {
         let node = &graph.nodes[index];
         let own = id(at, index);
         if let Some(tally) = node.tally {
@@ -102,7 +103,7 @@ impl Drawing<'_> {
             let body = &graph.groups[group];
             self.line(depth + 1, &format!("state \"{}\" as g{at}x{group} {{", text(&body.name)));
             self.line(depth + 2, &format!("[*] --> {}", id(at, body.start)));
-            self.states(at, graph, Some(group), depth + 2);
+            self.states(at, graph, states, Some(group), depth + 2);
             self.line(depth + 1, "}");
         }
         self.line(depth, "}");

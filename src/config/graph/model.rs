@@ -1,5 +1,7 @@
 //! What a drawing is made of: states, ways between them, bodies of branches and loops.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 /// One workflow. Nodes stand in the order of its states, so a node's index is the state's.
@@ -11,7 +13,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// Sorted by state, then by the order in which they are tried.
     pub edges: Vec<Edge>,
-    /// Bodies of branches and loops.
+    /// Bodies of branches and loops, sorted by owner.
     pub groups: Vec<Group>,
     /// Ways that lead out of every state.
     pub handlers: Vec<Handler>,
@@ -132,11 +134,52 @@ pub struct Tally {
 impl Graph {
     /// Ways out of a state, in order.
     pub fn leaving(&self, from: usize) -> impl Iterator<Item = &Edge> {
-        self.edges.iter().filter(move |edge| edge.from == from)
+        self.edges[self.ways(from)].iter()
+    }
+
+    /// The indices of the ways out of a state.
+    pub fn ways(&self, from: usize) -> Range<usize> {
+        equal(&self.edges, from, |edge| edge.from)
     }
 
     /// Bodies that a state owns, in the order of the file.
     pub fn bodies(&self, owner: usize) -> impl Iterator<Item = (usize, &Group)> {
-        self.groups.iter().enumerate().filter(move |(_, group)| group.owner == owner)
+        equal(&self.groups, owner, |group| group.owner).map(|at| (at, &self.groups[at]))
+    }
+}
+
+/// Where a key stands in a sorted list: to walk the whole list for each state would be quadratic.
+fn equal<T>(sorted: &[T], key: usize, key_of: impl Fn(&T) -> usize) -> Range<usize> {
+    sorted.partition_point(|one| key_of(one) < key)..sorted.partition_point(|one| key_of(one) <= key)
+}
+
+/// The states of each body, in their order.
+#[derive(Clone, Debug)]
+pub(super) struct BodyStates {
+    outside: Vec<usize>,
+    inside: Vec<Vec<usize>>,
+}
+
+impl BodyStates {
+    pub(super) fn of(graph: &Graph) -> Self {
+        Self::sorted(graph, 0..graph.nodes.len())
+    }
+
+    /// These states by their bodies; each body keeps their order.
+    pub(super) fn sorted(graph: &Graph, states: impl Iterator<Item = usize>) -> Self {
+        let mut all = Self { outside: Vec::new(), inside: vec![Vec::new(); graph.groups.len()] };
+        for at in states {
+            match graph.nodes.get(at).map(|node| node.group) {
+                Some(None) => all.outside.push(at),
+                Some(Some(group)) => all.inside[group].push(at),
+                None => {}
+            }
+        }
+        all
+    }
+
+    /// Without a body: the states of the workflow itself.
+    pub(super) fn list(&self, group: Option<usize>) -> &[usize] {
+        group.map_or(Some(&self.outside), |at| self.inside.get(at)).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,23 +1,57 @@
 //! In which order states are drawn: after what leads to them, then what only errors lead to, then ends; otherwise as
 //! in the file.
 
-use super::model::{Graph, NodeKind};
+use super::model::{BodyStates, Graph, NodeKind};
 
-/// The states of one body (or, without one, of the workflow itself) from top to bottom.
-pub(super) fn order(graph: &Graph, group: Option<usize>) -> Vec<usize> {
+/// Orders the bodies of one graph, each at the cost of its own states.
+pub(super) struct DrawingOrder<'g> {
+    graph: &'g Graph,
+    states: BodyStates,
+    /// What no transition leads to: targets of handlers, of `catch` and the like.
+    late: BodyStates,
+    seen: Vec<bool>,
+}
+
+impl<'g> DrawingOrder<'g> {
+    pub(super) fn of(graph: &'g Graph) -> Self {
+        let late = graph.edges.iter().filter(|edge| edge.kind.is_exception()).map(|edge| edge.to);
+        let late = late.chain(graph.handlers.iter().map(|handler| handler.to));
+        Self {
+            graph,
+            states: BodyStates::of(graph),
+            late: BodyStates::sorted(graph, late),
+            seen: vec![false; graph.nodes.len()],
+        }
+    }
+
+    /// The states of a body as they stand in the file.
+    pub(super) fn states(&self, group: Option<usize>) -> &[usize] {
+        self.states.list(group)
+    }
+
+    /// The states of one body (or, without one, of the workflow itself) from top to bottom.
+    pub(super) fn body(&mut self, group: Option<usize>) -> Vec<usize> {
+        let Self { graph, states, late, seen } = self;
+        ordered(graph, group, states.list(group), late.list(group), seen)
+    }
+}
+
+fn ordered(
+    graph: &Graph,
+    group: Option<usize>,
+    states: &[usize],
+    late: &[usize],
+    seen: &mut [bool],
+) -> Vec<usize> {
     let start = group.and_then(|at| graph.groups.get(at)).map_or(graph.start, |body| body.start);
     let own = |at: usize| {
         graph.nodes.get(at).is_some_and(|node| node.group == group && node.reachable && !node.hidden)
     };
-    let mut seen = vec![false; graph.nodes.len()];
-    let mut list = walk(graph, start, &own, &mut seen);
-    // what no transition leads to: handlers, `catch` and the like, and what follows from there
-    let late = graph.edges.iter().filter(|edge| edge.kind.is_exception()).map(|edge| edge.to);
-    for at in late.chain(graph.handlers.iter().map(|handler| handler.to)) {
-        list.extend(walk(graph, at, &own, &mut seen));
+    let mut list = walk(graph, start, &own, seen);
+    for at in late {
+        list.extend(walk(graph, *at, &own, seen));
     }
-    let is_own = |at: &usize| graph.nodes[*at].group == group && !graph.nodes[*at].hidden;
-    list.extend((0..graph.nodes.len()).filter(|at| !seen[*at]).filter(is_own));
+    list.extend(states.iter().filter(|at| !seen[**at] && !graph.nodes[**at].hidden));
     // stable: inside of each rank the order stays
     list.sort_by_key(|at| rank(graph, *at));
     list

@@ -1,6 +1,6 @@
 //! Puts what a run left behind onto its graph: how often, what it cost, whether it is there now.
 
-use super::model::{Edge, EdgeKind, Graph, Standing, Tally};
+use super::model::{BodyStates, Edge, EdgeKind, Graph, Standing, Tally};
 use crate::domain::trail::{Part, Passage, Trail, Way};
 
 impl Graph {
@@ -33,9 +33,9 @@ impl Graph {
     fn roll_up(&mut self) {
         let mut order: Vec<usize> = (0..self.groups.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(self.depth(*at)));
+        let states = BodyStates::of(self);
         for at in order {
-            let inside =
-                self.nodes.iter().filter(|node| node.group == Some(at)).filter_map(|node| node.tally);
+            let inside = states.list(Some(at)).iter().filter_map(|state| self.nodes[*state].tally);
             let (mut tokens, mut cost) = (0_u64, Some(0.0));
             for one in inside {
                 tokens = tokens.saturating_add(one.tokens);

@@ -244,6 +244,19 @@ fn graph() -> Graph {
     Graph::of(&everything(), WorkflowIx(0)).unwrap()
 }
 
+/// What is found by order must be all that there is.
+#[test]
+fn the_ways_and_bodies_of_a_state_are_those_that_a_walk_finds() {
+    let graph = graph();
+    assert!(graph.edges.len() > 10 && graph.groups.len() > 2);
+    for at in 0..graph.nodes.len() + 1 {
+        let ways: Vec<_> = graph.edges.iter().filter(|edge| edge.from == at).collect();
+        assert_eq!(graph.leaving(at).collect::<Vec<_>>(), ways, "{at}");
+        let bodies: Vec<_> = graph.groups.iter().filter(|group| group.owner == at).collect();
+        assert_eq!(graph.bodies(at).map(|(_, group)| group).collect::<Vec<_>>(), bodies, "{at}");
+    }
+}
+
 #[test]
 fn every_kind_of_state_has_its_line() {
     let expected = "\

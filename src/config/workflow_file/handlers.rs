@@ -5,10 +5,12 @@
 //! conditions that compare this name, evaluated once. What it can return is read from its text where that is possible,
 //! so that a drawing has no transitions that cannot happen.
 
+use std::collections::{HashMap, HashSet};
+
 use super::super::beside::own_script;
 use super::super::script_facts::{Library, Offer};
 use super::super::source::Findings;
-use super::super::suggest::did_you_mean;
+use super::super::suggest::{did_you_mean, listed_names};
 use super::{Dialect, FunctionForm, HandlersForm, Spanned, StateForm, Text, TransitionForm, WorkflowForm};
 use crate::domain::workflow::AgentFunction;
 
@@ -23,26 +25,86 @@ pub fn lower(
     if form.dialect != Dialect::Handlers {
         return;
     }
-    let all: Vec<(String, String)> =
-        form.states.iter().map(|state| (state.scope.clone(), state.local().to_owned())).collect();
+    let bodies = Bodies::of(form);
+    let offers: HashMap<&str, &Offer> = library
+        .iter()
+        .flat_map(|library| library.offers.iter().rev())
+        .map(|offer| (offer.name.as_str(), offer))
+        .collect();
+    let known = Known { offers, library, own: own_script(findings.file) };
+    // what one function can name in one body: states share functions
+    let mut targets: HashMap<(usize, String), Targets> = HashMap::new();
+    let mut ways = 0;
     for state in form.states.iter_mut().filter(|state| !state.is_terminal()) {
-        // a handler names states of its own body
-        let beside = all.iter().filter(|(scope, _)| *scope == state.scope);
-        let mut names: Vec<String> = beside.map(|(_, name)| name.clone()).collect();
-        if !names.iter().any(|name| name == "stop") {
-            names.push("stop".to_owned());
-        }
-        let known = Known { names, library, own: own_script(findings.file) };
         let plain = state.transitions.is_none() && state.function.is_none() && state.script.is_none();
         let bare = plain && state.sub_workflow.is_none() && state.input.is_none();
         if state.handlers == HandlersForm::default() && !(bare && state.agent.is_some()) {
             continue;
         }
-        if bare {
-            known.state(state, findings, inside);
-        } else {
+        if !bare {
             mixed(state, findings);
+            continue;
         }
+        let Some(decide) = known.state(state, findings) else { continue };
+        // a handler names states of its own body
+        let at = bodies.index.get(&state.scope).copied().unwrap_or_default();
+        let found = targets
+            .entry((at, decide.value.clone()))
+            .or_insert_with(|| known.targets(&decide, &bodies.list[at], inside));
+        ways += found.names.len();
+        if ways > MOST_WAYS {
+            too_many(&decide, findings);
+            return;
+        }
+        state.transitions = Some(ways_to(found, state, &decide));
+    }
+}
+
+/// Transitions that the handlers of a workflow may become. A function of which nothing is known may name every state.
+const MOST_WAYS: usize = 100_000;
+
+fn too_many(decide: &Text, findings: &mut Findings<'_>) {
+    let message = format!("the transition handlers may lead to more than {MOST_WAYS} transitions");
+    let hint = format!("let `{}` return the names of states as texts, as in \"return 'stop'\"", decide.value);
+    findings.error("E12", decide.span.clone(), message, Some(hint));
+}
+
+/// The local names of the states of each body, its end included.
+struct Bodies {
+    list: Vec<BodyNames>,
+    index: HashMap<String, usize>,
+}
+
+#[derive(Default)]
+struct BodyNames {
+    list: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl Bodies {
+    fn of(form: &WorkflowForm) -> Self {
+        // a body of its own for the workflow, which may have no state at all
+        let mut all = Self { list: vec![BodyNames::default()], index: HashMap::from([(String::new(), 0)]) };
+        for state in &form.states {
+            let at = *all.index.entry(state.scope.clone()).or_insert(all.list.len());
+            if at == all.list.len() {
+                all.list.push(BodyNames::default());
+            }
+            all.list[at].add(state.local());
+        }
+        for names in &mut all.list {
+            if !names.known.contains("stop") {
+                names.add("stop");
+            }
+        }
+        all
+    }
+}
+
+impl BodyNames {
+    fn add(&mut self, name: &str) {
+        self.list.push(name.to_owned());
+        self.known.insert(name.to_owned());
     }
 }
 
@@ -57,13 +119,21 @@ fn mixed(state: &StateForm, findings: &mut Findings<'_>) {
 }
 
 struct Known<'k> {
-    names: Vec<String>,
+    offers: HashMap<&'k str, &'k Offer>,
     library: Option<&'k Library>,
     own: String,
 }
 
+/// The states that a handler can name, in the order in which they are tested.
+struct Targets {
+    names: Vec<String>,
+    /// It always names one of them.
+    always: bool,
+}
+
 impl Known<'_> {
-    fn state(&self, state: &mut StateForm, findings: &mut Findings<'_>, inside: &mut Findings<'_>) {
+    /// Rewrites the state, except for the ways that its transition handler decides: that one is returned.
+    fn state(&self, state: &mut StateForm, findings: &mut Findings<'_>) -> Option<Text> {
         let HandlersForm { before, after, decide } = state.handlers.clone();
         let mut sound = true;
         for handler in [&before, &after, &decide].into_iter().flatten() {
@@ -74,20 +144,25 @@ impl Known<'_> {
             span: agent.span.clone(),
         });
         if !sound {
-            // nothing is known of what comes next; the file cannot run as it is
-            state.transitions = Some(self.to_all(state));
-            return;
+            // nothing is known of what comes next; the error keeps the file from running
+            return None;
         }
         state.script = before;
-        state.transitions = self.transitions(state, after.as_ref(), decide.as_ref(), inside);
+        if decide.is_none() && after.is_some() {
+            state.transitions = Some(vec![to("stop", None, after, state)]);
+        }
+        decide
     }
 
     /// Whether the script file has the function.
     fn named(&self, handler: &Text, findings: &mut Findings<'_>) -> bool {
-        let offers: Vec<&Offer> = self.library.iter().flat_map(|library| &library.offers).collect();
-        if offers.iter().any(|offer| offer.name == handler.value && offer.callable) {
+        if self.offers.get(handler.value.as_str()).is_some_and(|offer| offer.callable) {
             return true;
         }
+        if findings.is_closed() {
+            return false;
+        }
+        let offers: Vec<&Offer> = self.library.iter().flat_map(|library| &library.offers).collect();
         let callable = || offers.iter().filter(|offer| offer.callable).map(|offer| offer.name.as_str());
         let hint = match self.library {
             None => format!("put the handlers into `{}`, or name their file with `script_file`", self.own),
@@ -102,76 +177,55 @@ impl Known<'_> {
         false
     }
 
-    fn transitions(
-        &self,
-        state: &StateForm,
-        after: Option<&Text>,
-        decide: Option<&Text>,
-        inside: &mut Findings<'_>,
-    ) -> Option<Vec<TransitionForm>> {
-        let Some(decide) = decide else {
-            let after = after?;
-            let before = Some(after.clone());
-            return Some(vec![self.to("stop", None, before, state)]);
+    fn targets(&self, decide: &Text, body: &BodyNames, inside: &mut Findings<'_>) -> Targets {
+        let offer = self.offers.get(decide.value.as_str());
+        let Some((offer, returns)) = offer.and_then(|offer| Some((offer, offer.returns.as_ref()?))) else {
+            return Targets { names: body.list.clone(), always: false };
         };
-        let offer = self
-            .library
-            .and_then(|library| library.offers.iter().find(|offer| offer.name == decide.value))?;
-        let (targets, always) = self.targets(offer, inside);
-        let call = format!(
-            "__next({}, {}, [{}])",
-            decide.value,
-            after.map_or("null", |after| after.value.as_str()),
-            self.names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
-        );
-        let text = |value: String| Some(Spanned { value, span: decide.span.clone() });
-        let last = if always { targets.last() } else { None };
-        let tested = targets.iter().take(targets.len() - usize::from(last.is_some()));
-        let mut all: Vec<TransitionForm> = tested
-            .map(|name| self.to(name, text(format!("{call} === {}", quoted(name))), None, state))
-            .collect();
-        // the last case needs no test, but the handlers must run if nothing was tested
-        let before = if all.is_empty() { text(call) } else { None };
-        all.push(self.to(last.map_or("stop", String::as_str), None, before, state));
-        Some(all)
-    }
-
-    /// The states that a handler can name, and whether it always names one of them.
-    fn targets(&self, offer: &Offer, inside: &mut Findings<'_>) -> (Vec<String>, bool) {
-        let Some(returns) = &offer.returns else { return (self.names.clone(), false) };
-        let mut targets: Vec<String> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
         for one in returns {
-            if !self.names.contains(&one.name) && !one.name.is_empty() {
+            if !body.known.contains(&one.name) && !one.name.is_empty() {
                 let message = format!("`{}` returns `{}`, and there is no such state", offer.name, one.name);
-                let hint = did_you_mean(&one.name, self.names.iter().map(String::as_str))
-                    .unwrap_or_else(|| format!("the states are {}", self.names.join(", ")));
+                let hint = did_you_mean(&one.name, body.list.iter().map(String::as_str))
+                    .unwrap_or_else(|| format!("the states are {}", listed_names(&body.list)));
                 let span = one.offset..one.offset + one.name.len();
                 inside.error("E02", span, message, Some(hint));
-            } else if !targets.contains(&one.name) && !one.name.is_empty() {
-                targets.push(one.name.clone());
+            } else if !one.name.is_empty() && seen.insert(&one.name) {
+                names.push(one.name.clone());
             }
         }
-        let always = offer.always && !targets.is_empty() && returns.iter().all(|one| !one.name.is_empty());
-        (targets, always)
+        let always = offer.always && !names.is_empty() && returns.iter().all(|one| !one.name.is_empty());
+        Targets { names, always }
     }
+}
 
-    /// Every state may come next.
-    fn to_all(&self, state: &StateForm) -> Vec<TransitionForm> {
-        self.names.iter().map(|name| self.to(name, Some(state.name.clone()), None, state)).collect()
+/// Conditions that compare what the handlers say.
+fn ways_to(targets: &Targets, state: &StateForm, decide: &Text) -> Vec<TransitionForm> {
+    let after = state.handlers.after.as_ref().map_or("null", |after| after.value.as_str());
+    let names: Vec<String> = targets.names.iter().map(|name| quoted(name)).collect();
+    // the names are judged when the handlers run, which the first one does
+    let first = format!("__next({}, {after}, [{}])", decide.value, names.join(", "));
+    let later = format!("__next({}, {after})", decide.value);
+    let text = |value: String| Some(Spanned { value, span: decide.span.clone() });
+    let last = if targets.always { targets.names.last() } else { None };
+    let tested = targets.names.iter().zip(&names).take(names.len() - usize::from(last.is_some()));
+    let mut all: Vec<TransitionForm> = Vec::with_capacity(names.len() + 1);
+    for (name, quoted) in tested {
+        let call = if all.is_empty() { &first } else { &later };
+        all.push(to(name, text(format!("{call} === {quoted}")), None, state));
     }
+    // the last case needs no test, but the handlers must run if nothing was tested
+    let before = if all.is_empty() { text(first) } else { None };
+    all.push(to(last.map_or("stop", String::as_str), None, before, state));
+    all
+}
 
-    fn to(
-        &self,
-        target: &str,
-        condition: Option<Text>,
-        before: Option<Text>,
-        state: &StateForm,
-    ) -> TransitionForm {
-        let written = state.handlers.decide.as_ref().or(state.handlers.after.as_ref());
-        let span = written.map_or_else(|| state.name.span.clone(), |handler| handler.span.clone());
-        let target = Spanned { value: state.beside(target), span: span.clone() };
-        TransitionForm { target, condition, before, span }
-    }
+fn to(target: &str, condition: Option<Text>, before: Option<Text>, state: &StateForm) -> TransitionForm {
+    let written = state.handlers.decide.as_ref().or(state.handlers.after.as_ref());
+    let span = written.map_or_else(|| state.name.span.clone(), |handler| handler.span.clone());
+    let target = Spanned { value: state.beside(target), span: span.clone() };
+    TransitionForm { target, condition, before, span }
 }
 
 fn quoted(name: &str) -> String {

@@ -52,28 +52,32 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
         }
         json!([start, {"name": "b", "agent": "coder"}, {"name": "stop"}])
     };
-    let call = |decide: &str, after: &str| format!("__next({decide}, {after}, [\"start\", \"b\", \"stop\"])");
+    let call = |decide: &str, after: &str, states: &str| format!("__next({decide}, {after}, [{states}])");
     for (handlers, expected) in [
         (
             json!({"pre_handler": "open", "post_handler": "keep", "transition_handler": "two"}),
-            vec![format!("b: {} === \"b\" / -", call("two", "keep")), "stop: - / -".to_owned()],
+            vec![
+                format!("b: {} === \"b\" / -", call("two", "keep", "\"b\", \"stop\"")),
+                "stop: - / -".to_owned(),
+            ],
         ),
-        (json!({"transition_handler": "one"}), vec![format!("b: - / {}", call("one", "null"))]),
+        (json!({"transition_handler": "one"}), vec![format!("b: - / {}", call("one", "null", "\"b\""))]),
         (
             json!({"transition_handler": "maybe"}),
-            vec![format!("b: {} === \"b\" / -", call("maybe", "null")), "stop: - / -".to_owned()],
+            vec![format!("b: {} === \"b\" / -", call("maybe", "null", "\"b\"")), "stop: - / -".to_owned()],
         ),
         (
             json!({"transition_handler": "late"}),
-            vec![format!("b: {} === \"b\" / -", call("late", "null")), "stop: - / -".to_owned()],
+            vec![format!("b: {} === \"b\" / -", call("late", "null", "\"b\"")), "stop: - / -".to_owned()],
         ),
         (
             json!({"transition_handler": "any"}),
-            ["start", "b", "stop"]
-                .iter()
-                .map(|name| format!("{name}: {} === \"{name}\" / -", call("any", "null")))
-                .chain(["stop: - / -".to_owned()])
-                .collect(),
+            vec![
+                format!("start: {} === \"start\" / -", call("any", "null", "\"start\", \"b\", \"stop\"")),
+                "b: __next(any, null) === \"b\" / -".to_owned(),
+                "stop: __next(any, null) === \"stop\" / -".to_owned(),
+                "stop: - / -".to_owned(),
+            ],
         ),
         (json!({"post_handler": "keep"}), vec!["stop: - / keep".to_owned()]),
         (json!({"pre_handler": "open"}), vec!["stop: - / -".to_owned()]),
@@ -91,6 +95,30 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
         assert_eq!((last.kind, last.place.file.as_str()), (ScriptKind::Library, "dir/w/script.js"));
         assert_eq!(last.offers, ["open", "keep", "two", "one", "maybe", "any", "late"]);
     }
+}
+
+/// A chain of so many states with handlers.
+fn chain(count: usize, script: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let state = |at: usize| {
+        let name = if at == 0 { "start".to_owned() } else { format!("s{at}") };
+        json!({"name": name, "agent": "coder", "pre_handler": "go", "transition_handler": "go"})
+    };
+    handled(&(0..count).map(state).collect(), script)
+}
+
+#[test]
+fn what_handlers_become_grows_with_the_number_of_states_only() {
+    let text_of = |count: usize| {
+        let script = "export function go() { return this.common_data.x ? 's1' : 'stop'; }";
+        let (program, _) = chain(count, script).unwrap_or_else(|found| panic!("{found:#?}"));
+        program.workflows[0].scripts.iter().map(|script| script.source.len()).sum::<usize>()
+    };
+    let (few, many) = (text_of(100), text_of(800));
+    assert!(many < few * 9, "{few} bytes of scripts for 100 states, {many} for 800");
+    let found = chain(400, "export function go() { return this.common_data.x; }").unwrap_err();
+    let first = found.iter().find(|one| one.code == "E12").unwrap_or_else(|| panic!("{found:#?}"));
+    assert!(first.message.contains("more than 100000 transitions"), "{first:?}");
+    assert!(first.hint.as_ref().unwrap().contains("return 'stop'"), "{first:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The lines of a drawing before they are laid out: the tree of bodies, one row a state, one row a way that jumps.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::super::model::{Edge, EdgeKind, Graph, NodeKind, Standing, Tally};
-use super::super::order::order;
+use super::super::order::DrawingOrder;
 use super::tone::Tone;
 
 /// What a line stands for, by its index.
@@ -82,7 +83,7 @@ impl Row {
 }
 
 pub(super) fn rows(graph: &Graph) -> Vec<Row> {
-    let mut drawing = Drawing { graph, rows: Vec::new() };
+    let mut drawing = Drawing { graph, order: DrawingOrder::of(graph), rows: Vec::new() };
     for handler in &graph.handlers {
         let name = graph.nodes.get(handler.to).map_or("", |node| &node.label);
         drawing.rows.push(Row {
@@ -100,18 +101,20 @@ pub(super) fn rows(graph: &Graph) -> Vec<Row> {
 
 struct Drawing<'g> {
     graph: &'g Graph,
+    order: DrawingOrder<'g>,
     rows: Vec<Row>,
 }
 
 impl Drawing<'_> {
     /// The states of a body, one below the other. `rail` stands left of them.
     fn body(&mut self, group: Option<usize>, rail: &str) {
-        let list = order(self.graph, group);
+        let list = self.order.body(group);
+        let places: HashMap<usize, usize> = list.iter().enumerate().map(|(place, at)| (*at, place)).collect();
         for (place, at) in list.iter().enumerate() {
             let below = list.get(place + 1).copied();
             self.state(*at, rail);
             self.inside(*at, rail);
-            self.ways(*at, below, &list, rail);
+            self.ways(*at, below, &places, rail);
         }
     }
 
@@ -158,8 +161,7 @@ impl Drawing<'_> {
     /// The only state of a body that does nothing else: it is drawn in the body's own line.
     fn single(&self, group: usize) -> Option<usize> {
         let graph = self.graph;
-        let own: Vec<usize> =
-            (0..graph.nodes.len()).filter(|at| graph.nodes[*at].group == Some(group)).collect();
+        let own = self.order.states(Some(group));
         let start = graph.groups[group].start;
         let plain_end =
             |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
@@ -171,9 +173,9 @@ impl Drawing<'_> {
             .then_some(start)
     }
 
-    fn ways(&mut self, at: usize, below: Option<usize>, list: &[usize], rail: &str) {
-        let all = self.graph.edges.iter().enumerate();
-        let mut edges: Vec<(usize, &Edge)> = all.filter(|(_, edge)| edge.from == at).collect();
+    fn ways(&mut self, at: usize, below: Option<usize>, places: &HashMap<usize, usize>, rail: &str) {
+        let all = self.graph.ways(at);
+        let mut edges: Vec<(usize, &Edge)> = all.map(|index| (index, &self.graph.edges[index])).collect();
         // what leads away from a failure is decided before any condition is asked
         edges.sort_by_key(|(_, edge)| !edge.kind.is_exception());
         let Some(last) = edges.len().checked_sub(1) else { return };
@@ -187,7 +189,7 @@ impl Drawing<'_> {
             } else {
                 let corner = if place == last && !goes_on { '╰' } else { '├' };
                 let dash = if edge.kind.is_exception() { '╌' } else { '─' };
-                let arrow = arrow(at, edge.to, list);
+                let arrow = arrow(at, edge.to, places);
                 let target = self.graph.nodes[edge.to].label.clone();
                 (format!(" {rail}{corner}{dash}▸ {arrow} "), target)
             };
@@ -212,9 +214,8 @@ fn words(edge: &Edge, several: bool) -> String {
 }
 
 /// Up, down, or to itself.
-fn arrow(from: usize, to: usize, list: &[usize]) -> char {
-    let place = |at: usize| list.iter().position(|one| *one == at);
-    match place(to).cmp(&place(from)) {
+fn arrow(from: usize, to: usize, places: &HashMap<usize, usize>) -> char {
+    match places.get(&to).cmp(&places.get(&from)) {
         std::cmp::Ordering::Less => '↑',
         std::cmp::Ordering::Equal => '↺',
         std::cmp::Ordering::Greater => '↓',
