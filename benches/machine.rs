@@ -180,7 +180,11 @@ fn forked() -> Arc<RunSpec> {
     };
     Arc::new(RunSpec {
         machine_version: MACHINE_VERSION,
-        program: Program { workflows: vec![Arc::new(workflow)], hash: String::new() },
+        program: Program {
+            workflows: vec![Arc::new(workflow)],
+            hash: String::new(),
+            start_warnings: Vec::new(),
+        },
         inputs: Map::new(),
         approvals: ApprovalPolicy::default(),
         brief: Default::default(),

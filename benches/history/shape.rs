@@ -39,7 +39,11 @@ impl Shape {
         let workflow = Workflow { limits: endless, snapshot: SnapshotPolicy::Off, ..workflow };
         Arc::new(RunSpec {
             machine_version: MACHINE_VERSION,
-            program: Program { workflows: vec![Arc::new(workflow)], hash: "0".repeat(64) },
+            program: Program {
+                workflows: vec![Arc::new(workflow)],
+                hash: "0".repeat(64),
+                start_warnings: Vec::new(),
+            },
             inputs: Map::new(),
             approvals: ApprovalPolicy::default(),
             brief: Default::default(),

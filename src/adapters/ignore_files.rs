@@ -1,6 +1,6 @@
 //! Ignore files as git has them, read with care: a project or a configuration may name anything as one.
 //!
-//! Owns reading them and walking by them. Refuses what is no regular file (`/dev/zero`, a pipe that nobody writes to),
+//! Owns reading them and walking by them. Refuses what is no regular file (`/dev/zero`, a pipe without a writer),
 //! and what is behind the first four megabytes of one.
 
 use std::collections::HashMap;
@@ -190,7 +190,7 @@ mod tests {
         let root = directory.path();
         fs::create_dir(root.join("sub")).unwrap();
         fs::write(root.join("sub/a"), "").unwrap();
-        // nobody writes to it: reading it would not end
+        // a pipe without a writer: reading it would not end
         let pipe = root.join(".pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for (name, target) in [(".gitignore", pipe.as_path()), ("sub/.ignore", &pipe), (".ignore", root)] {

@@ -11,25 +11,6 @@ use crate::config::render::{Paint, compact, render};
 use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 
-/// Findings of which a run is told before anything is paid for: text that goes to a model as it stands, and work that is
-/// held back.
-const AT_START: [&str; 2] = ["W07", "W12"];
-/// Of more of them only the number is told.
-const MOST_AT_START: usize = 5;
-
-/// What to say of a definition when a run of it starts, a line each.
-pub(super) fn at_start(found: &[Diagnostic]) -> Vec<String> {
-    let counts =
-        |one: &&Diagnostic| one.severity == Severity::Warning && AT_START.contains(&one.code.as_str());
-    let mut lines: Vec<String> = found.iter().filter(counts).map(compact).collect();
-    let more = lines.len().saturating_sub(MOST_AT_START);
-    lines.truncate(MOST_AT_START);
-    if more > 0 {
-        lines.push(format!("{more} more of these: `synthdev check` shows all"));
-    }
-    lines
-}
-
 /// Findings on stderr, as compilers show them.
 pub(super) fn tell(catalog: &Catalog, found: &[Diagnostic]) {
     if !found.is_empty() {

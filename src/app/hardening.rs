@@ -10,7 +10,7 @@ use crate::cli::words::{name, tell};
 pub(super) fn close_data(data: &Path) {
     let closed = disk::close_to_others(data);
     if let Err(error) = closed
-        // what nobody can write, nothing of ours was put into; inside of a sandbox it is like that
+        // a directory that cannot be written holds nothing of ours; inside of a sandbox it is like that
         && error.kind() != std::io::ErrorKind::ReadOnlyFilesystem
     {
         tell(format_args!(
@@ -36,7 +36,7 @@ pub(super) fn close_to_others() {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn close_to_others() {}
 
-/// A limit on the size of files (`ulimit -f`) ends a program by a signal unless it listens for it. Once somebody listens,
+/// A limit on the size of files (`ulimit -f`) ends a program by a signal unless it listens for it. Once it listens,
 /// the write fails with "File too large" and is told as every failed write is. Programs that are started from here do not
 /// inherit it.
 #[cfg(unix)]

@@ -16,7 +16,6 @@ use crate::adapters::disk;
 use crate::adapters::providers::scripted::{Problem, ScriptedModel};
 use crate::cli::args::RunArgs;
 use crate::cli::headless::{self, FinalReport, Show};
-use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::json::Node;
@@ -49,8 +48,8 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         None => catalog,
     };
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
-    let (program, found) = match catalog.check(&name) {
-        Ok(checked) => checked,
+    let program = match catalog.program(&name) {
+        Ok(program) => program,
         Err(found) => return Err(findings::refused(&catalog, &found)),
     };
     let stops = super::stops::of(&args.stops, &program)?;
@@ -67,10 +66,8 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         Tape::Record { .. } | Tape::Play { .. } => RunSpec { brief: Brief::default(), ..spec },
     };
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let remarks = findings::at_start(&found);
-    remarks.iter().for_each(tell);
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
-    let mut report = if args.isolate || isolated {
+    let report = if args.isolate || isolated {
         isolation::run(world, &catalog, spec, (script, tape), show)?
     } else {
         let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
@@ -78,8 +75,6 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         let wired = tape.around(wired, &catalog, &[&world.project])?;
         drive(&wired, spec, show)?
     };
-    let remarks = remarks.iter().map(|text| serde_json::json!({"code": "definition", "text": text}));
-    report.warnings.splice(0..0, remarks);
     Ok(headless::conclude(&report, show)?)
 }
 

@@ -19,7 +19,7 @@ use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
 use crate::domain::snapshot::Worktree;
 use crate::domain::workflow::plain_text;
-use crate::engine::event::{Published, RunEvent};
+use crate::engine::event::{DEFINITION_WARNING, Published, RunEvent};
 use crate::runtime::command::Command;
 use crate::runtime::handle::{EventReceiver, Handle};
 use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
@@ -231,6 +231,9 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
             if code == "no_snapshot" {
                 // The same reason, now with its consequence.
                 report.warnings.retain(|earlier| earlier["code"] != "snapshot_failed");
+            }
+            if code == DEFINITION_WARNING && !show.progress {
+                tell(format_args!("warning: {text}"));
             }
             report.warnings.push(serde_json::json!({"code": code, "text": text}));
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::words::{name, time};
-use crate::domain::snapshot::{Beyond, ChangedFile, FileChange, MergeConflict, Restored, SnapshotInfo};
+use crate::domain::snapshot::{
+    Beyond, ChangedFile, FileChange, MergeConflict, Restored, SnapshotInfo, first_of,
+};
 
 /// Files that are listed one by one.
 const SHOWN: usize = 40;
@@ -122,27 +124,7 @@ fn listed(
 
 /// What stays as it is although it was changed, a line each; no text if nothing does.
 pub fn beyond(found: &Beyond) -> String {
-    let mut lines = Vec::new();
-    let places = |kind: &str, places: &[String]| format!("{} ({kind})", first(places));
-    let kinds = [
-        ("ignored by git", &found.ignored),
-        ("a repository of its own", &found.nested),
-        ("left out by snapshots.exclude, no private copy", &found.excluded),
-        ("over the limits of a snapshot, or not to be read", &found.skipped),
-    ];
-    let stay: Vec<String> = kinds
-        .iter()
-        .filter(|(_, found)| !found.is_empty())
-        .map(|(kind, found)| places(kind, found))
-        .collect();
-    if !stay.is_empty() {
-        lines
-            .push(format!("changed since then, but never stored, so it stays as it is: {}", stay.join("; ")));
-    }
-    if found.head {
-        lines.push("HEAD is at another commit than then: your commits stay".to_owned());
-    }
-    lines.join("\n")
+    found.notes().join("\n")
 }
 
 /// What to add where the files are said to be as they were.
@@ -152,15 +134,7 @@ pub fn but(found: &Beyond) -> &'static str {
 
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
 pub fn named(changes: &[ChangedFile]) -> String {
-    first(&changes.iter().map(|file| file.path.clone()).collect::<Vec<_>>())
-}
-
-fn first(paths: &[String]) -> String {
-    const NAMED: usize = 5;
-    let shown: Vec<String> = paths.iter().take(NAMED).map(|path| name(path)).collect();
-    let more = paths.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", shown.join(", "))
+    first_of(&changes.iter().map(|file| file.path.clone()).collect::<Vec<_>>())
 }
 
 pub fn restored(done: &Restored) -> String {

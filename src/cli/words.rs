@@ -77,7 +77,7 @@ pub fn one_line(text: &str, most: usize) -> String {
 pub fn asked_rows(lead: &str, pause: &OpenPause) -> Vec<String> {
     let lines: Vec<QuestionLine> = match pause.reason {
         // it is laid out already
-        PauseReason::Approval => printable::explicit(&pause.message)
+        PauseReason::Approval | PauseReason::UncertainEffect => printable::explicit(&pause.message)
             .split('\n')
             .map(|line| match line.strip_prefix(MARK) {
                 Some(rest) => QuestionLine::Quoted(rest.to_owned()),
@@ -160,6 +160,20 @@ mod tests {
         check(PauseReason::Error, &"x".repeat(148), &["  waits in a:", &row, &row]);
         let arguments = serde_json::json!({"command": format!("ls {}\u{200b}", "y".repeat(80))});
         let message = crate::domain::question_text::approval_message("coder", "execute_terminal", &arguments);
+        let begun =
+            crate::domain::question_text::uncertain_message("execute_terminal", &arguments, "who knows");
+        check(
+            PauseReason::UncertainEffect,
+            &begun,
+            &[
+                "  waits in a:",
+                "    `execute_terminal` had begun when the run was cut off: who knows",
+                "    in the project's directory",
+                "    ┃ ls",
+                &format!("    ┃ {}", "y".repeat(74)),
+                "    ┃ yyyyyy‹U+200B›",
+            ],
+        );
         check(
             PauseReason::Approval,
             &message,

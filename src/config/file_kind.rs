@@ -1,4 +1,4 @@
-//! What a JSON file is: one of ours, told by its content and its place, or somebody else's.
+//! What a JSON file is: one of ours, told by its content and its place, or of another program.
 //!
 //! `check DIRECTORY` meets every file of a project. What is not ours is not judged. A file in one of our own directories
 //! is always ours, however broken it is.

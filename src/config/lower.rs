@@ -7,6 +7,7 @@ mod chat;
 mod gather;
 mod held_back;
 mod library;
+mod start_warnings;
 mod states;
 mod steps;
 mod surroundings;
@@ -24,6 +25,7 @@ pub use surroundings::{Missing, Surroundings, TextOf, ToolsFor};
 
 use gather::Gathered;
 use library::Library;
+use start_warnings::start_warnings;
 
 /// Lowers the workflow `root` with every workflow that it can reach. Also returns warnings and notes.
 ///
@@ -88,13 +90,13 @@ fn finish(gathered: Gathered<'_>) -> Result<(Program, Vec<Diagnostic>), Vec<Diag
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);
     }
-    let workflows = gathered.build();
-    Ok((program(workflows), findings))
+    let start_warnings = start_warnings(&findings);
+    Ok((Program { start_warnings, ..program(gathered.build()) }, findings))
 }
 
 fn program(workflows: Vec<Workflow>) -> Program {
     let hash = hash(&workflows);
-    Program { workflows: workflows.into_iter().map(Into::into).collect(), hash }
+    Program { workflows: workflows.into_iter().map(Into::into).collect(), hash, start_warnings: Vec::new() }
 }
 
 /// Pins a list of workflows by what they say: places, layers and where a model was chosen do not count.

@@ -72,11 +72,19 @@ pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Paint) -> 
 
 /// One line: `file:line:col: error[E02]: message (hint)`.
 pub fn compact(diagnostic: &Diagnostic) -> String {
+    one_line(diagnostic, severity_word(diagnostic.severity))
+}
+
+/// The same where something else says how bad it is: `file:line:col: [W07]: message (hint)`.
+pub fn remark(diagnostic: &Diagnostic) -> String {
+    one_line(diagnostic, "")
+}
+
+fn one_line(diagnostic: &Diagnostic, word: &str) -> String {
     let diagnostic = &printable_form(diagnostic);
     let place = &diagnostic.place;
     let at = if place.line == 0 { place.file.clone() } else { place.to_string() };
     let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    let word = severity_word(diagnostic.severity);
     format!("{at}: {word}[{}]: {}{hint}", diagnostic.code, diagnostic.message)
 }
 

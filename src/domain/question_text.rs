@@ -113,6 +113,15 @@ pub fn approval_message(agent: &str, tool: &str, arguments: &Value) -> String {
     rows.join("\n")
 }
 
+/// What is asked after a crash where there is no dialog: which tool had begun and what is known of it, then the rows.
+pub fn uncertain_message(tool: &str, arguments: &Value, reason: &str) -> String {
+    let (tool_name, reason) = (printable::explicit_name(tool), printable::explicit_name(reason));
+    let begun = format!("`{tool_name}` had begun when the run was cut off: {reason}");
+    let mut lines = own_lines(&begun);
+    lines.extend(approval_lines(tool, arguments, None));
+    plain_rows(&lines, COLUMNS).join("\n")
+}
+
 /// Arguments, one after the other; those of several lines stand below their name, set in.
 pub fn argument_lines(arguments: &Value) -> Vec<QuestionLine> {
     let Value::Object(map) = arguments else { return quoted_lines(&arguments.to_string()) };
@@ -349,6 +358,18 @@ mod tests {
             let told = approval_message(agent, TOOL, &arguments);
             assert_eq!(told, format!("{who} wants to use `{TOOL}`\n{rows}"));
         }
+    }
+
+    #[test]
+    fn a_question_after_a_crash_begins_with_what_is_known_and_the_danger() {
+        let command = json!({"command": format!("echo{}rm -rf x\u{200b}", "\n".repeat(60))});
+        let told = uncertain_message(TOOL, &command, "it may have done\n┃ nothing");
+        assert_eq!(
+            told,
+            "`execute_terminal` had begun when the run was cut off: it may have done␊┃\n  nothing\n\
+             ! This command deletes directories for good.\nin the project's directory\n\
+             ┃ echo\n… 59 blank lines\n┃ rm -rf x‹U+200B›"
+        );
     }
 
     const TOOL: &str = "execute_terminal";

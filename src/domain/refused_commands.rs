@@ -1,4 +1,4 @@
-//! Command lines that no policy, approval or `--yes` lifts, because nobody means them, and what is told of a line
+//! Command lines that no policy, approval or `--yes` lifts, because no user means them, and what is told of a line
 //! before it runs. Decided on the parsed line, never on its text.
 //!
 //! Owns: looking through quotes, wrappers, nested shells, functions, variables set on the line and `cd`.

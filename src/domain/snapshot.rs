@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{RunId, SnapshotId, Timestamp};
+use super::printable;
 
 /// What is asked of a snapshot store.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -143,6 +144,36 @@ impl Beyond {
         let lists = [&self.ignored, &self.nested, &self.excluded, &self.skipped];
         lists.iter().all(|list| list.is_empty()) && !self.head
     }
+
+    /// What stays as it is although it was changed, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let kinds = [
+            ("ignored by git", &self.ignored),
+            ("a repository of its own", &self.nested),
+            ("left out by snapshots.exclude, no private copy", &self.excluded),
+            ("over the limits of a snapshot, or not to be read", &self.skipped),
+        ];
+        let found = kinds.iter().filter(|(_, paths)| !paths.is_empty());
+        let stay: Vec<String> = found.map(|(kind, paths)| format!("{} ({kind})", first_of(paths))).collect();
+        let mut lines = Vec::new();
+        if !stay.is_empty() {
+            let stay = stay.join("; ");
+            lines.push(format!("changed since then, but never stored, so it stays as it is: {stay}"));
+        }
+        if self.head {
+            lines.push("HEAD is at another commit than then: your commits stay".to_owned());
+        }
+        lines
+    }
+}
+
+/// The first of them in one line: `a.txt, b.txt and 3 more`.
+pub fn first_of(paths: &[String]) -> String {
+    const NAMED: usize = 5;
+    let shown: Vec<_> = paths.iter().take(NAMED).map(|path| printable::name(path)).collect();
+    let more = paths.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// A linked git worktree in which one run works apart from the project's own files (SNAP-13).

@@ -29,6 +29,9 @@ pub struct Program {
     pub workflows: Vec<Arc<Workflow>>,
     /// Hex SHA-256 over the definition, roles and prompts.
     pub hash: String,
+    /// Said once when a run of it starts, a line each: the definition does less than it says. Not stored.
+    #[serde(skip)]
+    pub start_warnings: Vec<String>,
 }
 
 impl Program {

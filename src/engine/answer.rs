@@ -14,6 +14,7 @@ pub fn fitting(pause: &Pause, answer: Answer) -> Result<Value, String> {
         Answer::Value { value } if !value.is_null() => value,
         Answer::Text { text } if !text.trim().is_empty() => Value::String(text),
         Answer::Continue if pause.default.is_none() && pause.kind == PauseKind::Approval => Value::Bool(true),
+        Answer::Unfit { detail } => return Err(detail),
         Answer::Value { .. } | Answer::Text { .. } | Answer::Continue | Answer::Stop => {
             return pause.default.clone().ok_or_else(|| "an answer is needed".to_owned());
         }
@@ -51,7 +52,7 @@ pub fn certainty(answer: &Answer) -> Result<Certainty, String> {
         Answer::Text { text } => (text.trim(), None),
         Answer::Value { value: Value::String(text) } => (text.trim(), None),
         Answer::Value { value } => (value["decision"].as_str().unwrap_or_default(), value.get("result")),
-        Answer::Stop => ("", None),
+        Answer::Stop | Answer::Unfit { .. } => ("", None),
     };
     match word.to_lowercase().as_str() {
         "repeat" | "again" => Ok(Certainty::Repeat),

@@ -27,6 +27,9 @@ pub struct Published {
     pub event: RunEvent,
 }
 
+/// The code of a [`RunEvent::Warning`] about the definition that a run begins or goes on with.
+pub const DEFINITION_WARNING: &str = "definition";
+
 /// States are path names: a child workflow's states are `child_workflow/state`.
 ///
 /// A long run has a million of them in memory: what is large and rare is boxed.

@@ -210,4 +210,7 @@ pub enum Answer {
     Continue,
     /// End the run here (a limit keeps it continuable).
     Stop,
+    /// No answer to a `Question::Pause` that a sub-agent was to ask fits, and no further one is taken: its state fails.
+    /// What counts without an answer does not count.
+    Unfit { detail: String },
 }

@@ -44,8 +44,8 @@ pub const RESTS_SINCE: u32 = 8;
 /// the run has arrived from elsewhere.
 pub const JUDGES_HELD_SINCE: u32 = 9;
 
-/// Since this version a tool that writes AGENTS.md is asked about whatever approvals say, and refused where nobody can
-/// be asked.
+/// Since this version a tool that writes AGENTS.md is asked about whatever approvals say, and refused where the user
+/// cannot be asked.
 pub const GUARDS_GUIDANCE_SINCE: u32 = 10;
 
 /// Since this version an agent is told of a call that was interrupted whether it had begun.

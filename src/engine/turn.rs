@@ -108,7 +108,7 @@ pub struct OpenReply {
 
 const INTERRUPTED: &str = "interrupted before this call ran";
 
-/// The answer of a call whose end nobody has seen.
+/// The answer of a call whose end was not seen.
 fn interrupted_since(since: Timestamp, risk: ToolRisk) -> String {
     let effect = match risk {
         ToolRisk::Read => "it changes nothing",

@@ -22,6 +22,8 @@ pub struct Offered {
     pub inputs: Vec<Parameter>,
     /// The file that defines it.
     pub file: String,
+    /// Said in the answer that tells of its start, a line each.
+    pub start_warnings: Vec<String>,
 }
 
 /// A workflow that cannot, and why.

@@ -20,7 +20,7 @@ use crate::domain::failure::{Failure, TAKEN_OVER};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
+use crate::engine::event::{DEFINITION_WARNING, RunEvent};
 use crate::engine::input::Input;
 use crate::engine::machine::{Machine, Output};
 use crate::engine::steering::Steering;
@@ -54,6 +54,8 @@ pub(super) struct Opening {
     pub(super) ring: Ring,
     /// What its first input led to, which is in the journal already.
     pub(super) output: Output,
+    /// Of the definition that it begins or goes on with, for its watchers.
+    pub(super) warnings: Vec<String>,
     pub(super) at: Timestamp,
     /// What was asked for earlier and must be done again, with the number of the attempt.
     pub(super) again: Vec<(Effect, u32)>,
@@ -82,9 +84,9 @@ impl Driver {
             partial: Arc::clone(&partial),
             interactive: self.machine.is_present(),
         });
-        let Opening { output, at, again, .. } = opening;
+        let Opening { output, warnings, at, again, .. } = opening;
         self.hear(at, &output.events);
-        self.tell(at, output.events);
+        self.tell_opening(at, output.events, warnings);
         self.begin(output.effects, &mut tasks);
         let again: Vec<(Effect, u32)> = again
             .into_iter()
@@ -333,6 +335,16 @@ impl Driver {
             log(&self.run, &event);
             self.shared.bus.publish(&self.run, at, event);
         }
+    }
+
+    /// What the definition warns of stands behind the line that says what begins or goes on.
+    fn tell_opening(&self, at: Timestamp, mut events: Vec<RunEvent>, warnings: Vec<String>) {
+        let opens =
+            |event: &RunEvent| matches!(event, RunEvent::RunStarted { .. } | RunEvent::Resumed { .. });
+        let rest = events.split_off(events.iter().rposition(opens).map_or(0, |at| at + 1));
+        self.tell(at, events);
+        warnings.into_iter().for_each(|text| self.warn(DEFINITION_WARNING, text));
+        self.tell(at, rest);
     }
 
     fn warn(&self, code: &str, text: String) {

@@ -134,6 +134,8 @@ impl Handle {
         worktree: Option<Worktree>,
     ) -> Result<RunId, StoreError> {
         let shared = &self.shared;
+        let mut spec = spec;
+        let warnings = std::mem::take(&mut spec.program.start_warnings);
         self.judge_definition(&spec.program)?;
         // what is left are texts that models read, and inputs
         let spec = shared.redactor.clean_data(spec);
@@ -152,7 +154,7 @@ impl Handle {
         let mut rows = Vec::new();
         journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
-        let opening = Opening { ring: Ring::default(), output, at, again: Vec::new() };
+        let opening = Opening { ring: Ring::default(), output, warnings, at, again: Vec::new() };
         self.launch(run.clone(), machine, files, opening, Vec::new());
         Ok(run)
     }

@@ -193,9 +193,10 @@ impl Handle {
         let at = self.ports().clock.now();
         self.ports().store.append(run, &[settled(at)?], None).map_err(unsettled)?;
         let undo = restored.safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
+        let stays: String = restored.beyond.notes().iter().map(|line| format!(". Note: {line}")).collect();
         let text = format!(
             "the program had died while files were brought back to snapshot {}: {} more {} back now{}. Before all \
-             that, they were those of snapshot {}",
+             that, they were those of snapshot {}{stays}",
             files.to,
             restored.files.len(),
             if restored.files.len() == 1 { "is" } else { "are" },

@@ -233,6 +233,12 @@ impl Handle {
         let files = self.take_files(run, &story, foreign).await?;
         let crashed = self.sort(&story, pending, foreign).await;
         self.tell_desk(&story);
+        let mut going = going;
+        let warnings = going
+            .program
+            .as_mut()
+            .map(|program| std::mem::take(&mut program.start_warnings))
+            .unwrap_or_default();
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let arrived = self.arrives(&story, machine.progress().snapshot).await;
@@ -264,7 +270,7 @@ impl Handle {
             output.events.extend(events);
         }
         self.write(run, at, &rows, &machine, going.token)?;
-        let opening = Opening { ring, output, at, again: crashed.again };
+        let opening = Opening { ring, output, warnings, at, again: crashed.again };
         self.launch(run.clone(), machine, files, opening, crashed.finished);
         Ok(())
     }

@@ -142,6 +142,6 @@ fn answered(answer: &Answer) -> Option<String> {
     match answer {
         Answer::Text { text } | Answer::Value { value: Value::String(text) } => Some(text.clone()),
         Answer::Value { value } => Some(spelled(value)),
-        Answer::Continue | Answer::Stop => None,
+        Answer::Continue | Answer::Stop | Answer::Unfit { .. } => None,
     }
 }

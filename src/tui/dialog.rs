@@ -37,6 +37,8 @@ pub enum Kind {
 
 /// Answers to a question about a tool of which nobody knows whether it took effect.
 pub const LOOKED: [&str; 3] = ["repeat", "done", "skip"];
+/// The one of them that executes the tool.
+pub const REPEAT: usize = 0;
 
 /// What a written answer must be.
 #[derive(Clone, PartialEq, Debug)]
@@ -247,7 +249,8 @@ impl Dialog {
             return false;
         }
         self.turn_page(true);
-        self.problem = Some("a yes counts at the end of the text: Space or PgDn shows more".to_owned());
+        let what = if self.choices().is_some() { "a choice" } else { "a yes" };
+        self.problem = Some(format!("{what} counts at the end of the text: Space or PgDn shows more"));
         true
     }
 

@@ -14,6 +14,7 @@ mod failures;
 mod fallback;
 mod graph;
 mod help;
+mod hostile_clone;
 mod hygiene;
 mod index;
 mod isolation;

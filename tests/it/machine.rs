@@ -315,7 +315,11 @@ fn broken() -> Act {
 fn spec(workflows: Vec<Workflow>, interactive: bool) -> RunSpec {
     RunSpec {
         machine_version: MACHINE_VERSION,
-        program: Program { workflows: workflows.into_iter().map(Arc::new).collect(), hash: "h".to_owned() },
+        program: Program {
+            workflows: workflows.into_iter().map(Arc::new).collect(),
+            hash: "h".to_owned(),
+            start_warnings: Vec::new(),
+        },
         inputs: Map::new(),
         approvals: ApprovalPolicy {
             write: Permission::Allow,

@@ -20,6 +20,7 @@ mod restarts;
 mod runs;
 mod samples;
 mod seeds;
+mod start_warnings;
 mod sub_agents;
 mod transcript;
 mod web;

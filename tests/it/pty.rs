@@ -12,7 +12,7 @@ mod shell;
 mod steering;
 mod storms;
 mod tasks;
-mod terminal;
+pub(crate) mod terminal;
 mod tmux;
 
 use std::time::Duration;

@@ -116,7 +116,8 @@ impl World {
 }
 
 fn spec(workflow: &Arc<Workflow>, interactive: bool) -> RunSpec {
-    let program = Program { workflows: vec![Arc::clone(workflow)], hash: "test".into() };
+    let program =
+        Program { workflows: vec![Arc::clone(workflow)], hash: "test".into(), start_warnings: Vec::new() };
     let (inputs, approvals) = (Map::new(), ApprovalPolicy::default());
     let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
     RunSpec { machine_version, program, inputs, approvals, brief, stops: Default::default(), interactive }

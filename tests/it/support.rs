@@ -6,5 +6,6 @@ pub mod list_server;
 pub mod model_server;
 pub mod requests;
 pub mod stage;
+pub mod tools;
 pub mod watched_store;
 pub mod wire;

@@ -1,4 +1,4 @@
-//! Reading files of a project that nobody has looked at yet: a clone may hold anything. A link that leads out of the
+//! Reading files of a project before its user has looked at them: a clone may hold anything. A link that leads out of the
 //! project is not followed, a linked directory never is, and what is read has an end in number and in size.
 //!
 //! Refuses: to give a part of a directory that holds too much. What is looked at must be what is used.

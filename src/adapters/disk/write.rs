@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// A part of a name that nobody can know before.
+/// A part of a name that other users cannot know before.
 fn luck() -> String {
     Uuid::new_v4().simple().to_string()
 }
@@ -63,7 +63,7 @@ pub fn create_private(path: &Path) -> io::Result<fs::File> {
     options.open(path)
 }
 
-/// Makes a directory that was not there before, closed to others, under a name that nobody can know before.
+/// Makes a directory that was not there before, closed to others, under a name that they cannot know before.
 ///
 /// # Errors
 /// As the system says.
@@ -160,7 +160,7 @@ pub fn others_can_read(path: &Path) -> io::Result<bool> {
 
 fn fill(temporary: &Path, text: &str, open: impl FnOnce(&mut fs::OpenOptions)) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
-    // new: no file and no link that somebody has put there is opened
+    // new: no file and no link that is there already is opened
     options.write(true).create_new(true);
     open(&mut options);
     let mut file = options.open(temporary)?;

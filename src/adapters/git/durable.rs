@@ -56,7 +56,7 @@ pub fn objects(repo: &Repository, ids: &[Oid]) -> io::Result<()> {
 pub fn reference(repo: &Repository, name: &str) -> io::Result<()> {
     let top = repo.commondir();
     let mut places: Vec<PathBuf> = Path::new(name).ancestors().map(|part| top.join(part)).collect();
-    // the repository itself is nobody's new file
+    // the repository itself is not new
     places.truncate(places.len().saturating_sub(2));
     files(top, &places)
 }
@@ -64,7 +64,12 @@ pub fn reference(repo: &Repository, name: &str) -> io::Result<()> {
 /// A file or a directory; `false` if it cannot be opened.
 fn one(place: &Path) -> io::Result<bool> {
     match File::open(place) {
-        Ok(file) => file.sync_all().map(|()| true),
+        Ok(file) => {
+            file.sync_all()?;
+            #[cfg(test)]
+            tests::heard(place, false);
+            Ok(true)
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
         Err(_) => Ok(false),
     }
@@ -73,12 +78,184 @@ fn one(place: &Path) -> io::Result<bool> {
 /// The file system of a directory as a whole; `false` where the system has no such call.
 #[cfg(target_os = "linux")]
 fn whole(root: &Path) -> io::Result<bool> {
-    let root = File::open(root)?;
-    rustix::fs::syncfs(&root)?;
+    rustix::fs::syncfs(&File::open(root)?)?;
+    #[cfg(test)]
+    tests::heard(root, true);
     Ok(true)
 }
 
 #[cfg(not(target_os = "linux"))]
 fn whole(_: &Path) -> io::Result<bool> {
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    use super::super::GitSnapshots;
+    use super::super::cut_off;
+    use super::*;
+    use crate::domain::ids::Timestamp;
+    use crate::domain::snapshot::SnapshotRequest;
+    use crate::ports::clock::Clock;
+    use crate::ports::snapshot::SnapshotPort;
+
+    type Listener = Box<dyn Fn(&Path, bool)>;
+
+    thread_local! {
+        static LISTENER: RefCell<Option<Listener>> = const { RefCell::new(None) };
+    }
+
+    /// Told of each place right after it was synced; `whole`: with all below it.
+    pub(super) fn heard(place: &Path, whole: bool) {
+        LISTENER.with_borrow(|listener| {
+            if let Some(listener) = listener {
+                listener(place, whole);
+            }
+        });
+    }
+
+    struct Standing;
+
+    impl Clock for Standing {
+        fn now(&self) -> Timestamp {
+            Timestamp(1_700_000_000_000)
+        }
+    }
+
+    /// One that was synced, as it was by then.
+    struct Synced {
+        place: PathBuf,
+        whole: bool,
+        /// Of a file system, that of the first file.
+        content: Option<Vec<u8>>,
+        /// The note that files are on their way back was still there.
+        noted: bool,
+    }
+
+    struct Scene {
+        dir: tempfile::TempDir,
+        store: Rc<GitSnapshots>,
+        synced: Rc<RefCell<Vec<Synced>>>,
+    }
+
+    impl Scene {
+        /// A project with so many files, in a repository or not.
+        fn new(repository: bool, count: usize) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let project = dir.path().join("project");
+            fs::create_dir_all(project.join("deep/down")).unwrap();
+            if repository {
+                Repository::init(&project).unwrap();
+            }
+            for at in 0..count {
+                fs::write(project.join(format!("deep/down/{at}")), format!("old {at}")).unwrap();
+            }
+            let store = GitSnapshots::open(project, dir.path().join("data"), Vec::new(), Arc::new(Standing));
+            let (store, synced) = (Rc::new(store), Rc::<RefCell<Vec<Synced>>>::default());
+            let (asked, list) = (Rc::clone(&store), Rc::clone(&synced));
+            let listener = move |place: &Path, whole: bool| {
+                let noted = asked.place().is_ok_and(|place| cut_off::is_there(&place));
+                let read = if whole { place.join("deep/down/0") } else { place.to_owned() };
+                let content = fs::read(read).ok();
+                list.borrow_mut().push(Synced { place: place.to_owned(), whole, content, noted });
+            };
+            LISTENER.with_borrow_mut(|known| *known = Some(Box::new(listener)));
+            Self { dir, store, synced }
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.dir.path().join("project").join(path)
+        }
+
+        /// When a place was synced first, by itself or with its file system.
+        fn when(&self, place: &Path) -> Option<usize> {
+            let covers =
+                |synced: &Synced| synced.place == place || synced.whole && place.starts_with(&synced.place);
+            self.synced.borrow().iter().position(covers)
+        }
+
+        fn request() -> SnapshotRequest {
+            SnapshotRequest { label: "now".to_owned(), ..SnapshotRequest::default() }
+        }
+    }
+
+    impl Drop for Scene {
+        fn drop(&mut self) {
+            LISTENER.with_borrow_mut(|known| *known = None);
+        }
+    }
+
+    fn below(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => below(&entry.path(), found),
+                false => found.push(entry.path()),
+            }
+        }
+    }
+
+    fn is_object(place: &Path) -> bool {
+        let parts: Vec<_> = place.iter().rev().filter_map(|part| part.to_str()).take(3).collect();
+        matches!(parts[..], [name, fan, "objects"] if name.len() == 38 && fan.len() == 2)
+    }
+
+    #[test]
+    fn a_snapshot_is_on_the_disk_when_it_is_told_of() {
+        for (repository, count) in [(true, 3), (false, 3), (true, FEW + 50), (false, FEW + 50)] {
+            let scene = Scene::new(repository, count);
+            let id = scene.store.take(&Scene::request()).unwrap().id;
+            let mut all = Vec::new();
+            below(scene.dir.path(), &mut all);
+            let objects: Vec<_> = all.iter().filter(|place| is_object(place)).collect();
+            // the files, a tree for each directory, the commit
+            assert_eq!(objects.len(), count + 4, "{repository} {count}");
+            let named =
+                |place: &&PathBuf| place.ends_with(format!("{}{id}", super::super::record::NAMESPACE));
+            let reference = all.iter().find(named).unwrap();
+            let told = scene.when(reference).expect("the ref is synced");
+            for object in objects {
+                for place in [object.as_path(), object.parent().unwrap()] {
+                    let when = scene.when(place);
+                    assert!(
+                        when.is_some_and(|when| when < told),
+                        "{repository} {count}: {}",
+                        place.display()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn restored_files_are_on_the_disk_before_the_note_of_them_goes() {
+        for count in [3, FEW + 50] {
+            let scene = Scene::new(true, count);
+            let id = scene.store.take(&Scene::request()).unwrap().id;
+            for at in 0..count {
+                fs::write(scene.at(&format!("deep/down/{at}")), "new").unwrap();
+            }
+            fs::create_dir(scene.at("made")).unwrap();
+            fs::write(scene.at("made/since"), "new").unwrap();
+            scene.synced.borrow_mut().clear();
+            let done = scene.store.restore(&id).unwrap();
+            assert_eq!(done.files.len(), count + 1);
+            let synced = scene.synced.borrow();
+            let back: Vec<&Synced> = synced.iter().filter(|one| one.noted).collect();
+            if let Some(whole) = back.iter().find(|one| one.whole) {
+                assert!(count > FEW);
+                assert_eq!(whole.content.as_deref(), Some(&b"old 0"[..]), "after it was written");
+                continue;
+            }
+            for at in 0..count {
+                let (place, old) = (scene.at(&format!("deep/down/{at}")), format!("old {at}"));
+                let found = back.iter().find(|one| one.place == place).expect("it is synced");
+                assert_eq!(found.content.as_deref(), Some(old.as_bytes()), "after it was written");
+            }
+            assert!(back.iter().any(|one| one.place == scene.at("deep/down")), "the names of new files");
+        }
+    }
 }

@@ -71,7 +71,7 @@ impl Here {
 
     /// As `git diff` writes it; the present's objects are in memory only.
     pub fn diff(&self, found: &Found<'_>, scan: &Scan, changes: &[Change]) -> Result<String, git2::Error> {
-        // what a private copy holds is shown to nobody
+        // what a private copy holds is never shown
         let mut shown = changes.iter().filter(|change| change.private.is_none()).peekable();
         if shown.peek().is_none() {
             return Ok(String::new());

@@ -63,7 +63,7 @@ impl PrivateDirectory {
         Ok(path)
     }
 
-    /// A file that nobody may read, to lie over hidden ones.
+    /// A file without permissions, to lie over hidden ones.
     ///
     /// # Errors
     /// It cannot be made.

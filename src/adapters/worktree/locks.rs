@@ -1,5 +1,5 @@
 //! Locks of refs that a killed process left: git refuses to move a branch whose lock is there, for ever. Removes those of
-//! a run's own branch, mark and worktree, once nobody can be at work on them. Touches no lock of the user's branches.
+//! a run's own branch, mark and worktree, once no process can be at work on them. Touches no lock of the user's branches.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -39,9 +39,10 @@ impl Stock {
         for entry in catalog.workflows() {
             let (name, file) = (entry.name.clone(), entry.place.file.clone());
             match catalog.program(&name) {
-                Ok(_) => {
+                Ok(program) => {
                     let (description, inputs) = (entry.description.clone(), entry.inputs.clone());
-                    offered.push(Offered { name, description, inputs, file });
+                    let start_warnings = program.start_warnings;
+                    offered.push(Offered { name, description, inputs, file, start_warnings });
                 }
                 Err(found) => broken.push(Broken { name, why: first_error(&found) }),
             }

@@ -89,6 +89,7 @@ fn answer(answer: &Answer) -> Option<String> {
         Answer::Value { value } => one_line(&value.to_string(), 120),
         Answer::Continue => "go on".to_owned(),
         Answer::Stop => "stop".to_owned(),
+        Answer::Unfit { detail } => one_line(detail, 120),
     })
 }
 

@@ -133,7 +133,11 @@ fn of(workflows: Vec<Workflow>) -> Envelope {
 
 fn told(workflows: Vec<Workflow>, brief: &Brief) -> Envelope {
     envelope(
-        &Program { workflows: workflows.into_iter().map(Arc::new).collect(), hash: String::new() },
+        &Program {
+            workflows: workflows.into_iter().map(Arc::new).collect(),
+            hash: String::new(),
+            start_warnings: Vec::new(),
+        },
         brief,
     )
 }

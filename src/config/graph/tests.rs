@@ -109,7 +109,7 @@ impl Sketch {
             layer: Layer::User,
             place: Place::default(),
         };
-        Program { workflows: vec![Arc::new(workflow)], hash: String::new() }
+        Program { workflows: vec![Arc::new(workflow)], hash: String::new(), start_warnings: Vec::new() }
     }
 }
 

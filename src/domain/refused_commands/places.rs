@@ -1,4 +1,4 @@
-//! Directories that nobody means to remove or overwrite as a whole, and block devices.
+//! Directories that no user means to remove or overwrite as a whole, and block devices.
 
 use std::path::Path;
 

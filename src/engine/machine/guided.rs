@@ -7,7 +7,7 @@ use crate::domain::brief::is_guidance;
 use crate::domain::tool::{ToolInvocation, ToolRisk};
 use crate::engine::spec::GUARDS_GUIDANCE_SINCE;
 
-/// Why such a change is refused where nobody can be asked.
+/// Why such a change is refused where the user cannot be asked.
 pub(super) const UNASKED: &str = "AGENTS.md steers agents, so a person has to allow each change of it, also with --yes; \
                                   nobody is there to be asked. Say what you would change instead";
 

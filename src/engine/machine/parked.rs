@@ -15,7 +15,7 @@ use crate::domain::delegation::Delegated;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, StateIx, Timestamp};
 use crate::domain::journal::{FREE, OpenPause, PauseReason, RunStatus};
-use crate::domain::question_text::approval_message;
+use crate::domain::question_text::{approval_message, uncertain_message};
 use crate::domain::tool::ASKED_BY;
 use crate::domain::workflow::Work;
 use crate::engine::effect::Question;
@@ -216,6 +216,9 @@ impl Machine {
         let mut pause = open(call, state, reason, String::new(), lane.since);
         match (&lane.question, reason) {
             (_, PauseReason::Approval) => pause.message = self.approval_message(lane),
+            (Some(Question::Uncertain { tool, arguments, reason, .. }), _) => {
+                pause.message = uncertain_message(tool, arguments, reason);
+            }
             (Some(Question::Pause { kind, message, choices, schema, required_outputs, default, .. }), _) => {
                 pause.kind = serde_json::to_value(kind).ok().and_then(|kind| Some(kind.as_str()?.to_owned()));
                 pause.message.clone_from(message);

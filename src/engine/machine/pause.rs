@@ -87,6 +87,11 @@ impl Machine {
     pub(super) fn on_pause_answered(&mut self, given: Answer) {
         let Some((_, state)) = self.here() else { return };
         let Work::Pause(pause) = &state.work else { return };
+        if let Answer::Unfit { detail } = given {
+            self.stop_ttl();
+            self.lane.phase = Phase::New;
+            return self.fail(Failure::new("validation", "No answer fits what the state asks for", detail));
+        }
         match answer::fitting(pause, given) {
             Ok(value) => {
                 self.stop_ttl();

@@ -38,7 +38,11 @@ impl Machine {
         match asked {
             Asked::Message => match answer {
                 Answer::Text { text } if !text.trim().is_empty() => self.on_message(text),
-                Answer::Text { .. } | Answer::Value { .. } | Answer::Continue | Answer::Stop => {
+                Answer::Text { .. }
+                | Answer::Value { .. }
+                | Answer::Continue
+                | Answer::Stop
+                | Answer::Unfit { .. } => {
                     self.ask_person(Asked::Message, Question::Message);
                 }
             },

@@ -9,6 +9,13 @@ pub(in crate::mcp) const SUB_AGENTS: &str = "awaiting_sub_agents";
 
 /// Everything that is needed to go on stands in it.
 pub(super) fn readable(answer: &Value) -> String {
+    let mut answer = answer.clone();
+    let warnings = answer.as_object_mut().and_then(|fields| fields.remove("warnings")).unwrap_or_default();
+    let warnings = warnings.as_array().into_iter().flatten().filter_map(Value::as_str);
+    warnings.fold(stands(&answer), |text, warning| format!("{text}\n\nWarning: {warning}"))
+}
+
+fn stands(answer: &Value) -> String {
     let text = |name: &str| answer[name].as_str().unwrap_or_default();
     let (workflow, run) = (text("workflowName"), text("workflowId"));
     match text("status") {

@@ -63,10 +63,11 @@ async fn start(
     let values = values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
     let run = call.backend.start(&offered.name, values, handed_out, beside).await?;
-    if !wait {
-        return call.now(&run);
+    let mut told = if wait { call.follow(&run, events).await? } else { call.now(&run)? };
+    if !offered.start_warnings.is_empty() {
+        told["warnings"] = json!(offered.start_warnings);
     }
-    call.follow(&run, events).await
+    Ok(told)
 }
 
 fn values(declared: &[Parameter], given: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {

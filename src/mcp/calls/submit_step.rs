@@ -129,14 +129,12 @@ impl HandIn<'_> {
             Submission::Open(open) => {
                 let input = as_input(&open, result).map_err(|why| {
                     let left = handle.misfit(id, &open, &why);
-                    let failed = left == Some(0);
-                    let next =
-                        if failed { "the step has failed" } else { "the step stays yours: submit it again" };
-                    let fault = Fault::new("validation_failed", format!("{why}; {next}"));
-                    match left {
-                        Some(left) => fault.with("tries_left", json!(left)),
-                        None => fault,
-                    }
+                    let next = if left == 0 {
+                        "the step has failed"
+                    } else {
+                        "the step stays yours: submit it again"
+                    };
+                    Fault::new("validation_failed", format!("{why}; {next}")).with("tries_left", json!(left))
                 })?;
                 handle.submit(id, step, who, result, input).await.map_err(Fault::of)?
             }

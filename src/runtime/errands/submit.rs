@@ -234,16 +234,15 @@ impl Handle {
         Err(SubmitError::NotRecorded)
     }
 
-    /// An answer to a step did not fit; how many more may come, if they are counted.
-    pub fn misfit(&self, id: &str, step: &Step, why: &str) -> Option<u32> {
-        let failing = unfit(step, why)?;
+    /// An answer to a step did not fit; how many more may come. After the last one the step fails.
+    pub fn misfit(&self, id: &str, step: &Step, why: &str) -> u32 {
         let left = self.shared.desk.misfit(id, step.call);
         if left == 0
             && let Some(run) = self.shared.desk.run_of(id)
         {
-            self.shared.send(&run, Mail::Input(failing));
+            self.shared.send(&run, Mail::Input(unfit(step, why)));
         }
-        Some(left)
+        left
     }
 
     async fn deliver(

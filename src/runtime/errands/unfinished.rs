@@ -8,7 +8,7 @@ use super::{LOSSES, TRIES, later};
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::model::ModelError;
 use crate::domain::tool::ToolOutcome;
-use crate::engine::input::Input;
+use crate::engine::input::{Answer, Input};
 
 impl Book {
     /// Steps whose sub-agent did not do them, as the run is to hear of it. A task that no sub-agent has begun waits as long
@@ -66,15 +66,14 @@ fn not_done(step: &Step, why: &str) -> Input {
     failing(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
 }
 
-/// A step fails after so many results that are none. A question does not: what its person did not say is no answer.
-pub(super) fn unfit(step: &Step, why: &str) -> Option<Input> {
-    if matches!(step.work, Work::Prompt(_)) {
-        return None;
-    }
+/// A step fails after so many results that are none. Of a question the default does not count: what its person did not
+/// say is no answer.
+pub(super) fn unfit(step: &Step, why: &str) -> Input {
     let detail = format!("a sub-agent gave {TRIES} results that do not fit: {why}");
-    let input =
-        failing(step, why, detail.clone(), ModelError::Delegated { transient: false, detail }, json!({}));
-    Some(input)
+    if matches!(step.work, Work::Prompt(_)) {
+        return Input::Answered { call: step.call, answer: Answer::Unfit { detail } };
+    }
+    failing(step, why, detail.clone(), ModelError::Delegated { transient: false, detail }, json!({}))
 }
 
 fn failing(step: &Step, why: &str, detail: String, error: ModelError, data: Value) -> Input {

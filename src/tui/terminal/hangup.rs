@@ -9,7 +9,7 @@ pub(super) fn hangup() -> impl Future<Output = ()> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         if linux::wait() {
-            // nobody listens: the program ends already
+            // the program ends already
             let _ = sender.send(());
         }
     });
@@ -34,7 +34,7 @@ mod linux {
     use rustix::fs::{Mode, OFlags, open};
     use rustix::io::Errno;
 
-    /// Waits for the end of the terminal. `false`: there is none, or nobody can know.
+    /// Waits for the end of the terminal. `false`: there is none, or that cannot be known.
     pub(super) fn wait() -> bool {
         if io::stdin().is_terminal() {
             return hung_up(io::stdin());

@@ -9,7 +9,7 @@ use crate::engine::input::Answer;
 use crate::runtime::command::Command;
 use crate::runtime::network_access::NetworkAnswer;
 use crate::tui::backend::StandingPermission;
-use crate::tui::dialog::{Dialog, Kind};
+use crate::tui::dialog::{Dialog, Kind, REPEAT};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::slash;
@@ -36,23 +36,27 @@ pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
 
 /// Space shows more of a long text.
 pub fn turns_page(dialog: &Dialog, key: KeyEvent) -> bool {
-    key.code == KeyCode::Char(' ')
-        && dialog.overflows()
-        && dialog.reason.is_none()
-        && dialog.choices().is_none()
-        && !dialog.is_written()
+    key.code == KeyCode::Char(' ') && dialog.overflows() && dialog.reason.is_none() && !dialog.is_written()
 }
 
 /// Whether the key allows, trusts, goes on: what is asked must have been seen to its end.
 pub fn says_yes(dialog: &Dialog, key: KeyEvent) -> bool {
     let KeyCode::Char(c) = key.code else {
-        return key.code == KeyCode::Enter && matches!(dialog.kind, Kind::Decide { default: Some(true), .. });
+        let yes = matches!(
+            dialog.kind,
+            Kind::Decide { default: Some(true), .. }
+                | Kind::Choose { .. }
+                | Kind::Look { selected: REPEAT, .. }
+        );
+        return key.code == KeyCode::Enter && yes;
     };
     let yes = match dialog.kind {
         Kind::Approval { .. } | Kind::Network { .. } => "ya34",
         Kind::GoOn { .. } | Kind::Trust | Kind::Confirm(_) => "yc",
         Kind::Decide { .. } => "y",
-        Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => "",
+        Kind::Choose { .. } => "123456789",
+        Kind::Look { .. } => "1",
+        Kind::Write { .. } => "",
     };
     let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     plain && dialog.reason.is_none() && yes.contains(c.to_ascii_lowercase())

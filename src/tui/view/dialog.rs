@@ -23,7 +23,8 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     }
     let text = text_columns(room);
     let rows = body_rows(dialog, text, model);
-    let height = u16::try_from(rows.len() + 4).unwrap_or(u16::MAX).min(room.height);
+    let choices = choice_rows(dialog, text, theme);
+    let height = height_of(rows.len(), choices.len(), room);
     let area = Rect {
         x: room.x + (room.width - columns) / 2,
         y: room.y + (room.height - height) / 2,
@@ -36,14 +37,17 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
         format!(" {}{queue} ", fit(&printable::name(&dialog.title), text.saturating_sub(width(&queue))));
     let inside = boxed(frame, area, &title, theme.warning().patch(theme.bold()));
     let fits = body_height(dialog, height);
-    let mut scroll = dialog.scroll.min(rows.len().saturating_sub(fits));
-    if let Some(selected) = selected_row(dialog, rows.len()).filter(|_| fits > 0) {
-        scroll = scroll.clamp((selected + 1).saturating_sub(fits), selected);
+    let share = Share::of(fits, rows.len(), choices.len(), dialog.read);
+    let scroll = dialog.scroll.min(rows.len().saturating_sub(share.text));
+    let selected = dialog.choices().map_or(0, |(_, selected)| selected);
+    let first = (selected + 1).saturating_sub(share.choices);
+    let gap = std::iter::repeat_n(Line::default(), share.gap);
+    let shown = rows.iter().skip(scroll).take(share.text).cloned();
+    let shown = shown.chain(gap).chain(choices.iter().skip(first).take(share.choices).cloned());
+    for (y, row) in (inside.y..).zip(shown) {
+        put(frame, inside.x + 1, y, &row, inside.width - 1);
     }
-    for (y, row) in (inside.y..).zip(rows.iter().skip(scroll).take(fits)) {
-        put(frame, inside.x + 1, y, row, inside.width - 1);
-    }
-    let hidden = rows.len().saturating_sub(scroll + fits);
+    let hidden = rows.len().saturating_sub(scroll + share.text) + choices.len() - share.choices;
     let last = inside.bottom().saturating_sub(1);
     if fits + 1 < usize::from(inside.height) {
         draw_told(model, dialog, (hidden, scroll), Rect { y: last - 1, height: 1, ..inside }, frame);
@@ -58,7 +62,9 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
 fn draw_short(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let title = Line::styled(printable::name(&dialog.title), theme.warning().patch(theme.bold()));
-    let rows = body_rows(dialog, usize::from(room.width).max(1), model);
+    let columns = usize::from(room.width).max(1);
+    let mut rows = body_rows(dialog, columns, model);
+    rows.extend(choice_rows(dialog, columns, theme));
     frame.render_widget(Clear, room.intersection(frame.area()));
     let rows = std::iter::once(&title).chain(rows.iter().skip(dialog.scroll));
     for (y, row) in (room.y..room.bottom()).zip(rows) {
@@ -86,7 +92,12 @@ fn draw_told(
         Some(problem) => (format!("✗ {problem}"), theme.bad()),
         None if hidden > 0 || above > 0 => {
             let more = counted(hidden as u64, "more line");
-            (format!("{more} · Space, ↑↓ {}", deadline(model, dialog)), theme.dim())
+            let keys = match dialog.choices() {
+                None => "Space, ↑↓",
+                Some(_) if dialog.overflows() => "Space, PgUp",
+                Some(_) => "↑↓",
+            };
+            (format!("{more} · {keys} {}", deadline(model, dialog)), theme.dim())
         }
         None => (deadline(model, dialog), theme.dim()),
     };
@@ -94,15 +105,47 @@ fn draw_told(
     put(frame, area.x + 1, area.y, &Line::styled(told, style), area.width - 1);
 }
 
-/// How many rows there are, and how many of them are on screen at once.
+/// How many rows the text has, and how many of them are on screen at once.
 pub fn extent(model: &Model, dialog: &Dialog, room: Rect) -> (usize, usize) {
+    let choices = dialog.choices().map_or(0, |(choices, _)| choices.len());
     if is_short(room) {
         let rows = body_rows(dialog, usize::from(room.width).max(1), model).len();
-        return (rows, usize::from(room.height.saturating_sub(1)));
+        return (rows + choices, usize::from(room.height.saturating_sub(1)));
     }
     let rows = body_rows(dialog, text_columns(room), model).len();
-    let height = u16::try_from(rows + 4).unwrap_or(u16::MAX).min(room.height);
-    (rows, body_height(dialog, height))
+    let fits = body_height(dialog, height_of(rows, choices, room));
+    (rows, Share::of(fits, rows, choices, dialog.read).text)
+}
+
+/// With its frame, the line above the keys, and the keys.
+fn height_of(rows: usize, choices: usize, room: Rect) -> u16 {
+    let body = rows + choices + usize::from(choices > 0);
+    u16::try_from(body + 4).unwrap_or(u16::MAX).min(room.height)
+}
+
+/// What of the rows is for the text, and what for the choices below it: they never push its beginning out of sight.
+struct Share {
+    text: usize,
+    gap: usize,
+    choices: usize,
+}
+
+impl Share {
+    fn of(fits: usize, rows: usize, choices: usize, read: bool) -> Self {
+        if choices == 0 {
+            return Self { text: fits, gap: 0, choices: 0 };
+        }
+        if rows + 1 + choices <= fits {
+            return Self { text: rows, gap: 1, choices };
+        }
+        if fits < 2 {
+            // the text first, then what is chosen
+            let choices = usize::from(read).min(fits);
+            return Self { text: fits - choices, gap: 0, choices };
+        }
+        let choices = choices.min((fits / 2).max(fits.saturating_sub(rows)));
+        Self { text: fits - choices, gap: 0, choices }
+    }
 }
 
 /// No frame fits.
@@ -134,12 +177,6 @@ fn deadline(model: &Model, dialog: &Dialog) -> String {
     format!("answers itself in {}", duration(left * 1_000).replace(".0 s", " s"))
 }
 
-/// The row of the chosen line; the choices are the last rows, one each.
-fn selected_row(dialog: &Dialog, rows: usize) -> Option<usize> {
-    let (choices, selected) = dialog.choices()?;
-    (rows + selected).checked_sub(choices.len())
-}
-
 /// The whole width where it is narrow: scraps of text beside the frame would only disturb.
 fn columns_of(room: Rect) -> u16 {
     if room.width < 100 { room.width } else { (room.width - 2).min(120) }
@@ -160,16 +197,18 @@ fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<Line<'static
             false => Line::styled(line, theme.text()),
         }));
     }
-    if let Some((choices, selected)) = dialog.choices() {
-        rows.push(Line::default());
-        for (at, choice) in choices.iter().enumerate() {
-            let here = at == selected;
-            let (mark, style) = if here { ("▸", theme.selected()) } else { (" ", theme.text()) };
-            let line = format!("{mark} {} {}", at + 1, printable::name(choice));
-            rows.push(Line::styled(fit(&line, columns).into_owned(), style));
-        }
-    }
     rows
+}
+
+fn choice_rows(dialog: &Dialog, columns: usize, theme: Theme) -> Vec<Line<'static>> {
+    let (choices, selected) = dialog.choices().unwrap_or_default();
+    let row = |(at, choice): (usize, &&str)| {
+        let here = at == selected;
+        let (mark, style) = if here { ("▸", theme.selected()) } else { (" ", theme.text()) };
+        let line = format!("{mark} {} {}", at + 1, printable::name(choice));
+        Line::styled(fit(&line, columns).into_owned(), style)
+    };
+    choices.iter().enumerate().map(row).collect()
 }
 
 /// The text: each row of what others wrote has the mark on its left.

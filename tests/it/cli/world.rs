@@ -3,15 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::pty::terminal::Terminal;
 
 /// A hanging program fails its test instead of stopping all of them.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct World {
-    dir: tempfile::TempDir,
+    dir: Arc<tempfile::TempDir>,
     variables: Vec<(String, String)>,
 }
 
@@ -25,7 +28,7 @@ pub struct Ran {
 impl World {
     /// An empty project that is no git repository.
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = Arc::new(tempfile::tempdir().unwrap());
         for name in ["home", "config/synthdev", "data", "tmp", "project"] {
             fs::create_dir_all(dir.path().join(name)).unwrap();
         }
@@ -108,6 +111,15 @@ impl World {
 
     pub fn run(&self, arguments: &[&str]) -> Ran {
         self.run_with(arguments, "")
+    }
+
+    /// The program in a terminal, in this project and with this user's directories.
+    pub fn terminal(&self, arguments: &[&str]) -> Terminal {
+        let directory = |name: &str| self.root().join(name).display().to_string();
+        let (config, data) = (directory("config"), directory("data"));
+        let environment =
+            [("XDG_CONFIG_HOME", config.as_str()), ("XDG_DATA_HOME", &data), ("GIT_CONFIG_NOSYSTEM", "1")];
+        Terminal::at_home(Arc::clone(&self.dir), arguments, &environment)
     }
 
     /// Runs to the end with this standard input.

@@ -7,9 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use synthdev::domain::ids::{CallId, RunId};
-use synthdev::domain::tool::{
-    Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
-};
+use synthdev::domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Answer;
 use synthdev::ports::tool::ToolPort;
@@ -18,6 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::super::support::stage::Stage;
+use super::super::support::tools::as_other_tools;
 
 /// Tools of which some have their results in the case: `{tool: [{ok, content, data}]}`; `ok` unless it says otherwise.
 pub struct Scripted {
@@ -40,33 +39,7 @@ impl Scripted {
 }
 
 impl ToolPort for Scripted {
-    fn specs(&self) -> &[ToolSpec] {
-        self.real.specs()
-    }
-
-    fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
-        self.real.preview(invocation)
-    }
-
-    fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
-        self.real.refusal(invocation)
-    }
-
-    fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
-        self.real.foresee(invocation)
-    }
-
-    fn examine<'a>(
-        &'a self,
-        invocation: &'a ToolInvocation,
-        foreseen: &'a Foreseen,
-    ) -> BoxFuture<'a, Standing> {
-        self.real.examine(invocation, foreseen)
-    }
-
-    fn repeat(&self, invocation: &ToolInvocation) -> Repeat {
-        self.real.repeat(invocation)
-    }
+    as_other_tools!(real);
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
         let mut left = self.left.lock().unwrap();

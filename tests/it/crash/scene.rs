@@ -63,6 +63,7 @@ pub(super) fn line_of(number: u32) -> String {
 
 /// The command that a text is about.
 pub(super) fn number_in(text: &str) -> u32 {
+    let text = text.replace("\n┃ ", " ");
     let after = text.split_once("$SIDE ").unwrap_or_else(|| panic!("which command? {text}")).1;
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_else(|_| panic!("which command? {text}"))

@@ -235,7 +235,9 @@ impl Session {
     }
 
     fn look_and_decide(&mut self, pause: &Value) -> Value {
-        let number = scene::number_in(pause["message"].as_str().unwrap());
+        let message = pause["message"].as_str().unwrap();
+        assert!(message.contains("\n┃ "), "the command bears no mark: {message}");
+        let number = scene::number_in(message);
         let effects = fs::read_to_string(self.world.root().join("effects")).unwrap();
         if !effects.lines().any(|line| line == number.to_string()) {
             self.repeated += 1;

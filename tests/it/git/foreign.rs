@@ -180,7 +180,7 @@ fn ignore_files_outside_the_tree_count_and_are_overruled_by_those_inside() {
 
 #[test]
 fn ignore_files_that_never_end_are_none() {
-    // nobody writes to the pipe: reading it would not end
+    // the pipe has no writer: reading it would not end
     let outer = Project::repository();
     outer.write("../pipes/x", "");
     let pipe = outer.at("../pipes/pipe");

@@ -173,3 +173,17 @@ fn what_has_changed_files_is_not_forgotten() {
         assert_eq!(play.pending.iter().filter(|effect| snapshot(effect)).count(), snapshots, "{version}");
     }
 }
+
+#[test]
+fn a_tool_that_changes_files_begins_when_the_snapshot_is_there() {
+    let step =
+        Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments: vec![], expect: Expect::Ok };
+    let mut one = workflow(vec![state("start", Work::Step(step), 1)]);
+    one.snapshot = SnapshotPolicy::Auto;
+    let mut play = task(vec![one], MACHINE_VERSION);
+    let begun = |play: &Play| play.pending.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
+    let call = play.call(|effect| matches!(effect, Effect::TakeSnapshot { .. }));
+    assert!(!begun(&play), "{:?}", play.pending);
+    play.feed(Input::SnapshotTaken { call, info: info() });
+    assert!(begun(&play), "{:?}", play.pending);
+}

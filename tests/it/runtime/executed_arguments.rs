@@ -6,14 +6,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use synthdev::domain::tool::{
-    Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
-};
+use synthdev::domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev::engine::event::RunEvent;
 use synthdev::ports::tool::ToolPort;
 
 use crate::cli::world::talk;
 use crate::support::stage::{Stage, Texts, spec};
+use crate::support::tools::as_other_tools;
 
 /// The project's tools, which execute nothing: what they were to execute is kept, and said as the result.
 struct Recording {
@@ -22,29 +21,7 @@ struct Recording {
 }
 
 impl ToolPort for Recording {
-    fn specs(&self) -> &[ToolSpec] {
-        self.tools.specs()
-    }
-
-    fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
-        self.tools.preview(invocation)
-    }
-
-    fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
-        self.tools.foresee(invocation)
-    }
-
-    fn examine<'a>(
-        &'a self,
-        invocation: &'a ToolInvocation,
-        foreseen: &'a Foreseen,
-    ) -> BoxFuture<'a, Standing> {
-        self.tools.examine(invocation, foreseen)
-    }
-
-    fn repeat(&self, invocation: &ToolInvocation) -> Repeat {
-        self.tools.repeat(invocation)
-    }
+    as_other_tools!(tools);
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
         async move {

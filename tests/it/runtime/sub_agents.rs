@@ -102,7 +102,7 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
             handle.send(&run, Command::Cancel);
         } else {
             let left: Vec<_> = (0..5).map(|_| handle.misfit(&id, &handed.step, "no")).collect();
-            assert_eq!(left, [4, 3, 2, 1, 0].map(Some));
+            assert_eq!(left, [4, 3, 2, 1, 0]);
         }
         assert_eq!(world.end().await.1, status);
         assert_eq!(*seen.lock().unwrap(), [(Next::Waiting, None, Some(0))], "{code}");

@@ -33,7 +33,7 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
     let rules = [Permission::Allow, Permission::Allow, Permission::Ask, Permission::Deny];
     RunSpec {
         machine_version: MACHINE_VERSION,
-        program: Program { workflows, hash: "seeded".to_owned() },
+        program: Program { workflows, hash: "seeded".to_owned(), start_warnings: Vec::new() },
         inputs: Map::from_iter([("task".to_owned(), json!("the task"))]),
         approvals: ApprovalPolicy {
             read: luck.pick(&rules),

@@ -15,7 +15,7 @@ use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::place::Layer;
 use synthdev::domain::workflow::Program;
-use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::event::{DEFINITION_WARNING, Published, RunEvent};
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
 use synthdev::ports::model::ModelPort;
 use synthdev::ports::tool::ToolPort;
@@ -185,6 +185,9 @@ impl Stage {
 }
 
 fn journaled(event: &RunEvent) -> bool {
+    if let RunEvent::Warning { code, .. } = event {
+        return code != DEFINITION_WARNING;
+    }
     !matches!(event, RunEvent::Delta { .. } | RunEvent::ModelRetry { .. } | RunEvent::ApprovalAsked { .. })
 }
 

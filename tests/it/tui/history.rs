@@ -665,6 +665,29 @@ fn what_became_of_a_tool() {
         }
         assert_eq!(desk.take(), expected, "{typed} {keys:?}");
     }
+    let mut long = question();
+    if let Question::Uncertain { arguments, .. } = &mut long {
+        let lines: String = (0..60).map(|at| format!("echo {at}\n")).collect();
+        *arguments = json!({"command": format!("{lines}{}rm -rf x\u{200b}", "\n".repeat(30))});
+    }
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, long)).pause(5_000).take();
+    let first = desk.screen(80, 24);
+    for part in
+        ["in state code: ", "! This command deletes", "┃ echo 0", "▸ 1 repeat", "  3 skip", "more lines"]
+    {
+        assert!(first.contains(part), "no {part} in\n{first}");
+    }
+    for code in [KeyCode::Char('1'), KeyCode::Enter] {
+        desk.pause(2_000).unseen(code, KeyModifiers::NONE);
+        assert_eq!(desk.take(), [], "{code:?} counts at the end of the text only");
+        assert!(desk.screen(80, 24).contains("a choice counts at the end of the text"));
+    }
+    desk.pause(2_000).unseen(KeyCode::End, KeyModifiers::NONE);
+    let end = desk.screen(80, 24);
+    assert!(end.contains("… 30 blank lines") && end.contains("┃ rm -rf x‹U+200B›"), "{end}");
+    desk.pause(2_000).unseen(KeyCode::Char('1'), KeyModifiers::NONE);
+    assert_eq!(desk.take(), result(json!("repeat")));
     let mut desk = Desk::new();
     desk.workflow().run("r1", person(20, question())).frames("uncertain");
     desk.key(KeyCode::Char('2')).frames("uncertain_done");

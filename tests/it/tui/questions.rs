@@ -502,6 +502,26 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
     key(&mut desk, KeyCode::End);
     key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take(), [value(20, json!(true))]);
+    // and for one that wants one of several: its text is read from the beginning, beside the choices
+    let mut desk = Desk::new();
+    let mut question = choice(None);
+    if let Question::Pause { message, .. } = &mut question {
+        *message = long("and drop the table");
+    }
+    desk.workflow().run("r1", person(20, question)).pause(5_000).take();
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("┃ echo 0 ") && screen.contains("▸ 1 ship"), "{screen}");
+    for code in [KeyCode::Char('1'), KeyCode::Enter] {
+        key(&mut desk, code);
+        assert_eq!(desk.take(), [], "{code:?}");
+    }
+    key(&mut desk, KeyCode::Home);
+    for _ in 0..9 {
+        key(&mut desk, KeyCode::Char(' '));
+    }
+    key(&mut desk, KeyCode::Down);
+    key(&mut desk, KeyCode::Enter);
+    assert_eq!(desk.take(), [value(20, json!("test more"))]);
 }
 
 fn approve_by_line(desk: &mut Desk) {

@@ -62,6 +62,8 @@ impl Scene {
         let resume = [&["resume", &self.run, "--yes"], arguments].concat();
         let told = self.world.run(&resume);
         assert_eq!(told.err.contains("died while files were brought back"), midway, "{}", told.err);
+        let stays = "never stored, so it stays as it is: seen.log (ignored by git)";
+        assert_eq!(told.err.contains(stays), midway, "{}", told.err);
         assert_eq!(self.world.read("seen.log").trim(), format!("{FILES} old"), "{}", told.err);
         assert!(!self.world.run(&["runs", "show", &self.run]).out.contains("on their way back"));
     }

@@ -218,14 +218,29 @@ fn a_question_is_not_answered_by_what_does_not_fit() {
     submit(&mut client, &id, &step, &done(&step));
     let question = next(&mut client, &id)["step"].clone();
     assert_eq!(question["type"], "prompt", "{question}");
-    for _ in 0..6 {
+    for left in [4, 3, 2, 1] {
         let said = submit(&mut client, &id, &question, &json!("no"));
-        assert_eq!((code(&said), said.get("tries_left")), ("validation_failed", None), "{said}");
+        assert_eq!((code(&said), &said["tries_left"]), ("validation_failed", &json!(left)), "{said}");
         assert!(said["message"].as_str().unwrap().ends_with("submit it again"), "{said}");
     }
     assert_eq!(next(&mut client, &id)["step"], question);
     assert_eq!(submit(&mut client, &id, &question, &json!({"confirmed": false}))["status"], "accepted");
     assert_eq!(next(&mut client, &id)["final_result"], "a:ok-a:false");
+    // after five the state fails, as other steps do; its default was said by no person
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    submit(&mut client, &id, &step, &done(&step));
+    let question = next(&mut client, &id)["step"].clone();
+    let left: Vec<Value> =
+        (0..5).map(|_| submit(&mut client, &id, &question, &json!("no"))["tries_left"].clone()).collect();
+    assert_eq!(left, [4, 3, 2, 1, 0]);
+    let told = ended(&mut client, &told["workflowId"]);
+    assert_eq!(told["status"], "failed", "{told}");
+    for part in ["validation", "a sub-agent gave 5 results that do not fit"] {
+        assert!(told.to_string().contains(part), "{told}");
+    }
+    assert_eq!(code(&next(&mut client, &id)), "workflow_failed");
     client.close();
 }
 

@@ -13,12 +13,12 @@ use synthdev::adapters::providers::scripted::ScriptedModel;
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev::domain::script::{ScriptError, ScriptJob, ScriptOutcome};
-use synthdev::domain::tool::{
-    Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
-};
+use synthdev::domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev::ports::model::{DeltaSink, ModelPort};
 use synthdev::ports::script::ScriptPort;
 use synthdev::ports::tool::ToolPort;
+
+use crate::support::tools::as_other_tools;
 
 /// Path; kind with permissions, and bytes.
 pub type Tree = BTreeMap<String, (String, Vec<u8>)>;
@@ -120,33 +120,7 @@ impl Tools {
 }
 
 impl ToolPort for Tools {
-    fn specs(&self) -> &[ToolSpec] {
-        self.inner.specs()
-    }
-
-    fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
-        self.inner.preview(invocation)
-    }
-
-    fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
-        self.inner.refusal(invocation)
-    }
-
-    fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
-        self.inner.foresee(invocation)
-    }
-
-    fn examine<'a>(
-        &'a self,
-        invocation: &'a ToolInvocation,
-        foreseen: &'a Foreseen,
-    ) -> BoxFuture<'a, Standing> {
-        self.inner.examine(invocation, foreseen)
-    }
-
-    fn repeat(&self, invocation: &ToolInvocation) -> Repeat {
-        self.inner.repeat(invocation)
-    }
+    as_other_tools!(inner);
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async {

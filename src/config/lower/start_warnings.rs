@@ -1,0 +1,21 @@
+//! The findings that a user is told when a run starts, before anything is paid for: text that goes to a model as it
+//! stands, and work that is held back.
+
+use super::super::render::remark;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+
+const AT_START: [&str; 2] = ["W07", "W12"];
+/// Of more of them only the number is told.
+const MOST: usize = 5;
+
+pub(super) fn start_warnings(found: &[Diagnostic]) -> Vec<String> {
+    let counts =
+        |one: &&Diagnostic| one.severity == Severity::Warning && AT_START.contains(&one.code.as_str());
+    let mut lines: Vec<String> = found.iter().filter(counts).map(remark).collect();
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    if more > 0 {
+        lines.push(format!("{more} more of these: `synthdev check` shows all"));
+    }
+    lines
+}
