@@ -258,6 +258,13 @@ impl Transcript {
         });
     }
 
+    /// A reply was cut off. What is laid out of it stays.
+    pub fn interrupt(&mut self, at: usize) {
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        let Item::Reply(reply) = &mut entry.item else { return };
+        (reply.open, reply.interrupted, entry.grown) = (false, true, true);
+    }
+
     fn grow(&mut self, at: usize, part: usize, text: &str) {
         let Some(entry) = self.entries.get_mut(at) else { return };
         let Item::Reply(reply) = &mut entry.item else { return };

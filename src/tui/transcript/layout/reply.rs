@@ -46,7 +46,7 @@ pub(super) fn layout(reply: &Reply, look: Look, rows: &mut Vec<Line<'static>>) -
     let text = markdown::Tail::at(rows.len());
     let text = markdown::extend(&reply.text, text, look.page(INDENT, theme.text()), rows);
     if reply.interrupted {
-        lay_plain("— interrupted", theme.warning(), look.columns, INDENT, rows);
+        lay_interrupted(look, rows);
     }
     reply.open.then_some(Tail { thought, text })
 }
@@ -67,7 +67,17 @@ pub fn extend(reply: &Reply, tail: Tail, look: Look, rows: &mut Vec<Line<'static
         rows[THOUGHT] = told(reply, &tail, look);
     }
     tail.text = markdown::extend(&reply.text, tail.text, look.page(INDENT, look.theme.text()), rows);
+    if reply.interrupted {
+        if tail.thought.is_some() {
+            rows[THOUGHT] = told(reply, &tail, look);
+        }
+        lay_interrupted(look, rows);
+    }
     Some(tail)
+}
+
+fn lay_interrupted(look: Look, rows: &mut Vec<Line<'static>>) {
+    lay_plain("— interrupted", look.theme.warning(), look.columns, INDENT, rows);
 }
 
 fn extend_thought(reply: &Reply, thought: Thought, look: Look, rows: &mut Vec<Line<'static>>) -> Thought {
