@@ -136,7 +136,13 @@ mod tests {
             let said = streamed.said(&plain).unwrap();
             let (kept, told) = said.split_once("\n\n[… ").unwrap();
             assert!(text.starts_with(kept) && (MOST_KEPT - 1..=MOST_KEPT).contains(&kept.len()), "{piece}");
-            assert_eq!(told, format!("{} bytes more had streamed: they are not kept]", thousands((text.len() - kept.len()) as u64)));
+            assert_eq!(
+                told,
+                format!(
+                    "{} bytes more had streamed: they are not kept]",
+                    thousands((text.len() - kept.len()) as u64)
+                )
+            );
             streamed.fails();
             assert_eq!(streamed.said(&plain), None, "the next attempt begins anew");
             streamed.says("so far");

@@ -156,13 +156,11 @@ impl Redactor {
             return None;
         }
         let pairs = text.get(from..)?.windows(2).enumerate();
-        pairs
-            .filter(|(_, pair)| self.begins(pair[0], pair[1]))
-            .find_map(|(at, _)| {
-                let rest = &text[from + at..];
-                let form = self.forms.iter().find(|form| rest.starts_with(form.as_bytes()))?;
-                Some((from + at, form.len()))
-            })
+        pairs.filter(|(_, pair)| self.begins(pair[0], pair[1])).find_map(|(at, _)| {
+            let rest = &text[from + at..];
+            let form = self.forms.iter().find(|form| rest.starts_with(form.as_bytes()))?;
+            Some((from + at, form.len()))
+        })
     }
 }
 
