@@ -30,7 +30,7 @@ impl Home {
         let role =
             json!({"writer": {"level": "base", "systemMessage": message, "includedTools": ["read_files"]}});
         fs::write(user.join("roles/own.json"), role.to_string()).unwrap();
-        for workflow in [one(), eight(), gated()] {
+        for workflow in [one(), again(), eight(), gated()] {
             let name = workflow["workflow_name"].as_str().unwrap();
             fs::write(user.join(format!("workflows/{name}.json")), workflow.to_string()).unwrap();
         }
@@ -108,6 +108,14 @@ fn one() -> Value {
             "transition": [{"target": "stop", "before": "common_data.said = 'done'"}]},
         {"name": "stop", "input": "common_data.said"}]);
     workflow("one", &states)
+}
+
+/// One agent, answer after answer.
+fn again() -> Value {
+    let states = json!([
+        {"name": "start", "agent": "agent_1", "input": "common_data.task", "transition": [{"target": "start"}]},
+        {"name": "stop", "input": "common_data.said"}]);
+    workflow("again", &states)
 }
 
 /// All agents at once.

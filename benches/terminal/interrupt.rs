@@ -20,6 +20,8 @@ pub fn interrupt(home: &Home, extent: Extent, figures: &mut Figures) {
     let rows = [
         ("before the first word", Plan::Silent, "agent_1 thinks"),
         ("while words come", Plan::Steady, "parse"),
+        ("while words flood in", Plan::Flood(1), "parse"),
+        ("while a flood comes in large pieces", Plan::Flood(200), "parse"),
         ("while a refused call waits for its repetition", Plan::Busy, "slow down"),
     ];
     for (when, plan, shown) in rows {
@@ -43,21 +45,28 @@ fn once(home: &Home, plan: Plan, shown: &'static str) -> (f64, Option<f64>) {
     let server = Server::start();
     let session = home.session(&server.url);
     let scene = server.play(plan);
-    session.press("/workflow one go\r");
+    // an answer that floods is cut: the next one follows
+    let floods = matches!(plan, Plan::Flood(_));
+    session.press(if floods { "/workflow again go\r" } else { "/workflow one go\r" });
     scene.asked.wait();
     session.wait_for(shown);
     thread::sleep(SETTLED);
     let mut pressed = Instant::now();
     let seen = session.when(
         "the interruption",
-        |screen| screen.contents().contains("type what shall be different"),
+        |screen| {
+            let contents = screen.contents();
+            // between two answers it stands before the next state
+            contents.contains("type what shall be different") || contents.contains("/step · /continue")
+        },
         || {
             pressed = Instant::now();
             session.press("\x1b");
         },
     );
     let since = |at: Instant| milliseconds(at.saturating_duration_since(pressed));
-    let closed = (plan != Plan::Busy).then(|| since(scene.gone.wait()));
+    // an answer that was cut before has left its connection, too
+    let closed = (plan != Plan::Busy && !floods).then(|| since(scene.gone.wait()));
     scene.end();
     (since(seen), closed)
 }

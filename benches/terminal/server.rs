@@ -92,6 +92,8 @@ pub enum Plan {
     Burst(usize),
     /// A screen of tokens at once, then a hundred a second until `finish` is rung.
     Steady,
+    /// Tokens as fast as they are taken, so many in one event, until nobody takes them any more.
+    Flood(usize),
     /// Not a word.
     Silent,
     /// Come again in half a minute.
@@ -199,7 +201,7 @@ impl Scene {
                 Err(ErrorKind::ConnectionAborted.into())
             }
             Plan::Busy => refuse(to),
-            Plan::Burst(_) | Plan::Steady => {
+            Plan::Burst(_) | Plan::Steady | Plan::Flood(_) => {
                 wire::head(to)?;
                 self.tell(to)?;
                 wire::end(to, "\"stop\"")
@@ -220,6 +222,21 @@ impl Scene {
                 self.sent.ring();
                 while !self.finish.load(Ordering::SeqCst) {
                     thread::sleep(Duration::from_millis(1));
+                }
+            }
+            Plan::Flood(together) => {
+                // no two alike: a model that says the same again and again is stopped
+                let event = |from: usize| {
+                    let words = (from..from + together).map(|at| format!("{at} is{}", TEXT[at % TEXT.len()]));
+                    token(&words.collect::<String>())
+                };
+                let part =
+                    |from: usize| (0..TOGETHER).map(|at| event(from + at * together)).collect::<String>();
+                let parts: Vec<String> =
+                    (0..TOGETHER).map(|number| part(number * TOGETHER * together)).collect();
+                self.answers.fetch_add(1, Ordering::SeqCst);
+                while !self.finish.load(Ordering::SeqCst) {
+                    parts.iter().try_for_each(|part| chunk(to, part))?;
                 }
             }
             Plan::Silent | Plan::Busy => {}

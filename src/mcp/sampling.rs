@@ -14,6 +14,7 @@ use rmcp::service::Peer;
 use serde_json::{Map, Value, json};
 
 use super::answer::wanted;
+use super::arguments::of_a_size;
 use super::replies;
 use crate::domain::ids::RunId;
 use crate::domain::message::{ChatMessage, ChatRole};
@@ -93,7 +94,10 @@ async fn ask(
         Err(_) => return Some(id),
     };
     let read = data(&answered, wanted(&claim.interaction.request));
-    match replies::reply(&id, &claim.interaction.request, &read) {
+    let reply = of_a_size("answer", &read)
+        .map_err(|_| "it is too large".to_owned())
+        .and_then(|()| replies::reply(&id, &claim.interaction.request, &read));
+    match reply {
         Ok(reply) => {
             interactions.answer(&id, &answered, Ok(reply));
             None

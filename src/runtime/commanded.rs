@@ -39,19 +39,16 @@ pub(super) fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Op
 /// What they used is asked for when their calls are stopped.
 fn interrupted(partial: &Partial, redactor: &Redactor) -> Input {
     let all = partial.lock().unwrap_or_else(PoisonError::into_inner);
-    let texts = all.iter().filter(|(_, streamed)| !streamed.text.is_empty());
-    let partial = texts.map(|(call, streamed)| (*call, redactor.clean_cut(streamed.text.clone()))).collect();
+    let texts = all.iter().filter_map(|(call, streamed)| Some((*call, streamed.said(redactor)?)));
+    let partial = texts.collect();
     Input::Steered(Box::new(Steering::Interrupt { partial }))
 }
 
 fn cancelled(partial: &Partial, redactor: &Redactor, end: bool) -> Input {
     let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
     let (mut texts, mut used) = (Vec::new(), Vec::new());
-    for (call, mut streamed) in all {
-        let text = std::mem::take(&mut streamed.text);
-        if !text.is_empty() {
-            texts.push((call, redactor.clean_cut(text)));
-        }
+    for (call, streamed) in all {
+        texts.extend(streamed.said(redactor).map(|text| (call, text)));
         used.extend(streamed.all().into_iter().map(|used| (call, used)));
     }
     Input::Cancelled { partial: texts, end, used }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot::Sender;
 
 use super::command::{Command, Control, Whose};
+use super::redact::Redactor;
 use crate::domain::cost::Used;
+use crate::domain::figures::thousands;
 use crate::domain::ids::CallId;
 use crate::engine::effect::Effect;
 use crate::engine::input::Input;
@@ -48,11 +50,17 @@ pub(super) struct Submitted {
 /// piece that arrives later belongs to nobody.
 pub(super) type Partial = Arc<Mutex<BTreeMap<CallId, Streamed>>>;
 
+/// Bytes that are kept of an answer that does not come to its end. An interruption is answered at once, however much has
+/// streamed: what is kept is cleaned, recorded and shown to the model before anything else happens.
+pub(super) const MOST_KEPT: usize = 256 << 10;
+
 /// What has come of one model call by now.
 #[derive(Default, Debug)]
 pub(super) struct Streamed {
-    /// Of the attempt under way.
-    pub(super) text: String,
+    /// Of the attempt under way, its beginning.
+    text: String,
+    /// Bytes that came after that and are not kept.
+    beyond: usize,
     /// By the attempt under way, as far as it is known.
     used: Option<Used>,
     /// By those that failed before it.
@@ -60,6 +68,26 @@ pub(super) struct Streamed {
 }
 
 impl Streamed {
+    /// More of the text.
+    pub(super) fn says(&mut self, text: &str) {
+        let room = MOST_KEPT - self.text.len();
+        // what follows a gap is no part of the beginning
+        let end = if self.beyond == 0 { text.floor_char_boundary(text.len().min(room)) } else { 0 };
+        self.text.push_str(&text[..end]);
+        self.beyond += text.len() - end;
+    }
+
+    /// What was said, without keys and with a word about what is missing; `None`: nothing.
+    pub(super) fn said(&self, redactor: &Redactor) -> Option<String> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let text = redactor.clean_cut(self.text.clone());
+        let beyond = thousands(self.beyond as u64);
+        let told = || format!("{text}\n\n[… {beyond} bytes more had streamed: they are not kept]");
+        Some(if self.beyond == 0 { text } else { told() })
+    }
+
     /// Later reports replace earlier ones.
     pub(super) fn uses(&mut self, used: Used) {
         self.used = Some(used);
@@ -68,6 +96,7 @@ impl Streamed {
     /// The attempt has failed, and another begins: what streamed is void, what it used is paid for.
     pub(super) fn fails(&mut self) {
         self.text.clear();
+        self.beyond = 0;
         self.failed.extend(self.used.take());
     }
 
@@ -84,5 +113,45 @@ impl Streamed {
     /// What all attempts used.
     pub(super) fn all(&self) -> Vec<Used> {
         self.failed.iter().chain(&self.used).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_flood_is_kept_and_the_rest_counted() {
+        let plain = Redactor::new(Vec::new());
+        let keyed = Redactor::new(vec!["sk-0123456789abcdef".to_owned()]);
+        for piece in [1, 7, 1_000, 3 * MOST_KEPT] {
+            let mut streamed = Streamed::default();
+            let text = "ab ü ".repeat(MOST_KEPT / 3);
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let (next, later) = rest.split_at(rest.ceil_char_boundary(piece.min(rest.len())));
+                streamed.says(next);
+                rest = later;
+            }
+            let said = streamed.said(&plain).unwrap();
+            let (kept, told) = said.split_once("\n\n[… ").unwrap();
+            assert!(text.starts_with(kept) && (MOST_KEPT - 1..=MOST_KEPT).contains(&kept.len()), "{piece}");
+            assert_eq!(
+                told,
+                format!(
+                    "{} bytes more had streamed: they are not kept]",
+                    thousands((text.len() - kept.len()) as u64)
+                )
+            );
+            streamed.fails();
+            assert_eq!(streamed.said(&plain), None, "the next attempt begins anew");
+            streamed.says("so far");
+            assert_eq!(streamed.said(&plain).as_deref(), Some("so far"));
+        }
+        // a key that the cut goes through
+        let mut streamed = Streamed::default();
+        streamed.says(&"x".repeat(MOST_KEPT - 12));
+        streamed.says("sk-0123456789abcdef and more");
+        assert!(!streamed.said(&keyed).unwrap().contains("sk-01"), "most of a key is one");
     }
 }

@@ -351,7 +351,7 @@ impl DeltaSink for Sink<'_> {
 
     fn delta(&self, kind: DeltaKind, text: &str) {
         if kind == DeltaKind::Text {
-            self.performer.streamed(self.call, |streamed| streamed.text.push_str(text));
+            self.performer.streamed(self.call, |streamed| streamed.says(text));
         }
         if !self.deltas {
             return;

@@ -123,7 +123,10 @@ impl Redactor {
     pub(super) fn settled(&self, text: &str) -> usize {
         let longest = self.forms.first().map_or(0, String::len);
         let from = text.len().saturating_sub(longest.saturating_sub(1));
+        let bytes = text.as_bytes();
         (from..text.len())
+            // almost nowhere does any form begin: a stream asks for each of its pieces
+            .filter(|at| bytes.get(at + 1).is_none_or(|second| self.begins(bytes[*at], *second)))
             .find(|at| {
                 text.is_char_boundary(*at) && self.forms.iter().any(|form| form.starts_with(&text[*at..]))
             })
@@ -141,22 +144,23 @@ impl Redactor {
         }
     }
 
+    /// Whether a form begins with these two bytes.
+    fn begins(&self, first: u8, second: u8) -> bool {
+        let (word, bit) = place(first, second);
+        self.starts.get(word).is_some_and(|starts| starts & bit != 0)
+    }
+
     /// Start and length of the first form at or behind `from`.
     fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
         if self.forms.is_empty() {
             return None;
         }
         let pairs = text.get(from..)?.windows(2).enumerate();
-        pairs
-            .filter(|(_, pair)| {
-                let (word, bit) = place(pair[0], pair[1]);
-                self.starts[word] & bit != 0
-            })
-            .find_map(|(at, _)| {
-                let rest = &text[from + at..];
-                let form = self.forms.iter().find(|form| rest.starts_with(form.as_bytes()))?;
-                Some((from + at, form.len()))
-            })
+        pairs.filter(|(_, pair)| self.begins(pair[0], pair[1])).find_map(|(at, _)| {
+            let rest = &text[from + at..];
+            let form = self.forms.iter().find(|form| rest.starts_with(form.as_bytes()))?;
+            Some((from + at, form.len()))
+        })
     }
 }
 

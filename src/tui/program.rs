@@ -264,7 +264,11 @@ impl Program {
         terminal::guarded(|| {
             view::arrange(model);
             screen.draw(|frame| view::view(model, frame))
-        })
+        })?;
+        if self.model.transcript.is_behind() {
+            self.mark();
+        }
+        Ok(())
     }
 
     fn input(&mut self, heard: Heard) -> io::Result<()> {

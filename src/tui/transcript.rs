@@ -3,13 +3,13 @@
 //! Only items that are on screen are ever laid out, at any length and after any resize: a position is an item
 //! and a row in it, never a row number of the whole. What was on screen long ago keeps its text only. Refuses: drawing.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use ratatui::text::Line;
 
 pub mod diff;
 mod folding;
+mod growing;
 mod highlight;
 pub mod item;
 pub mod layout;
@@ -21,9 +21,6 @@ pub use folding::Step;
 
 use item::{Item, Reply};
 use layout::{Look, Tail};
-
-use crate::domain::printable;
-use crate::tui::text::{clean, clean_first};
 
 /// What is at the top of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +47,16 @@ struct Entry {
     /// Opened or folded by itself; `None`: as all are.
     open: Option<bool>,
 }
+
+impl Entry {
+    /// Its rows do not reach its end.
+    fn is_behind(&self) -> bool {
+        self.tail.as_ref().is_some_and(|tail| tail.has_more())
+    }
+}
+
+/// Bytes of an answer that are laid out for one frame: a flood leaves the keys their turn.
+const AT_ONCE: usize = 256 << 10;
 
 #[derive(Clone, Debug)]
 pub struct Transcript {
@@ -229,53 +236,6 @@ impl Transcript {
         }
     }
 
-    /// Appends what streams to an open reply, cleaned; only what may still change is laid out again.
-    pub fn append(&mut self, at: usize, text: &str) {
-        self.grow(at, 0, text);
-    }
-
-    /// As `append`, for what it thinks.
-    pub fn append_reasoning(&mut self, at: usize, text: &str) {
-        self.grow(at, 1, text);
-    }
-
-    /// A reply is whole. What streamed as it is in the end is not laid out again.
-    pub fn close(&mut self, at: usize, model: &str, text: Cow<'_, str>, reasoning: Cow<'_, str>) {
-        let Some(entry) = self.entries.get_mut(at) else { return };
-        let Item::Reply(reply) = &mut entry.item else { return };
-        let same = reply.model == model && !text.is_empty() && reply.text.trim_end() == text;
-        reply.open = false;
-        reply.held = [String::new(), String::new()];
-        if same && reply.reasoning.trim_end() == reasoning {
-            reply.text.truncate(text.len());
-            return;
-        }
-        self.edit(at, |item| {
-            if let Item::Reply(reply) = item {
-                model.clone_into(&mut reply.model);
-                (reply.text, reply.reasoning) = (text.into_owned(), reasoning.into_owned());
-            }
-        });
-    }
-
-    fn grow(&mut self, at: usize, part: usize, text: &str) {
-        let Some(entry) = self.entries.get_mut(at) else { return };
-        let Item::Reply(reply) = &mut entry.item else { return };
-        let before = reply.text.len() + reply.reasoning.len();
-        let to = if part == 0 { &mut reply.text } else { &mut reply.reasoning };
-        let held = &mut reply.held[part];
-        if held.is_empty() && printable::whole(text) == text.len() {
-            to.push_str(&clean(text));
-        } else {
-            held.push_str(text);
-            let end = printable::whole(held);
-            to.push_str(&clean_first(held, end));
-            held.drain(..end);
-        }
-        self.weight += reply.text.len() + reply.reasoning.len() - before;
-        entry.grown = true;
-    }
-
     /// Puts the next item that holds the words (in lower case) at the top; false: none does.
     pub fn find(&mut self, words: &str, down: bool) -> bool {
         let count = self.entries.len();
@@ -365,6 +325,12 @@ impl Transcript {
         self.scroll = Scroll::Follow;
     }
 
+    /// Whether a long answer is laid out piece by piece, and has not come to its end: another frame is wanted.
+    pub fn is_behind(&self) -> bool {
+        let behind = |(at, _): &(usize, Range<usize>)| self.entries.get(*at).is_some_and(Entry::is_behind);
+        self.following() && self.window.iter().any(behind)
+    }
+
     /// Lays out what is on screen. Call before drawing.
     pub fn arrange(&mut self, look: Look, height: usize) {
         self.adopt(look);
@@ -444,18 +410,20 @@ impl Transcript {
         if entry.look.is_none() {
             self.laid.push(at);
         }
+        // a position is a row of all rows; at the end only the last ones count, and keys are heard between the pieces
+        let most = if self.scroll == Scroll::Follow { AT_ONCE } else { usize::MAX };
         let mut known = entry.look == Some(look);
-        if known && entry.grown {
+        if known && (entry.grown || entry.is_behind()) {
             entry.tail = match (&entry.item, entry.tail.take()) {
                 (Item::Reply(reply), Some(tail)) => {
-                    layout::extend(reply, *tail, look, &mut entry.rows).map(Box::new)
+                    layout::extend(reply, *tail, look, most, &mut entry.rows).map(Box::new)
                 }
                 _ => None,
             };
             known = entry.tail.is_some();
         }
         if !known {
-            let (rows, tail) = layout::layout(&entry.item, look);
+            let (rows, tail) = layout::layout(&entry.item, look, most);
             (entry.rows, entry.tail) = (rows, tail.map(Box::new));
             entry.look = Some(look);
         }

@@ -43,13 +43,12 @@ impl From<rquickjs::Error> for Lost {
 
 type Taken<T> = Result<T, Lost>;
 
-/// One conversion; counts what it produces, so that shared references cannot grow without end.
+/// One conversion; counts what it produces with all others of its job, so that shared references cannot grow without end.
 pub(super) struct Taking<'a, 'js> {
     shapes: &'a Shapes<'js>,
     shared: &'a Shared,
     path: Vec<Step>,
     open: Vec<Value<'js>>,
-    taken: usize,
     ticks: u32,
 }
 
@@ -61,7 +60,7 @@ enum Step {
 impl<'a, 'js> Taking<'a, 'js> {
     pub(super) fn new(shapes: &'a Shapes<'js>, shared: &'a Shared, root: &str) -> Self {
         let path = vec![Step::Key(root.to_owned())];
-        Self { shapes, shared, path, open: Vec::new(), taken: 0, ticks: 0 }
+        Self { shapes, shared, path, open: Vec::new(), ticks: 0 }
     }
 
     /// What a script made of `common_data`, as changes to `before`.
@@ -258,10 +257,9 @@ impl<'a, 'js> Taking<'a, 'js> {
     }
 
     fn count(&mut self, bytes: usize) -> Taken<()> {
-        self.taken += bytes;
         self.ticks = self.ticks.wrapping_add(1);
-        if self.taken > self.shared.limits.memory {
-            return Err(Lost::Fault(Fault::memory(&self.shared.limits)));
+        if !self.shared.take(bytes) {
+            return Err(Lost::Fault(Fault::result(&self.shared.limits)));
         }
         if self.ticks.is_multiple_of(1024) && self.shared.overdue() {
             return Err(Lost::Fault(Fault::time(&self.shared.limits)));

@@ -50,6 +50,17 @@ impl Fault {
         )
     }
 
+    pub(super) fn result(limits: &Limits) -> Self {
+        let megabytes = limits.result / (1024 * 1024);
+        Self::new(
+            ScriptErrorKind::Memory,
+            format!(
+                "gave more than {megabytes} MB; nothing of it was kept: write what is large into a file and keep its path \
+                 in common_data"
+            ),
+        )
+    }
+
     /// Takes the pending exception out of the context and names it.
     pub(super) fn caught(ctx: &Ctx<'_>, error: rquickjs::Error, shared: &Shared) -> Self {
         let limits = &shared.limits;

@@ -9,12 +9,14 @@ pub struct Limits {
     pub time: Duration,
     /// Bytes, for the runtime with everything in it.
     pub memory: usize,
+    /// Bytes of what one job gives: its values and the data that it has changed. All of that is recorded.
+    pub result: usize,
     /// Bytes of stack that JavaScript may use.
     pub stack: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { time: Duration::from_millis(250), memory: 32 * 1024 * 1024, stack: 512 * 1024 }
+        Self { time: Duration::from_millis(250), memory: 32 << 20, result: 8 << 20, stack: 512 * 1024 }
     }
 }

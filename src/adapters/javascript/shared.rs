@@ -13,6 +13,8 @@ pub(super) struct Shared {
     pub(super) scope: RefCell<Option<Box<ScopeView>>>,
     until: Cell<Option<Instant>>,
     expired: Cell<bool>,
+    /// Bytes that the job gives, as far as they are taken.
+    taken: Cell<usize>,
     /// A script compiled text of its own: the context may hold names that no later job may see.
     pub(super) tainted: Cell<bool>,
     /// The job made the library of its workflow.
@@ -30,6 +32,7 @@ impl Shared {
             scope: RefCell::new(None),
             until: Cell::new(None),
             expired: Cell::new(false),
+            taken: Cell::new(0),
             tainted: Cell::new(false),
             touched: Cell::new(false),
             plain_library: Cell::new(true),
@@ -41,7 +44,14 @@ impl Shared {
     pub(super) fn arm(&self) {
         self.until.set(Instant::now().checked_add(self.limits.time));
         self.expired.set(false);
+        self.taken.set(0);
         self.touched.set(false);
+    }
+
+    /// Takes so many bytes more from the job; `false`: that is more than it may give.
+    pub(super) fn take(&self, bytes: usize) -> bool {
+        self.taken.set(self.taken.get().saturating_add(bytes));
+        self.taken.get() <= self.limits.result
     }
 
     /// Whether the job's time is over; asks the clock.

@@ -188,6 +188,9 @@ impl<'js> Work<'_, 'js> {
         outcome.patch = changes.map_err(|lost| self.lost(lost, last))?;
         let rest: Option<String> = self.bridge.finish.call(()).map_err(|error| self.failed(error, last))?;
         if let Some(rest) = rest {
+            if !self.shared.take(rest.len()) {
+                return Err(Failed { fault: Fault::result(&self.shared.limits), script: last });
+            }
             let rest: Rest = serde_json::from_str(&rest)
                 .map_err(|error| Failed { fault: Fault::not_data(error.to_string()), script: last })?;
             if let Some(fault) = rest.fault {

@@ -15,6 +15,8 @@ use super::errors;
 
 /// Bytes of everything that one answer says and seals: a million tokens.
 const LONGEST_ANSWER: usize = 4 << 20;
+/// The same where neither the request nor the model bounds it: more than any model is known to give at once.
+const LONGEST_UNBOUNDED: usize = 1 << 20;
 /// Bytes of a stream, whatever they hold: each token of an answer comes wrapped in hundreds of them.
 const LONGEST_STREAM: usize = 256 << 20;
 /// Calls and other parts of one answer.
@@ -98,7 +100,7 @@ impl AnswerGuard {
     /// Bytes that an answer of the length that was asked for surely does not have.
     fn longest(&self) -> usize {
         let tokens = self.limits.tokens.and_then(|tokens| usize::try_from(tokens).ok());
-        tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(BYTES_A_TOKEN).saturating_add(SLACK))
+        tokens.map_or(LONGEST_UNBOUNDED, |tokens| tokens.saturating_mul(BYTES_A_TOKEN).saturating_add(SLACK))
     }
 }
 

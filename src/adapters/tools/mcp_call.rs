@@ -8,6 +8,9 @@ use crate::ports::mcp::McpPort;
 
 use super::answer::Answer;
 
+/// Bytes of what a server answers. It is recorded, and stays in the run's memory.
+const MOST_BYTES: usize = 1 << 20;
+
 pub(super) const NAME: &str = "mcp";
 
 #[derive(Deserialize)]
@@ -34,6 +37,12 @@ pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
 pub(super) async fn run(servers: &dyn McpPort, arguments: Arguments) -> Answer {
     let given = arguments.arguments.unwrap_or_else(|| json!({}));
     match servers.call(&arguments.server, &arguments.tool, &given).await {
+        Ok(result) if result.to_string().len() > MOST_BYTES => Answer::failed(format!(
+            "{} of {} answered with {} bytes, at most {MOST_BYTES} are taken: ask it for less, or for a file and its path",
+            arguments.tool,
+            arguments.server,
+            result.to_string().len()
+        )),
         Ok(result) => {
             let body = match &result {
                 Value::String(text) => text.clone(),

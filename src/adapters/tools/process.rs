@@ -29,6 +29,9 @@ use start::{ProcessGroup, StartPlan, StartedProcess, send_command};
 /// How long a process that escaped the group may keep the output open after the command's end.
 const DRAIN: Duration = Duration::from_millis(200);
 
+/// Reads of what a pipe holds when its command has ended: a pipe takes 64 KiB, in pieces of a page at least.
+const MOST_READY: usize = 16;
+
 /// How long the end of a namespace may take before what runs there counts as left behind.
 const NAMESPACE_END: Duration = Duration::from_millis(50);
 
@@ -239,10 +242,12 @@ impl Stream {
         }
     }
 
-    /// Takes what is there without waiting; tells whether somebody still holds the stream open.
+    /// Takes what is there without waiting; tells whether a process still holds the stream open. One that prints without
+    /// an end is not read to its end: no more than a pipe can hold was there.
     fn read_ready(&mut self) -> bool {
         let mut chunk = vec![0; 64 * 1024];
-        while let Some(from) = self.from.as_mut() {
+        for _ in 0..MOST_READY {
+            let Some(from) = self.from.as_mut() else { return false };
             match from.try_read(&mut chunk) {
                 Ok(0) => self.from = None,
                 Ok(length) => self.kept.push(&chunk[..length]),
@@ -250,7 +255,7 @@ impl Stream {
                 Err(_) => self.from = None,
             }
         }
-        false
+        self.from.is_some()
     }
 
     /// What was printed, unchanged: models look for this very text in files.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::arguments::{Arguments, missing_arguments};
+use super::super::arguments::{Arguments, missing_arguments, of_a_size};
 use super::super::backend::{Beside, HandedOut, Offered};
 use super::super::refusal::{Problem, Refusal, invalid, short};
 use super::call::Call;
@@ -60,6 +60,7 @@ async fn start(
     (wait, handed_out, beside): (bool, HandedOut, Beside),
     call: &Call<'_>,
 ) -> Result<Value, Refusal> {
+    of_a_size("inputs", &Value::Object(given.clone()))?;
     let values = values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
     let run = call.backend.start(&offered.name, values, handed_out, beside).await?;

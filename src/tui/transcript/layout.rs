@@ -24,13 +24,13 @@ const FOLD_SHOWN: usize = 10;
 const DIFF_FROM: usize = 60;
 const DIFF_SHOWN: usize = 40;
 
-/// The rows of an item; an open reply also says where appended text goes on.
-pub fn layout(item: &Item, look: Look) -> (Vec<Line<'static>>, Option<Tail>) {
+/// The rows of an item, of a reply those of about `most` bytes; one that is open or longer also says where its text goes on.
+pub fn layout(item: &Item, look: Look, most: usize) -> (Vec<Line<'static>>, Option<Tail>) {
     let mut rows = Vec::new();
     let mut tail = None;
     match item {
         Item::Block(block) => lay_block(block, look, &mut rows),
-        Item::Reply(reply) => tail = reply::layout(reply, look, &mut rows),
+        Item::Reply(reply) => tail = reply::layout(reply, look, most, &mut rows),
         Item::Tool(tool) => tool::layout(tool, look, &mut rows),
         Item::Line { tone, text } => {
             lay_plain(text, style_of(*tone, look.theme), look.columns, INDENT, &mut rows);

@@ -27,6 +27,8 @@ pub struct Tail {
     pub row: usize,
     byte: usize,
     state: State,
+    /// There is more than was laid out at once.
+    pub more: bool,
 }
 
 /// What earlier lines say about the next.
@@ -70,26 +72,30 @@ impl Tail {
 
 /// Lays out a cleaned text.
 pub fn layout(text: &str, page: Page, rows: &mut Vec<Line<'static>>) {
-    extend(text, Tail::at(rows.len()), page, rows);
+    extend(text, Tail::at(rows.len()), page, usize::MAX, rows);
 }
 
-/// Lays out what came since `tail`; empty lines at both ends are left out.
-pub fn extend(text: &str, tail: Tail, page: Page, rows: &mut Vec<Line<'static>>) -> Tail {
+/// Lays out what came since `tail`, and no more than about `most` bytes of it; empty lines at both ends are left out.
+pub fn extend(text: &str, tail: Tail, page: Page, most: usize, rows: &mut Vec<Line<'static>>) -> Tail {
     let text = text.trim_end();
     let mut tail = tail;
     rows.truncate(tail.row);
     if tail.byte == 0 {
         tail.byte = text.len() - text.trim_start_matches('\n').len();
     }
+    tail.more = false;
     if tail.byte >= text.len() {
         return tail;
     }
-    Reader { text, page, state: tail.state.clone(), settled: tail, hold: None, rows }.read()
+    let until = tail.byte.saturating_add(most);
+    Reader { text, page, until, state: tail.state.clone(), settled: tail, hold: None, rows }.read()
 }
 
 struct Reader<'a, 'r> {
     text: &'a str,
     page: Page,
+    /// No line that begins here or later is laid out now.
+    until: usize,
     state: State,
     settled: Tail,
     /// What the line before may still become depends on this one: until it is whole, nothing after this is settled.
@@ -101,8 +107,11 @@ impl<'a> Reader<'a, '_> {
     fn read(mut self) -> Tail {
         let mut next = Some(self.settled.byte);
         while let Some(start) = next {
+            let here = Tail { row: self.rows.len(), byte: start, state: self.state.clone(), more: false };
+            if start >= self.until {
+                return Tail { more: true, ..here };
+            }
             let segment = segment(self.text, start);
-            let here = Tail { row: self.rows.len(), byte: start, state: self.state.clone() };
             self.settled = match self.hold.take() {
                 Some(held) if segment.next.is_none() => held,
                 _ => here.clone(),

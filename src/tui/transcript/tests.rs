@@ -102,6 +102,41 @@ fn blocks_are_set_apart_and_hidden_details_take_no_room() {
 }
 
 #[test]
+fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
+    for (open, interrupted) in [(true, false), (true, true), (false, false)] {
+        let mut list = numbered(3);
+        let at = list.push(open_reply("writer", Side::Assistant, "m", None));
+        let lines: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
+        list.append(at, &lines);
+        if !open {
+            list.close(at, "m", lines.trim_end().into(), "".into());
+        }
+        arrange(&mut list, 40, 4);
+        assert!(list.is_behind(), "not all at once");
+        if interrupted {
+            list.interrupt(at);
+        }
+        let mut frames = 1;
+        while list.is_behind() {
+            arrange(&mut list, 40, 4);
+            frames += 1;
+        }
+        assert!((2..10).contains(&frames), "{frames}");
+        let last = arrange(&mut list, 40, 4);
+        let end = if interrupted { "  — interrupted" } else { "  line 59999" };
+        assert_eq!(last[3], end, "{last:?}");
+        assert_eq!(last[if interrupted { 2 } else { 3 }], "  line 59999");
+        // a position counts all rows
+        let mut other = numbered(0);
+        other.push(list.get(at).unwrap().clone());
+        other.to_start();
+        other.down(50_000);
+        assert_eq!(arrange(&mut other, 40, 4)[0], "  line 49999");
+        assert!(!other.is_behind());
+    }
+}
+
+#[test]
 fn a_stream_looks_the_same_in_pieces_and_whole() {
     let text = "Here is a list:\n- first thing\n\n    indented code goes here\nlast 日本語 line";
     for columns in [6, 10, 17, 40] {

@@ -51,6 +51,7 @@ fn scripts_that_want_too_much_memory_are_stopped() {
         "script",
         "32 MB",
     );
+    stopped("this.common_data.result = 'x'.repeat(9_000_000);", "script", "gave more than 8 MB");
     stopped("const o = {}; o.self = o; this.common_data.result = o;", "script", "common_data");
 }
 

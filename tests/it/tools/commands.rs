@@ -123,6 +123,9 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
         .good("execute_terminal", line, "still running in the background and have been stopped\"}\ndone\n")
         .await;
     until(&marker, |count| count == 0).await;
+    // one that prints without an end is not waited for
+    let floods = project.run("execute_terminal", command("cat /dev/zero & echo done")).await;
+    assert!(floods.ok && floods.content.contains("have been stopped"), "{}", floods.summary);
     let quiet = project.run("execute_terminal", command("true")).await;
     assert!(!quiet.content.contains("notice"), "{}", quiet.content);
 }

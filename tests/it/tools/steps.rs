@@ -155,6 +155,7 @@ impl McpPort for Echo {
     ) -> BoxFuture<'a, Result<Value, McpError>> {
         let result = match tool {
             "echo" => Ok(json!({"server": server, "got": arguments})),
+            "flood" => Ok(json!("x".repeat((1 << 20) - 1))),
             _ => Err(McpError::Failed { server: server.into(), tool: tool.into(), message: "no".into() }),
         };
         std::future::ready(result).boxed()
@@ -168,6 +169,9 @@ async fn a_server_answers_with_data() {
     let call = |tool: &str| invocation("mcp", json!({"server": "s", "tool": tool, "arguments": {"n": 1}}));
     let good = tools.run(&call("echo")).await;
     assert_eq!((good.ok, good.data), (true, Some(json!({"server": "s", "got": {"n": 1}}))));
+    let large = tools.run(&call("flood")).await;
+    let says = "flood of s answered with 1048577 bytes, at most 1048576 are taken: ask it for less";
+    assert!(!large.ok && large.data.is_none() && large.content.contains(says), "{}", large.content);
     let bad = tools.run(&call("other")).await;
     assert!(!bad.ok && bad.data.is_none() && bad.content.contains("`other` of MCP server `s` failed: no"));
 }

@@ -28,7 +28,14 @@ struct Thought {
 /// The row that tells of the reasoning; the name stands above it.
 const THOUGHT: usize = 1;
 
-pub(super) fn layout(reply: &Reply, look: Look, rows: &mut Vec<Line<'static>>) -> Option<Tail> {
+impl Tail {
+    /// There is more than was laid out at once.
+    pub fn has_more(&self) -> bool {
+        self.text.more
+    }
+}
+
+pub(super) fn layout(reply: &Reply, look: Look, most: usize, rows: &mut Vec<Line<'static>>) -> Option<Tail> {
     let theme = look.theme;
     let name = fit(&reply.agent, look.columns).into_owned();
     let room = look.columns.saturating_sub(width(&name));
@@ -44,15 +51,21 @@ pub(super) fn layout(reply: &Reply, look: Look, rows: &mut Vec<Line<'static>>) -
         extend_thought(reply, Thought { length: 0, newlines: 0, counted: 0, tail }, look, rows)
     });
     let text = markdown::Tail::at(rows.len());
-    let text = markdown::extend(&reply.text, text, look.page(INDENT, theme.text()), rows);
+    let text = markdown::extend(&reply.text, text, look.page(INDENT, theme.text()), most, rows);
     if reply.interrupted {
-        lay_plain("— interrupted", theme.warning(), look.columns, INDENT, rows);
+        lay_interrupted(look, rows);
     }
-    reply.open.then_some(Tail { thought, text })
+    (reply.open || text.more).then_some(Tail { thought, text })
 }
 
 /// Lays out what was added to an open reply; what is final stays. `None`: all of it must be laid out again.
-pub fn extend(reply: &Reply, tail: Tail, look: Look, rows: &mut Vec<Line<'static>>) -> Option<Tail> {
+pub fn extend(
+    reply: &Reply,
+    tail: Tail,
+    look: Look,
+    most: usize,
+    rows: &mut Vec<Line<'static>>,
+) -> Option<Tail> {
     let Tail { thought, text } = tail;
     let (before, begun) = (thought.as_ref().map_or(0, |thought| thought.length), rows.len() > text.row);
     let mut tail = Tail { thought, text };
@@ -66,8 +79,18 @@ pub fn extend(reply: &Reply, tail: Tail, look: Look, rows: &mut Vec<Line<'static
     } else if !begun && !reply.text.is_empty() && tail.thought.is_some() {
         rows[THOUGHT] = told(reply, &tail, look);
     }
-    tail.text = markdown::extend(&reply.text, tail.text, look.page(INDENT, look.theme.text()), rows);
+    tail.text = markdown::extend(&reply.text, tail.text, look.page(INDENT, look.theme.text()), most, rows);
+    if reply.interrupted {
+        if tail.thought.is_some() {
+            rows[THOUGHT] = told(reply, &tail, look);
+        }
+        lay_interrupted(look, rows);
+    }
     Some(tail)
+}
+
+fn lay_interrupted(look: Look, rows: &mut Vec<Line<'static>>) {
+    lay_plain("— interrupted", look.theme.warning(), look.columns, INDENT, rows);
 }
 
 fn extend_thought(reply: &Reply, thought: Thought, look: Look, rows: &mut Vec<Line<'static>>) -> Thought {
@@ -79,7 +102,8 @@ fn extend_thought(reply: &Reply, thought: Thought, look: Look, rows: &mut Vec<Li
     }
     thought.length = reply.reasoning.len();
     if look.details {
-        thought.tail = markdown::extend(text, thought.tail, look.page(INDENT * 2, look.theme.dim()), rows);
+        thought.tail =
+            markdown::extend(text, thought.tail, look.page(INDENT * 2, look.theme.dim()), usize::MAX, rows);
     }
     rows[THOUGHT] = line(reply, thought.newlines, look);
     thought

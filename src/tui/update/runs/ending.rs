@@ -185,10 +185,5 @@ fn shown_path(path: &[String]) -> String {
 }
 
 fn mark_interrupted(model: &mut Model, at: usize) {
-    model.transcript.edit(at, |item| {
-        if let Item::Reply(reply) = item {
-            reply.open = false;
-            reply.interrupted = true;
-        }
-    });
+    model.transcript.interrupt(at);
 }
