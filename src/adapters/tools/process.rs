@@ -58,12 +58,21 @@ pub(super) struct Job<'a> {
 /// What a command can reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confinement {
-    /// What the sandbox allows.
-    Policy,
+    /// What the sandbox allows, with this network.
+    Policy(NetworkAccess),
     /// The same with the network: the user has allowed it for this call.
     WithNetwork,
-    /// All that the user reaches, who typed it.
+    /// All that the user reaches, who typed it, or has allowed it where no sandbox works.
     Nothing,
+}
+
+impl Confinement {
+    pub(super) fn network(self) -> NetworkAccess {
+        match self {
+            Self::Policy(network) => network,
+            Self::WithNetwork | Self::Nothing => NetworkAccess::On,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -125,14 +134,17 @@ impl LeftOver {
 pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io::Result<Ended> {
     let sandbox = match job.confinement {
         Confinement::Nothing => None,
-        Confinement::Policy | Confinement::WithNetwork => {
+        Confinement::Policy(_) | Confinement::WithNetwork => {
             project.sandbox.ready().map_err(io::Error::other)?
         }
     };
-    let network = job.confinement == Confinement::WithNetwork
-        || sandbox.as_ref().is_some_and(|sandbox| sandbox.network() == NetworkAccess::On);
+    let network = job.confinement.network();
     let before = sandbox.as_ref().map(|sandbox| sandbox.protected().state());
-    let mut running = Running::start(project, job, sandbox.as_deref().map(|sandbox| (sandbox, network)))?;
+    let mut running = Running::start(
+        project,
+        job,
+        sandbox.as_deref().map(|sandbox| (sandbox, network == NetworkAccess::On)),
+    )?;
     let ended = timeout(limit, running.until_exit()).await;
     let left_over = running.finish().await;
     let exit = match ended {
