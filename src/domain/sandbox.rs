@@ -77,6 +77,14 @@ pub struct RoleNetwork {
     pub may_loosen: bool,
 }
 
+impl RoleNetwork {
+    /// The role of a run that came from a file: what a user allowed elsewhere is not allowed here.
+    #[must_use]
+    pub fn of_elsewhere(self) -> Self {
+        Self { may_loosen: false, ..self }
+    }
+}
+
 /// What holds the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SandboxLayer {
@@ -179,6 +187,8 @@ mod tests {
             let role = Some(RoleNetwork { access, may_loosen });
             assert_eq!(settings.network_for(role), expected, "{network:?} {network_is_fixed} {role:?}");
             assert_eq!(settings.network_for(None), network);
+            let elsewhere = role.map(RoleNetwork::of_elsewhere);
+            assert_eq!(settings.network_for(elsewhere), network.stricter(access), "{network:?} {role:?}");
         }
     }
 }
