@@ -73,7 +73,8 @@
 //! | command lines that are always refused | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |
 //! | what a project may change, and what its files can do | `config/settings/project_may.rs`, `config/trust/powers.rs` |
-//! | the network for a command that lacks it | `runtime/network_access.rs` |
+//! | the network for a command that lacks it | `runtime/network_access.rs`; of a role: `NetworkAccess` in `domain/sandbox.rs` |
+//! | commands where no sandbox works | `runtime/unsandboxed_commands.rs`, `tui/dialog/sandbox_questions.rs` |
 //! | where an answer is cut | `adapters/providers/answer_guard.rs` |
 //! | commands that are never run, and warnings of commands | `adapters/tools/refused_commands/` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |

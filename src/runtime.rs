@@ -45,6 +45,7 @@ mod steps;
 mod tasks;
 pub mod tokens;
 pub mod travel;
+mod unsandboxed_commands;
 mod window;
 mod withheld;
 mod words;

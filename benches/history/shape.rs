@@ -145,5 +145,6 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         budget: Default::default(),
         reminder: None,
         without: Default::default(),
+        network: None,
     }
 }

@@ -93,7 +93,7 @@ impl Sandbox {
     fn prepare(&self) -> Result<ReadySandbox, String> {
         let layer = layer::working(self.settings.layer, &self.places.helper)?;
         let private = PrivateDirectory::create(&self.places.data)
-            .map_err(|error| format!("its private directory cannot be made: {error}"))?;
+            .map_err(|error| format!("the private directory of the sandbox cannot be made: {error}"))?;
         toolchains::create_missing_caches(&self.places);
         let mut policy = self.policy();
         policy.allow_private(private.temporary());
@@ -131,13 +131,14 @@ impl ReadySandbox {
     }
 
     /// One line for each denial that what a command printed tells of, and what can be done about it.
-    pub fn denials(&self, printed: &str, directory: &Path, failed: bool, network: bool) -> denial::Denials {
+    pub fn denials(
+        &self,
+        printed: &str,
+        directory: &Path,
+        failed: bool,
+        network: NetworkAccess,
+    ) -> denial::Denials {
         denial::found(&self.policy, printed, directory, failed, network)
-    }
-
-    /// Whether commands reach the network unless one is allowed it.
-    pub fn network(&self) -> NetworkAccess {
-        self.policy.network
     }
 }
 

@@ -45,6 +45,7 @@ use serde_json::Value;
 use crate::adapters::mcp::NoServers;
 use crate::adapters::sandbox::Sandbox;
 use crate::domain::command_preview::command_preview;
+use crate::domain::sandbox::NetworkAccess;
 use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
 use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
@@ -150,12 +151,8 @@ impl ProjectTools {
         }
     }
 
-    async fn answer(&self, invocation: &ToolInvocation, network: bool) -> Answer {
-        let confinement = match network {
-            _ if self.project.typed_by_user => Confinement::Nothing,
-            true => Confinement::WithNetwork,
-            false => Confinement::Policy,
-        };
+    async fn answer(&self, invocation: &ToolInvocation, confinement: Confinement) -> Answer {
+        let confinement = if self.project.typed_by_user { Confinement::Nothing } else { confinement };
         match invocation.tool.as_str() {
             read_files::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => read_files::run(&self.project, arguments).await,
@@ -298,9 +295,13 @@ impl ToolPort for ProjectTools {
     fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
         match invocation.tool.as_str() {
             execute_terminal::NAME => {
-                execute_terminal::refusal(&self.project, &self.read_arguments(invocation).ok()?)
+                let network = self.project.network_for(invocation) == NetworkAccess::On;
+                execute_terminal::refusal(&self.project, &self.read_arguments(invocation).ok()?, network)
             }
-            shell::NAME => shell::refusal(&self.project, &self.read_arguments(invocation).ok()?),
+            shell::NAME => {
+                let network = self.project.network_for(invocation) == NetworkAccess::On;
+                shell::refusal(&self.project, &self.read_arguments(invocation).ok()?, network)
+            }
             _ => None,
         }
     }
@@ -335,18 +336,38 @@ impl ToolPort for ProjectTools {
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.outcome(invocation, false).boxed()
+        self.outcome(invocation, self.confinement(invocation, false)).boxed()
     }
 
     fn run_with_network<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.outcome(invocation, true).boxed()
+        self.outcome(invocation, self.confinement(invocation, true)).boxed()
+    }
+
+    fn lacks_sandbox(&self, invocation: &ToolInvocation) -> Option<String> {
+        let executes = matches!(invocation.tool.as_str(), execute_terminal::NAME | shell::NAME);
+        if !executes || self.project.typed_by_user {
+            return None;
+        }
+        self.project.sandbox.ready().err()
+    }
+
+    fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
+        self.outcome(invocation, Confinement::Nothing).boxed()
     }
 }
 
 impl ProjectTools {
-    async fn outcome(&self, invocation: &ToolInvocation, network: bool) -> ToolOutcome {
+    /// What holds a command. A role whose network is off has none, whatever was allowed to others of the run.
+    fn confinement(&self, invocation: &ToolInvocation, network: bool) -> Confinement {
+        match self.project.network_for(invocation) {
+            access if network && access != NetworkAccess::Off => Confinement::WithNetwork,
+            access => Confinement::Policy(access),
+        }
+    }
+
+    async fn outcome(&self, invocation: &ToolInvocation, confinement: Confinement) -> ToolOutcome {
         let started = Instant::now();
-        let answer = self.answer(invocation, network).await;
+        let answer = self.answer(invocation, confinement).await;
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
     }
 }

@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 
 use crate::config::catalog::Catalog;
 use crate::domain::journal::{Origin, RunSummary};
+use crate::domain::sandbox::RoleNetwork;
 use crate::domain::workflow::Program;
 use crate::runtime::resume::Going;
 
@@ -32,9 +33,13 @@ pub(super) fn here(
     Ok(going)
 }
 
-/// Every agent asks the model that its level means here: keys go only where they belong.
+/// Every agent asks the model that its level means here: keys go only where they belong. The network that its role had
+/// there is not allowed here.
 fn asking_here(catalog: &Catalog, mut program: Program) -> Result<Program> {
     for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
+        for agent in &mut workflow.agents {
+            agent.network = agent.network.map(RoleNetwork::of_elsewhere);
+        }
         let agents = workflow.agents.iter_mut().map(|agent| &mut agent.choice);
         let summaries = workflow.contexts.iter_mut().filter_map(|context| context.summary.as_deref_mut());
         for choice in agents.chain(summaries) {

@@ -4,6 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::domain::sandbox::WITHOUT_LAYER;
+
+/// What becomes of commands where no layer works.
+pub const WITHOUT_IT: &str = "on screen you are asked for each command, without a screen none is executed";
+
 pub struct SandboxReport {
     pub mode: &'static str,
     pub network: &'static str,
@@ -23,7 +28,7 @@ impl SandboxReport {
         }
         let held = match (&self.layer, &self.problem) {
             (Some(layer), _) => format!("held by: {layer}\n"),
-            (None, Some(problem)) => format!("not held: {problem}\n"),
+            (None, Some(problem)) => format!("not held: {problem}\n{WITHOUT_IT}\n{WITHOUT_LAYER}\n"),
             (None, None) => String::new(),
         };
         let gaps: String = self.gaps.iter().map(|gap| format!("  {gap}\n")).collect();

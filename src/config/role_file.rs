@@ -8,13 +8,15 @@ use self::examples::read_examples;
 use self::parsing_tools::read_parsing_tools;
 use super::fields::{At, Fields, is_free};
 use super::json::{Member, Node};
+use super::settings::project_may::NOT_TAKEN;
 use super::settings::rules::LEVELS;
 use super::source::{Findings, SourceFile};
 use super::suggest;
 use super::tool_patterns::Pattern;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::message::ChatMessage;
-use crate::domain::place::Place;
+use crate::domain::place::{Layer, Place};
+use crate::domain::sandbox::NetworkAccess;
 use crate::domain::tool::ParsingTool;
 
 /// What one file says about one role. `None` means that the file is silent about the field.
@@ -29,6 +31,7 @@ pub struct RolePart {
     pub reminder: Option<String>,
     pub environment: Option<bool>,
     pub guidance: Option<bool>,
+    pub network: Option<NetworkAccess>,
     pub included_tools: Option<Vec<At<String>>>,
     pub excluded_tools: Option<Vec<At<String>>>,
     pub parsing_tools: Option<Vec<ParsingTool>>,
@@ -54,6 +57,7 @@ pub(super) const KEYS: &[&str] = &[
     "reminder",
     "environment",
     "guidance",
+    "sandbox",
     "includedTools",
     "included_tools",
     "excludedTools",
@@ -125,6 +129,7 @@ fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RoleP
     part.reminder = fields.text(&["reminder"], findings).map(|text| text.value);
     part.environment = fields.flag(&["environment"], findings);
     part.guidance = fields.flag(&["guidance"], findings);
+    part.network = read_network(&fields, findings);
     read_tools(&fields, &mut part, findings);
     part.parsing_tools = read_parsing_tools(&fields, findings);
     part.examples = read_examples(&fields, findings);
@@ -145,6 +150,7 @@ fn silent(member: &Member, group: &str, findings: &Findings<'_>) -> RolePart {
         reminder: None,
         environment: None,
         guidance: None,
+        network: None,
         included_tools: None,
         excluded_tools: None,
         parsing_tools: None,
@@ -175,6 +181,29 @@ fn read_tools(fields: &Fields<'_>, part: &mut RolePart, findings: &mut Findings<
             findings.error("C06", pattern.span.clone(), message, Some(hint));
         }
     }
+}
+
+/// Keys of `sandbox` in a role.
+pub(super) const SANDBOX_KEYS: &[&str] = &["network"];
+
+fn read_network(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<NetworkAccess> {
+    let node = fields.get(&["sandbox"], findings)?;
+    let sandbox = Fields::of(node, "`sandbox` of a role", findings)?;
+    sandbox.allow(SANDBOX_KEYS, findings);
+    let network = sandbox.text(&["network"], findings)?;
+    let Some(access) = NetworkAccess::from_name(&network.value) else {
+        let hint = suggest::or_list(&network.value, "values", &NetworkAccess::NAMES);
+        let message = format!("`sandbox.network` cannot be `{}`", network.value);
+        findings.error("C06", network.span, message, hint);
+        return None;
+    };
+    if findings.file.layer == Layer::Project && access == NetworkAccess::On {
+        let message = "`sandbox.network` of a project's role only makes the user's setting stricter: `on` changes \
+            nothing";
+        let hint = "leave it out, or set it for the role in your own configuration directory".to_owned();
+        findings.warning(NOT_TAKEN, network.span, message.to_owned(), Some(hint));
+    }
+    Some(access)
 }
 
 fn check_level(level: At<String>, findings: &mut Findings<'_>) -> Option<String> {

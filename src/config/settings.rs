@@ -28,6 +28,7 @@ use super::source::SourceFile;
 use crate::domain::approval::{ApprovalPolicy, Permission};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::model::ModelParameters;
+use crate::domain::place::Layer;
 use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxLayer, SandboxMode, SandboxSettings};
 
 /// An effective value and where it was decided.
@@ -218,6 +219,9 @@ impl Settings {
         SandboxSettings {
             mode: self.text("sandbox.mode").and_then(SandboxMode::from_name).unwrap_or_default(),
             network: self.text("sandbox.network").and_then(NetworkAccess::from_name).unwrap_or_default(),
+            network_is_fixed: self.get("sandbox.network").is_some_and(|setting| {
+                setting.origin.of_project || setting.origin.layer == Layer::CommandLine
+            }),
             layer: self.text("sandbox.layer").and_then(SandboxLayer::from_name).unwrap_or_default(),
             writable: texts("sandbox.writable"),
             read_only: texts("sandbox.read_only"),

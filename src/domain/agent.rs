@@ -8,6 +8,7 @@ use super::ids::ContextIx;
 use super::limits::Budget;
 use super::message::ChatMessage;
 use super::model::ModelChoice;
+use super::sandbox::RoleNetwork;
 use super::tool::{ParsingTool, ToolSpec};
 
 /// Everything the engine needs to let an agent speak. Decided once while loading; two agents of one role
@@ -42,6 +43,9 @@ pub struct AgentSpec {
     /// What of the run's brief it is not told.
     #[serde(default, skip_serializing_if = "Without::nothing")]
     pub without: Without,
+    /// Whether its commands reach the network; absent: as the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<RoleNetwork>,
 }
 
 impl AgentSpec {

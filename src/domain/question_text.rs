@@ -28,6 +28,8 @@ pub enum QuestionLine {
     Own(String),
     /// Ours, about a danger.
     Warning(String),
+    /// Ours, about what nothing would stop.
+    Danger(String),
     /// Written by others.
     Quoted(String),
     /// A line of a unified diff, written by others.
@@ -46,7 +48,7 @@ impl QuestionLine {
     pub fn text(&self) -> String {
         match self {
             Self::Own(text) | Self::Quoted(text) | Self::Changed(text) => text.clone(),
-            Self::Warning(text) => format!("! {text}"),
+            Self::Warning(text) | Self::Danger(text) => format!("! {text}"),
             Self::Blank { count, sign } => {
                 let what = match sign {
                     Some('+') => " added",

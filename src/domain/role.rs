@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::brief::Without;
 use super::message::ChatMessage;
 use super::place::{Layer, Place};
+use super::sandbox::RoleNetwork;
 use super::tool::ParsingTool;
 
 /// A checked role (CFG-11). Fields that a later layer leaves out keep the earlier layer's value (CFG-13).
@@ -21,6 +22,9 @@ pub struct Role {
     pub system_message: String,
     pub description: String,
     pub reminder: Option<String>,
+    /// Whether its commands reach the network; absent: as the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<RoleNetwork>,
     /// What it is not told beside its prompt.
     #[serde(default, skip_serializing_if = "Without::nothing")]
     pub without: Without,

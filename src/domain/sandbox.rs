@@ -2,6 +2,8 @@
 //!
 //! Approvals decide whether a command is executed, the sandbox decides what it can reach. Paths are resolved elsewhere.
 
+use serde::{Deserialize, Serialize};
+
 /// What a command may write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SandboxMode {
@@ -31,7 +33,8 @@ impl SandboxMode {
 }
 
 /// Whether a command reaches the network, the machine's own services included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NetworkAccess {
     /// A loopback of its own, and nothing else.
     #[default]
@@ -55,6 +58,31 @@ impl NetworkAccess {
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Off, Self::Ask, Self::On].into_iter().find(|access| access.as_str() == name)
     }
+
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Off, _) | (_, Self::Off) => Self::Off,
+            (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
+            (Self::On, Self::On) => Self::On,
+        }
+    }
+}
+
+/// What the files of a role say of the network of its commands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RoleNetwork {
+    pub access: NetworkAccess,
+    /// It counts in the place of the user's settings. Else the stricter of both does: a file of a project says it.
+    pub may_loosen: bool,
+}
+
+impl RoleNetwork {
+    /// The role of a run that came from a file: what a user allowed elsewhere is not allowed here.
+    #[must_use]
+    pub fn of_elsewhere(self) -> Self {
+        Self { may_loosen: false, ..self }
+    }
 }
 
 /// What holds the policy.
@@ -67,16 +95,23 @@ pub enum SandboxLayer {
     Bubblewrap,
     /// Landlock and seccomp of the Linux kernel.
     Landlock,
+    /// As on a machine on which none works.
+    None,
 }
 
+/// What a user can do where no layer works.
+pub const WITHOUT_LAYER: &str = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`), or start with \
+    --no-sandbox: commands then reach all that you reach";
+
 impl SandboxLayer {
-    pub const NAMES: [&str; 3] = ["auto", "bubblewrap", "landlock"];
+    pub const NAMES: [&str; 4] = ["auto", "bubblewrap", "landlock", "none"];
 
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Auto),
             "bubblewrap" => Some(Self::Bubblewrap),
             "landlock" => Some(Self::Landlock),
+            "none" => Some(Self::None),
             _ => None,
         }
     }
@@ -98,6 +133,8 @@ pub struct ProcessLimits {
 pub struct SandboxSettings {
     pub mode: SandboxMode,
     pub network: NetworkAccess,
+    /// No role may loosen it: the command line says it, or the project, which only makes it stricter.
+    pub network_is_fixed: bool,
     pub layer: SandboxLayer,
     /// May be written besides.
     pub writable: Vec<String>,
@@ -114,5 +151,44 @@ impl SandboxSettings {
     /// No sandbox.
     pub fn off() -> Self {
         Self { mode: SandboxMode::Off, network: NetworkAccess::On, ..Self::default() }
+    }
+
+    /// For the commands of a role, or of a step of a workflow.
+    pub fn network_for(&self, role: Option<RoleNetwork>) -> NetworkAccess {
+        match role {
+            None => self.network,
+            Some(role) if role.may_loosen && !self.network_is_fixed => role.access,
+            Some(role) => self.network.stricter(role.access),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_loosens_only_what_the_user_lets_it() {
+        use NetworkAccess::{Ask, Off, On};
+        // settings, whether they are fixed, the role, whether it is the user's, what counts
+        for (network, network_is_fixed, access, may_loosen, expected) in [
+            (Off, false, On, true, On),
+            (Off, false, Ask, true, Ask),
+            (On, false, Off, true, Off),
+            (Off, true, On, true, Off),
+            (Ask, true, On, true, Ask),
+            (On, true, Off, true, Off),
+            (Off, false, On, false, Off),
+            (Ask, false, On, false, Ask),
+            (On, false, Ask, false, Ask),
+            (On, false, Off, false, Off),
+        ] {
+            let settings = SandboxSettings { network, network_is_fixed, ..SandboxSettings::default() };
+            let role = Some(RoleNetwork { access, may_loosen });
+            assert_eq!(settings.network_for(role), expected, "{network:?} {network_is_fixed} {role:?}");
+            assert_eq!(settings.network_for(None), network);
+            let elsewhere = role.map(RoleNetwork::of_elsewhere);
+            assert_eq!(settings.network_for(elsewhere), network.stricter(access), "{network:?} {role:?}");
+        }
     }
 }

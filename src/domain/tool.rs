@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::sandbox::RoleNetwork;
 use super::secret::{REDACTION_MARK, Secret};
 
 /// What running a tool can do to the world; decides approval and what a crash means (§1.7 crash rule).
@@ -107,6 +108,9 @@ pub struct ToolInvocation {
     pub agent: String,
     pub tool: String,
     pub arguments: Value,
+    /// What the role of the agent says of the network; absent: as the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<RoleNetwork>,
     /// The arguments as they were decided, where a key in `arguments` is hidden: JSON text. They are what is executed,
     /// and never written down.
     #[serde(skip)]
@@ -159,6 +163,9 @@ pub struct ToolOutcome {
     /// It failed because the sandbox keeps the network off. Nothing follows from it later, so it is not written down.
     #[serde(skip)]
     pub network_denied: bool,
+    /// Nothing was executed: no sandbox works here, and the user has not allowed it without one. The summary says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_sandbox: bool,
 }
 
 impl ToolOutcome {

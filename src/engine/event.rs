@@ -360,6 +360,18 @@ pub enum RunEvent {
         tool: String,
         arguments: Value,
     },
+    /// No sandbox works on this machine: the user may allow this one call without.
+    UnsandboxedAsked {
+        call: CallId,
+        agent: String,
+        tool: String,
+        arguments: Value,
+        preview: Option<Box<ToolPreview>>,
+        /// Why none works.
+        reason: String,
+        /// When it is denied by itself.
+        until: Option<Timestamp>,
+    },
     ApprovalAnswered {
         call: CallId,
         tool: String,

@@ -41,4 +41,14 @@ pub trait ToolPort: Send + Sync {
     fn run_with_network<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
         self.run(invocation)
     }
+
+    /// Why the sandbox cannot hold this call, which it should. Without the user's yes to that it is not run.
+    fn lacks_sandbox(&self, _: &ToolInvocation) -> Option<String> {
+        None
+    }
+
+    /// Runs it without a sandbox, as the user has allowed for this call.
+    fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
+        self.run(invocation)
+    }
 }

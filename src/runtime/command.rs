@@ -32,6 +32,11 @@ pub enum Command {
         call: CallId,
         answer: NetworkAnswer,
     },
+    /// Whether a command is executed although no sandbox works here: this one, and no other.
+    AllowUnsandboxed {
+        call: CallId,
+        allowed: bool,
+    },
     /// Where it stands still, that it goes on, or what it goes on with.
     Steer(Steering),
     /// The person said something that nobody had asked for (A62).

@@ -17,7 +17,7 @@ pub(super) fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Op
         | Mail::Repeats { .. }
         | Mail::Control(..)
         | Mail::Files(_)
-        | Mail::Command(Command::Leave | Command::AllowNetwork { .. }) => {
+        | Mail::Command(Command::Leave | Command::AllowNetwork { .. } | Command::AllowUnsandboxed { .. }) => {
             return None;
         }
         Mail::Input(input) => {

@@ -121,7 +121,10 @@ impl Driver {
                 }
                 Some(Mail::Broken) => return Ending::Bug,
                 Some(Mail::Command(Command::AllowNetwork { call, answer })) => {
-                    self.shared.network.answer(&self.run, call, answer);
+                    self.shared.exceptions.network.answer(&self.run, call, answer);
+                }
+                Some(Mail::Command(Command::AllowUnsandboxed { call, allowed })) => {
+                    self.shared.exceptions.unsandboxed.answer(&self.run, call, allowed);
                 }
                 Some(Mail::Command(_)) if self.machine.is_over() => return Ending::Unrecorded,
                 Some(_) if self.machine.is_over() => {}

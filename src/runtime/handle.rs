@@ -45,18 +45,18 @@ pub struct Handle {
 impl Handle {
     pub fn new(ports: Ports, mut options: Options) -> Self {
         let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let (bus, runs, desk, network) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
+        let (bus, runs, desk, exceptions) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
     /// The same watchers and runs with other ports, for runs started from now on: the configuration changed.
     #[must_use]
     pub fn rewired(&self, ports: Ports, mut options: Options) -> Self {
         let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let Shared { bus, runs, desk, network, .. } = &*self.shared;
+        let Shared { bus, runs, desk, exceptions, .. } = &*self.shared;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        let network = Arc::clone(network);
-        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
+        let exceptions = Arc::clone(exceptions);
+        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
     /// Its runs share the project's files with other runs knowingly.
@@ -74,11 +74,11 @@ impl Handle {
     /// Its runs take the project's lock at another time.
     #[must_use]
     pub fn locking(&self, locking: Locking) -> Self {
-        let Shared { ports, options, redactor, network, bus, runs, desk } = &*self.shared;
+        let Shared { ports, options, redactor, exceptions, bus, runs, desk } = &*self.shared;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
         let options = Options { locking, ..options.clone() };
-        let (ports, redactor, network) = (ports.clone(), redactor.clone(), Arc::clone(network));
-        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
+        let (ports, redactor, exceptions) = (ports.clone(), redactor.clone(), Arc::clone(exceptions));
+        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
     /// Asks other models: a recording, or one that is recorded.
@@ -99,10 +99,10 @@ impl Handle {
     }
 
     fn with_ports(&self, ports: Ports) -> Self {
-        let Shared { options, redactor, network, bus, runs, desk, .. } = &*self.shared;
-        let (options, redactor, network) = (options.clone(), redactor.clone(), Arc::clone(network));
+        let Shared { options, redactor, exceptions, bus, runs, desk, .. } = &*self.shared;
+        let (options, redactor, exceptions) = (options.clone(), redactor.clone(), Arc::clone(exceptions));
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        Self { shared: Arc::new(Shared { ports, options, redactor, network, bus, runs, desk }) }
+        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
     pub fn ports(&self) -> &Ports {

@@ -192,20 +192,72 @@ impl Performer {
         if risk != ToolRisk::Read && decided.holds_redaction_mark() {
             return self.answer(Input::ToolDone { call, outcome: refused_for_mark(&decided.tool) });
         }
+        let unsandboxed = match self.without_sandbox(call, &invocation, &decided).await {
+            Ok(unsandboxed) => unsandboxed,
+            Err(outcome) => return self.answer(Input::ToolDone { call, outcome }),
+        };
         if let Err(error) = self.write_begun(call, &decided).await {
             let effect = Effect::RunTool { call, invocation, risk };
             let _ = self.outbox.send(Mail::Unbegun(Box::new(effect), error));
             return;
         }
-        let mut outcome = self.execute(call, &decided).await;
+        let mut outcome = if unsandboxed {
+            self.shared.ports.tools.run_without_sandbox(&decided).await
+        } else {
+            self.execute(call, &decided).await
+        };
         outcome.content = self.shared.redactor.clean(outcome.content);
         outcome.summary = self.shared.redactor.clean(outcome.summary);
         self.answer(Input::ToolDone { call, outcome });
     }
 
+    /// Whether the call is executed without a sandbox, because none works here and the user said yes to this one.
+    ///
+    /// # Errors
+    /// It must not be executed: what to answer instead.
+    async fn without_sandbox(
+        &self,
+        call: CallId,
+        invocation: &ToolInvocation,
+        decided: &ToolInvocation,
+    ) -> Result<bool, ToolOutcome> {
+        let Some(reason) = self.shared.ports.tools.lacks_sandbox(decided) else { return Ok(false) };
+        if !self.interactive {
+            return Err(not_executed(&decided.tool, &reason));
+        }
+        if self.shared.exceptions.unsandboxed.take(&self.run, decided)
+            || self.ask_unsandboxed((call, None), invocation, decided, &reason).await
+        {
+            return Ok(true);
+        }
+        Err(not_executed(&decided.tool, &format!("{reason}, and the user denied this call without one")))
+    }
+
+    async fn ask_unsandboxed(
+        &self,
+        (call, until): (CallId, Option<Timestamp>),
+        invocation: &ToolInvocation,
+        decided: &ToolInvocation,
+        reason: &str,
+    ) -> bool {
+        let preview = self.shared.ports.tools.preview(decided).await;
+        let answered = self.shared.exceptions.unsandboxed.ask(&self.run, call);
+        self.publish(RunEvent::UnsandboxedAsked {
+            call,
+            agent: invocation.agent.clone(),
+            tool: invocation.tool.clone(),
+            arguments: self.shared.redactor.clean_data(invocation.arguments.clone()),
+            preview: preview.map(|preview| Box::new(self.clean(preview))),
+            reason: reason.to_owned(),
+            until,
+        });
+        answered.await.unwrap_or(false)
+    }
+
     /// A command that lacks the network has it when the user says so, and is executed once more then.
     async fn execute(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
-        let Shared { ports, network, .. } = &*self.shared;
+        let Shared { ports, exceptions, .. } = &*self.shared;
+        let network = &exceptions.network;
         if network.is_granted(&self.run) {
             return ports.tools.run_with_network(decided).await;
         }
@@ -273,6 +325,15 @@ impl Performer {
             // the run is parked and waits
             return;
         }
+        if let Some(reason) = self.shared.ports.tools.lacks_sandbox(&decided) {
+            // one question for both: the approval, and that nothing holds the command
+            let allowed = self.ask_unsandboxed((call, until), invocation, &decided, &reason).await;
+            if allowed {
+                self.shared.exceptions.unsandboxed.keep(&self.run, &decided);
+            }
+            let decision = if allowed { Decision::Allow } else { Decision::Deny { reason: None } };
+            return self.answer(Input::Approved { call, decision });
+        }
         let preview = self.shared.ports.tools.preview(&decided).await;
         self.publish(RunEvent::ApprovalAsked {
             call,
@@ -316,6 +377,16 @@ fn refused_for_mark(tool: &str) -> ToolOutcome {
     ToolOutcome {
         content: json!({"success": false, "tool": tool, "time_ms": 0, "error": problem}).to_string(),
         summary: format!("refused: the arguments hold `{REDACTION_MARK}` instead of a key"),
+        ..ToolOutcome::default()
+    }
+}
+
+fn not_executed(tool: &str, reason: &str) -> ToolOutcome {
+    let problem = format!("nothing was executed: {reason}");
+    ToolOutcome {
+        content: json!({"success": false, "tool": tool, "time_ms": 0, "error": problem}).to_string(),
+        summary: problem,
+        lacks_sandbox: true,
         ..ToolOutcome::default()
     }
 }

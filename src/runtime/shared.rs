@@ -6,10 +6,10 @@ use super::bus::Bus;
 use super::errands::Desk;
 use super::locking::Locking;
 use super::mail::Mail;
-use super::network_access::NetworkGrants;
 use super::redact::Redactor;
 use super::retry::RetryPolicy;
 use super::runs::Runs;
+use super::unsandboxed_commands::SandboxExceptions;
 use crate::domain::failure::Failure;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunProgress, RunStatus};
@@ -52,7 +52,7 @@ pub(super) struct Shared {
     pub(super) ports: Ports,
     pub(super) options: Options,
     pub(super) redactor: Redactor,
-    pub(super) network: Arc<NetworkGrants>,
+    pub(super) exceptions: Arc<SandboxExceptions>,
     pub(super) bus: Arc<Bus>,
     pub(super) runs: Arc<Runs>,
     pub(super) desk: Arc<Desk>,

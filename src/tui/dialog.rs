@@ -1,5 +1,7 @@
 //! Questions for a person: one key answers most, some want a text. They queue; the first is on screen.
 
+mod sandbox_questions;
+
 use serde_json::{Value, json};
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
@@ -29,6 +31,8 @@ pub enum Kind {
     Write { run: RunId, call: CallId, form: Form },
     /// May a command that failed for it have the network?
     Network { run: RunId, call: CallId },
+    /// May this one command run although no sandbox works here?
+    Unsandboxed { run: RunId, call: CallId },
     /// May the project's own definitions be used?
     Trust,
     /// Do it?
@@ -128,15 +132,6 @@ impl Dialog {
         let body = approval_lines(tool, arguments, preview);
         let (step, tool) = (agent == ASKED_BY, tool.to_owned());
         Self { step, tool, ..Self::of_lines(Kind::Approval { run, call }, title, body) }
-    }
-
-    /// The command has failed without the network.
-    pub fn network(run: RunId, call: CallId, asked: (&str, &str), arguments: &Value) -> Self {
-        let (agent, tool) = (explicit_name(asked.0), explicit_name(asked.1));
-        let mut body =
-            own_lines("The sandbox keeps the network off. With it, the command is executed once more.");
-        body.extend(approval_lines(asked.1, arguments, None));
-        Self::of_lines(Kind::Network { run, call }, format!("Allow {agent} the network for {tool}?"), body)
     }
 
     /// `None`: the question is not one for a dialog.
@@ -287,6 +282,7 @@ impl Dialog {
             }
             (Kind::Write { .. }, None) => "write below · Enter answers · Esc leaves it for later",
             (Kind::Look { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
+            (Kind::Unsandboxed { .. }, None) => "y this call, without a sandbox · n, Esc deny",
             (Kind::Network { .. }, None) => "y this call · a this run · 4 always · n, Esc no",
             (Kind::Trust, None) => "y trust · n, Esc leave them out",
             (Kind::Confirm(_), None) => "y do it · n, Esc leave it",
@@ -304,6 +300,7 @@ impl Dialog {
                 "Esc: later"
             }
             Kind::Network { .. } => "Esc: without it",
+            Kind::Unsandboxed { .. } => "Esc denies",
             Kind::Trust => "Esc leaves them out",
             Kind::Confirm(_) => "Esc leaves it",
         }
@@ -356,6 +353,7 @@ impl Dialog {
         match &self.kind {
             Kind::Approval { run, call }
             | Kind::Network { run, call }
+            | Kind::Unsandboxed { run, call }
             | Kind::GoOn { run, call, .. }
             | Kind::Decide { run, call, .. }
             | Kind::Choose { run, call, .. }

@@ -174,6 +174,9 @@ impl Linear {
         let cmds = terminal::guarded(|| update(&mut self.model, msg));
         self.printer.collect(&mut self.model, run.as_ref());
         self.perform(cmds);
+        if !self.typed {
+            self.deny_unsandboxed();
+        }
         // forms and editors need the screen; nothing here opens them knowingly
         let fronts = [
             self.model.setup.take().is_some(),
@@ -182,6 +185,20 @@ impl Linear {
         ];
         if fronts.contains(&true) {
             self.model.say(Item::note("this needs the screen: start without --linear"));
+        }
+    }
+
+    /// Lines that were written before the question can be no yes to a command that nothing holds.
+    fn deny_unsandboxed(&mut self) {
+        let asks = |dialog: &Dialog| matches!(dialog.kind, Kind::Unsandboxed { .. });
+        while let Some(at) = self.model.dialogs.iter().position(asks) {
+            let Some(dialog) = self.model.dialogs.remove(at) else { return };
+            let Kind::Unsandboxed { run, call } = dialog.kind else { return };
+            self.model.say(Item::warning(&format!(
+                "{} Denied: only a user at a terminal can allow it",
+                dialog.title
+            )));
+            self.perform(vec![Cmd::Send(run, Command::AllowUnsandboxed { call, allowed: false })]);
         }
     }
 

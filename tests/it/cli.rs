@@ -39,5 +39,6 @@ mod steps;
 mod stops;
 mod travel;
 mod trust;
+mod unsandboxed;
 mod windows;
 pub(crate) mod world;

@@ -14,6 +14,7 @@ mod storms;
 mod tasks;
 pub(crate) mod terminal;
 mod tmux;
+mod unsandboxed;
 
 use std::time::Duration;
 

@@ -109,7 +109,13 @@ impl Project {
 }
 
 fn invocation(tool: &str, arguments: Value) -> ToolInvocation {
-    ToolInvocation { agent: "coder".to_owned(), tool: tool.to_owned(), arguments, original: None }
+    ToolInvocation {
+        agent: "coder".to_owned(),
+        tool: tool.to_owned(),
+        arguments,
+        network: None,
+        original: None,
+    }
 }
 
 #[test]

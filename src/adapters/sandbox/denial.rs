@@ -68,7 +68,7 @@ pub fn found(
     printed: &str,
     directory: &Path,
     failed: bool,
-    network_on: bool,
+    network: NetworkAccess,
 ) -> Denials {
     let mut denials = Denials::default();
     let mut more = 0_usize;
@@ -76,7 +76,7 @@ pub fn found(
     for line in printed.lines() {
         let read_only = READ_ONLY.iter().any(|words| line.contains(words));
         let refused = NO_PERMISSION.iter().chain(&NOT_PERMITTED).any(|words| line.contains(words));
-        if !network_on && NO_NETWORK.iter().any(|words| line.contains(words)) {
+        if network != NetworkAccess::On && NO_NETWORK.iter().any(|words| line.contains(words)) {
             denials.network = true;
         }
         let missing = NOT_THERE.iter().any(|words| line.contains(words));
@@ -116,8 +116,8 @@ pub fn found(
     }
     denials.network &= failed;
     if denials.network {
-        denials.lines.push(network_line(policy.network));
-        denials.network = policy.network == NetworkAccess::Ask;
+        denials.lines.push(network_line(network));
+        denials.network = network == NetworkAccess::Ask;
     }
     if !denials.lines.is_empty() {
         denials.lines.push(
@@ -172,7 +172,9 @@ fn limits_reached(limits: ProcessLimits, printed: &str) -> Vec<String> {
 
 fn network_line(network: NetworkAccess) -> String {
     let how = match network {
-        NetworkAccess::Off => "the user allows it with `sandbox.network` or --sandbox-network on",
+        NetworkAccess::Off => {
+            "the user allows it with `sandbox.network` (in the settings, or for the role) or --sandbox-network on"
+        }
         NetworkAccess::Ask | NetworkAccess::On => {
             "the user allows it on screen when asked, or with --sandbox-network on"
         }
@@ -233,8 +235,9 @@ mod tests {
         let settings =
             SandboxSettings { hidden: vec!["/home/x/.ssh".to_owned()], ..SandboxSettings::default() };
         let policy = SandboxPolicy::resolve(&settings, &SandboxPlaces::of_project(Path::new("/home/x/p")));
-        let told =
-            |printed: &str, failed: bool| found(&policy, printed, Path::new("/home/x/p"), failed, false);
+        let told = |printed: &str, failed: bool| {
+            found(&policy, printed, Path::new("/home/x/p"), failed, NetworkAccess::Off)
+        };
         for (printed, expected) in [
             (
                 "touch: cannot touch '/etc/x': Read-only file system",
@@ -277,7 +280,11 @@ mod tests {
             ("./a: 2: cannot create b: Permission denied", 2),
             ("PermissionError: [Errno 13] Permission denied: 'a'", 0),
         ] {
-            assert_eq!(found(&policy, line, project.path(), true, false).lines.len(), lines, "{line}");
+            assert_eq!(
+                found(&policy, line, project.path(), true, NetworkAccess::Off).lines.len(),
+                lines,
+                "{line}"
+            );
         }
         let many: String = (0..20).map(|at| format!("touch: /etc/{at}: Read-only file system\n")).collect();
         assert_eq!(told(&many, true).lines.len(), MOST + 2);

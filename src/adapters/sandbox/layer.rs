@@ -91,11 +91,10 @@ pub fn working(wanted: SandboxLayer, helper: &Path) -> Result<WorkingLayer, Stri
             Err(reason) => reasons.push(reason),
         }
     }
-    Err(format!(
-        "no sandbox works on this machine ({}). Install bubblewrap, or start with --no-sandbox to let commands reach \
-         everything",
-        reasons.join("; ")
-    ))
+    if reasons.is_empty() {
+        reasons.push("`sandbox.layer` is none".to_owned());
+    }
+    Err(format!("no sandbox works on this machine ({})", reasons.join("; ")))
 }
 
 #[derive(Clone, Copy)]
@@ -111,6 +110,7 @@ fn candidates(wanted: SandboxLayer) -> Vec<Candidate> {
         SandboxLayer::Auto => vec![Candidate::Bubblewrap, Candidate::Landlock],
         SandboxLayer::Bubblewrap => vec![Candidate::Bubblewrap],
         SandboxLayer::Landlock => vec![Candidate::Landlock],
+        SandboxLayer::None => Vec::new(),
     }
 }
 

@@ -108,6 +108,7 @@ impl Answer {
             changed: self.changed,
             data: self.data,
             network_denied: self.network_denied,
+            lacks_sandbox: false,
         }
     }
 }

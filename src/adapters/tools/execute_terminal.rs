@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::domain::command_preview::TERMINAL;
+use crate::domain::sandbox::NetworkAccess;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::answer::Answer;
@@ -46,15 +47,15 @@ pub(super) fn spec(default: Duration) -> ToolSpec {
 }
 
 /// Why no setting allows this call.
-pub(super) fn refusal(project: &Project, arguments: &Arguments) -> Option<String> {
-    project.refusal(CommandText::Line(&arguments.command), project.fence.root(), false)
+pub(super) fn refusal(project: &Project, arguments: &Arguments, network: bool) -> Option<String> {
+    project.refusal(CommandText::Line(&arguments.command), project.fence.root(), network)
 }
 
 pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {
     if arguments.command.contains('\0') {
         return Answer::failed("`command` must not contain NUL");
     }
-    let network = confinement == Confinement::WithNetwork;
+    let network = confinement.network() == NetworkAccess::On;
     let command = CommandText::Line(&arguments.command);
     if let Some(why) = project.refusal(command, project.fence.root(), network) {
         return Answer::failed(why);

@@ -50,12 +50,21 @@ pub(super) struct Job<'a> {
 /// What a command can reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confinement {
-    /// What the sandbox allows.
-    Policy,
+    /// What the sandbox allows, with this network.
+    Policy(NetworkAccess),
     /// The same with the network: the user has allowed it for this call.
     WithNetwork,
-    /// All that the user reaches, who typed it.
+    /// All that the user reaches, who typed it, or has allowed it where no sandbox works.
     Nothing,
+}
+
+impl Confinement {
+    pub(super) fn network(self) -> NetworkAccess {
+        match self {
+            Self::Policy(network) => network,
+            Self::WithNetwork | Self::Nothing => NetworkAccess::On,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -131,14 +140,17 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
     }
     let sandbox = match job.confinement {
         Confinement::Nothing => None,
-        Confinement::Policy | Confinement::WithNetwork => {
+        Confinement::Policy(_) | Confinement::WithNetwork => {
             project.sandbox.ready().map_err(io::Error::other)?
         }
     };
-    let network = job.confinement == Confinement::WithNetwork
-        || sandbox.as_ref().is_some_and(|sandbox| sandbox.network() == NetworkAccess::On);
+    let network = job.confinement.network();
     let before = sandbox.as_ref().map(|sandbox| sandbox.protected().state());
-    let plan = StartPlan::of(project, job, sandbox.as_deref().map(|sandbox| (sandbox, network)))?;
+    let plan = StartPlan::of(
+        project,
+        job,
+        sandbox.as_deref().map(|sandbox| (sandbox, network == NetworkAccess::On)),
+    )?;
     let (commands, mut running) = match project.prestarted.take(&plan) {
         Some(prestarted) => Running::new(prestarted, sandbox.is_some(), project.cap),
         None => Running::new(plan.start()?, sandbox.is_some(), project.cap),
@@ -163,7 +175,7 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
         let printed = [output.text.as_str(), errors.text.as_str()].join("\n");
         denials = sandbox.denials(&printed, job.directory, failed, network);
         denials.lines.extend(sandbox.protected().restore(&before));
-        if job.confinement == Confinement::Policy {
+        if matches!(job.confinement, Confinement::Policy(_)) {
             project.prestarted.prepare(plan);
         }
     }

@@ -11,6 +11,7 @@ use crate::domain::sandbox::NetworkAccess;
 use super::fence::Fence;
 use super::process::PrestartedSandbox;
 use crate::domain::refused_commands::{self, CommandText, RefusedCommandInput};
+use crate::domain::tool::ToolInvocation;
 
 /// No tool reads or writes a file larger than this, in bytes (TOOL-7).
 pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;
@@ -34,7 +35,12 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// Why no setting allows this command; asked before anything of it runs. `network`: the user has allowed it.
+    /// Whether the commands of a call reach the network.
+    pub(super) fn network_for(&self, invocation: &ToolInvocation) -> NetworkAccess {
+        self.sandbox.settings().network_for(invocation.network)
+    }
+
+    /// Why no setting allows this command; asked before anything of it runs. `network`: it has the network.
     pub(super) fn refusal(
         &self,
         command: CommandText<'_>,
@@ -44,21 +50,12 @@ impl Project {
         if self.typed_by_user {
             return None;
         }
-        let judged = self.judged(command, directory);
-        let network = network || judged.network;
-        refused_commands::refusal(&RefusedCommandInput { network, ..judged })
-    }
-
-    fn judged<'a>(&'a self, command: CommandText<'a>, directory: &'a Path) -> RefusedCommandInput<'a> {
-        let network = self.typed_by_user
-            || self.sandbox.is_off()
-            || self.sandbox.settings().network == NetworkAccess::On;
-        RefusedCommandInput {
+        refused_commands::refusal(&RefusedCommandInput {
             command,
             directory,
             project: self.fence.root(),
             home: self.home.as_deref(),
-            network,
-        }
+            network: network || self.sandbox.is_off(),
+        })
     }
 }

@@ -154,6 +154,7 @@ fn outcome(result: &ScriptedResult) -> ToolOutcome {
         changed: Vec::new(),
         data: result.data.clone(),
         network_denied: false,
+        lacks_sandbox: false,
     }
 }
 

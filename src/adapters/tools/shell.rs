@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::domain::command_preview::{SHELL, scalar};
+use crate::domain::sandbox::NetworkAccess;
 
 use super::answer::Answer;
 use super::execute_terminal::{LONGEST, of_exit, with_denials};
@@ -44,9 +45,9 @@ pub(super) fn schema() -> Value {
 }
 
 /// Why no setting allows this call. One with wrong arguments is refused where it is run.
-pub(super) fn refusal(project: &Project, arguments: &Arguments) -> Option<String> {
+pub(super) fn refusal(project: &Project, arguments: &Arguments, network: bool) -> Option<String> {
     let prepared = Prepared::of(project, arguments).ok()?;
-    project.refusal(text(arguments, prepared.args.as_deref()), &prepared.directory, false)
+    project.refusal(text(arguments, prepared.args.as_deref()), &prepared.directory, network)
 }
 
 fn text<'a>(arguments: &'a Arguments, args: Option<&'a [String]>) -> CommandText<'a> {
@@ -61,7 +62,7 @@ pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Co
         Ok(prepared) => prepared,
         Err(problem) => return Answer::failed(problem),
     };
-    let network = confinement == Confinement::WithNetwork;
+    let network = confinement.network() == NetworkAccess::On;
     let command = text(&arguments, prepared.args.as_deref());
     if let Some(why) = project.refusal(command, &prepared.directory, network) {
         return Answer::failed(why);

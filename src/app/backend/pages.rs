@@ -75,8 +75,13 @@ impl Desk {
         let tools = wiring::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
         Box::pin(async move {
             let arguments = json!({"command": command});
-            let call =
-                ToolInvocation { agent: String::new(), tool: TERMINAL.to_owned(), arguments, original: None };
+            let call = ToolInvocation {
+                agent: String::new(),
+                tool: TERMINAL.to_owned(),
+                arguments,
+                network: None,
+                original: None,
+            };
             if !sure
                 && let Some(ToolPreview::Command { warning: Some(warning), .. }) = tools.preview(&call).await
             {

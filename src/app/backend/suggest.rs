@@ -48,6 +48,7 @@ impl Desk {
                         agent: String::new(),
                         tool: TERMINAL.to_owned(),
                         arguments,
+                        network: None,
                         original: None,
                     };
                     let warning = match tools.preview(&call).await {

@@ -9,8 +9,10 @@ use crate::app::world::World;
 use crate::app::{sandboxing, wiring};
 use crate::cli::archive::columns::bytes;
 use crate::cli::doctor::Line;
+use crate::cli::sandbox as policy_words;
 use crate::config::catalog::Catalog;
 use crate::domain::journal::RunQuery;
+use crate::domain::sandbox::WITHOUT_LAYER;
 use crate::ports::run_store::RunStore;
 
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -80,7 +82,6 @@ pub(in crate::app) fn store(world: &World) -> Vec<Line> {
     lines
 }
 
-/// Nothing is confined today; what there is to do it with is said, and no more.
 /// Whether commands of agents are confined, and how.
 pub(in crate::app) fn sandbox(world: &World, catalog: &Catalog) -> Line {
     const SANDBOX: &str = "sandbox";
@@ -100,8 +101,8 @@ pub(in crate::app) fn sandbox(world: &World, catalog: &Catalog) -> Line {
         }
         (_, None, problem) => Line::problem(
             SANDBOX,
-            problem.unwrap_or_default(),
-            "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), or a kernel with Landlock",
+            format!("{}: {}", problem.unwrap_or_default(), policy_words::WITHOUT_IT),
+            WITHOUT_LAYER,
         ),
     }
 }

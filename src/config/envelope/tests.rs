@@ -39,6 +39,7 @@ fn agent() -> AgentSpec {
         memory: Memory::default(),
         budget: Budget::default(),
         reminder: None,
+        network: None,
         without: Default::default(),
     }
 }

@@ -148,5 +148,6 @@ fn agent_spec(form: &WorkflowForm, at: usize, agent: &AgentForm, cast: &Cast) ->
         budget: agent.budget,
         reminder: cast.role.reminder.clone(),
         without: cast.role.without,
+        network: cast.role.network,
     })
 }

@@ -33,6 +33,7 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
         budget: Budget::default(),
         reminder: role.reminder,
         without: role.without,
+        network: role.network,
     };
     let state = |name: &str, work, transitions: Vec<Transition>| State {
         name: name.to_owned(),

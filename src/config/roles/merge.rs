@@ -7,7 +7,9 @@ use crate::config::role_file::RolePart;
 use crate::config::suggest;
 use crate::config::tool_patterns::{Pattern, unknown_tool};
 use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::place::Layer;
 use crate::domain::role::Role;
+use crate::domain::sandbox::RoleNetwork;
 use crate::domain::tool::ToolSpec;
 
 /// (group, name).
@@ -66,6 +68,7 @@ fn combine(parts: &[RolePart]) -> Role {
         }
         set(&mut role.without.environment, &part.environment.map(|told| !told));
         set(&mut role.without.guidance, &part.guidance.map(|told| !told));
+        role.network = network(role.network, part);
         if let Some(included) = &part.included_tools {
             role.included_tools = Some(plain(included));
             role.excluded_tools = None;
@@ -84,6 +87,21 @@ fn combine(parts: &[RolePart]) -> Role {
     role
 }
 
+/// A file of a project makes it stricter, and takes from what the user's own files say that it may loosen: who says what
+/// the role does must not have what the user gave to another role.
+fn network(before: Option<RoleNetwork>, part: &RolePart) -> Option<RoleNetwork> {
+    let layer = part.source.layer;
+    if layer == Layer::Project {
+        let access = match (before, part.network) {
+            (Some(before), Some(here)) => before.access.stricter(here),
+            (Some(before), None) => before.access,
+            (None, here) => here?,
+        };
+        return Some(RoleNetwork { access, may_loosen: false });
+    }
+    part.network.map(|access| RoleNetwork { access, may_loosen: layer == Layer::User }).or(before)
+}
+
 /// Two files of one layer that set the same field: the later file name wins, and that is said (CFG-13).
 fn conflicts(earlier: &RolePart, later: &RolePart, diagnostics: &mut Vec<Diagnostic>) {
     if earlier.source.layer != later.source.layer {
@@ -96,6 +114,7 @@ fn conflicts(earlier: &RolePart, later: &RolePart, diagnostics: &mut Vec<Diagnos
         ("description", earlier.description.is_some() && later.description.is_some()),
         ("reminder", earlier.reminder.is_some() && later.reminder.is_some()),
         ("environment", earlier.environment.is_some() && later.environment.is_some()),
+        ("sandbox.network", earlier.network.is_some() && later.network.is_some()),
         ("guidance", earlier.guidance.is_some() && later.guidance.is_some()),
         ("tools", lists_tools(earlier) && lists_tools(later)),
         ("parsingTools", earlier.parsing_tools.is_some() && later.parsing_tools.is_some()),

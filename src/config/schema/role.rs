@@ -18,7 +18,7 @@ pub(super) fn root() -> Value {
 }
 
 pub(super) fn definitions() -> Vec<Definition> {
-    vec![role().into(), parsing_tool().into(), function().into(), example().into()]
+    vec![role().into(), role_sandbox().into(), parsing_tool().into(), function().into(), example().into()]
 }
 
 const LIST: Shape = Either(&[Text, List(&Text)]);
@@ -26,6 +26,11 @@ const LEVELS: Shape = Words(&[
     ("base", "The ordinary model."),
     ("smart", "The strongest one."),
     ("fast", "The quickest and cheapest one."),
+]);
+const NETWORK: Shape = Words(&[
+    ("off", "A loopback of their own and nothing else."),
+    ("ask", "Off; on screen the user is asked when a command failed because of it."),
+    ("on", "They reach what the user reaches. Counts in the user's own files only."),
 ]);
 const PROMPT: &str = "What the model is told first: who it is and how it works.";
 const DESCRIPTION: &str = "What the role is for; shown in lists.";
@@ -58,6 +63,7 @@ fn role() -> Table {
             field("reminder", Text, "Repeated after every round of tools, where a model notices it most."),
             field("environment", Flag, ENVIRONMENT),
             field("guidance", Flag, GUIDANCE),
+            field("sandbox", Ref("role_sandbox"), "What its commands can reach."),
             field("includedTools", LIST, INCLUDED),
             field("included_tools", LIST, INCLUDED),
             field("excludedTools", LIST, EXCLUDED),
@@ -76,6 +82,19 @@ fn role() -> Table {
         ],
     )
     .reads(role_file::KEYS)
+}
+
+fn role_sandbox() -> Table {
+    Table::new(
+        "role_sandbox",
+        "What the commands of the role can reach.",
+        &[field(
+            "network",
+            NETWORK,
+            "Whether they reach the network. Default: as `sandbox.network` of the settings.",
+        )],
+    )
+    .reads(role_file::SANDBOX_KEYS)
 }
 
 fn parsing_tool() -> Table {

@@ -31,7 +31,7 @@ pub const LAYER: Rule = rule(
     &[],
     &[],
     "\"auto\"",
-    "what holds the sandbox: bubblewrap, landlock, or the first that works",
+    "what holds the sandbox: bubblewrap, landlock, none, or the first that works",
 )
 .project(ProjectMay::NotSet);
 

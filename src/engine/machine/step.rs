@@ -31,6 +31,7 @@ impl Machine {
             agent: ASKED_BY.to_owned(),
             tool: step.tool.clone(),
             arguments: arguments.into(),
+            network: None,
             original: None,
         };
         if let Some(frame) = self.frame_mut() {

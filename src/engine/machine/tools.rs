@@ -16,13 +16,14 @@ impl Machine {
     pub(super) fn next_tool(&mut self) {
         while let Some((agent, call)) = self.waiting_in(&self.lane) {
             let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
+            let network = agent.network;
             match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
                 Err(reason) => self.refuse(&agent_id, &name, &reason),
                 Ok(_) if self.stands_before_tool(&name) => return,
                 Ok((_, arguments)) if name == ASK_PERSON => return self.ask_for_agent(&agent_id, &arguments),
                 Ok((risk, arguments)) => {
-                    let invocation =
-                        ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments, original };
+                    let (agent, tool) = (agent_id.clone(), name.clone());
+                    let invocation = ToolInvocation { agent, tool, arguments, network, original };
                     let rule = self.approvals.of(&name, risk);
                     match self.guarded(rule, &invocation, risk) {
                         Permission::Allow => return self.run_tool(invocation, risk),
@@ -122,10 +123,9 @@ impl Machine {
         }
         let (agent, call) = self.waiting_in(lane)?;
         let (spec, arguments) = admit(agent, &call.name, &call.arguments).ok()?;
-        let original = call.original.clone();
-        let invocation =
-            ToolInvocation { agent: agent.id.clone(), tool: call.name.clone(), arguments, original };
-        Some((invocation, spec.risk))
+        let (network, original) = (agent.network, call.original.clone());
+        let (agent, tool) = (agent.id.clone(), call.name.clone());
+        Some((ToolInvocation { agent, tool, arguments, network, original }, spec.risk))
     }
 
     pub(super) fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
@@ -234,11 +234,25 @@ impl Machine {
             content: outcome.content.clone(),
             duration_ms: outcome.duration_ms,
         });
+        if outcome.lacks_sandbox && (self.is_step() || !self.present) {
+            return self.not_sandboxed(outcome.summary);
+        }
         if self.is_step() {
             return self.on_step_done(outcome);
         }
         self.answer_call(outcome.content, outcome.ok);
         self.next_tool();
+    }
+
+    /// A command that nothing would hold: where no user can allow it, the run does not go on as if it had been tried.
+    fn not_sandboxed(&mut self, why: String) {
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.step = None;
+        }
+        self.fail(
+            Failure::new("tool.denied", "A command needs a sandbox, and none works", why)
+                .hint(crate::domain::sandbox::WITHOUT_LAYER),
+        );
     }
 
     /// All calls are answered: the round is complete and the model goes on, its decision counts, or the

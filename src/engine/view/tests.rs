@@ -39,6 +39,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         memory: Memory::None,
         budget: Default::default(),
         reminder: None,
+        network: None,
         without: Default::default(),
     }
 }

@@ -167,6 +167,7 @@ mod tests {
             agent: "workflow".to_owned(),
             tool: name.to_owned(),
             arguments,
+            network: None,
             original: None,
         })
     }

@@ -83,6 +83,9 @@ fn choices(dialog: &Dialog) -> Vec<(String, Vec<KeyCode>)> {
             row("no", 'n'),
             row("allow it always: into your settings", '4'),
         ],
+        Kind::Unsandboxed { .. } => {
+            vec![row("execute this one without a sandbox", 'y'), row("deny", 'n')]
+        }
         Kind::Trust => vec![row("trust them", 'y'), row("leave them out", 'n')],
         Kind::Confirm(_) => vec![row("do it", 'y'), row("leave it", 'n')],
         Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => Vec::new(),

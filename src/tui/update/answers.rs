@@ -24,6 +24,7 @@ pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
                 Kind::Approval { .. } if dialog.is_step() => "yanr",
                 Kind::Approval { .. } => "yanr34",
                 Kind::Network { .. } => "yan4",
+                Kind::Unsandboxed { .. } => "yn",
                 Kind::GoOn { .. } | Kind::Decide { .. } | Kind::Trust | Kind::Confirm(_) => "yncs",
                 Kind::Choose { .. } | Kind::Look { .. } => "123456789",
                 Kind::Write { .. } => "",
@@ -53,7 +54,7 @@ pub fn says_yes(dialog: &Dialog, key: KeyEvent) -> bool {
     let yes = match dialog.kind {
         Kind::Approval { .. } | Kind::Network { .. } => "ya34",
         Kind::GoOn { .. } | Kind::Trust | Kind::Confirm(_) => "yc",
-        Kind::Decide { .. } => "y",
+        Kind::Decide { .. } | Kind::Unsandboxed { .. } => "y",
         Kind::Choose { .. } => "123456789",
         Kind::Look { .. } => "1",
         Kind::Write { .. } => "",
@@ -225,6 +226,13 @@ fn letter(model: &mut Model, c: char) -> Vec<Cmd> {
                 _ => Vec::new(),
             };
         }
+        Some(Kind::Unsandboxed { .. }) => {
+            return match c {
+                'y' => answer(model, true, Decision::Allow),
+                'n' => refuse(model),
+                _ => Vec::new(),
+            };
+        }
         Some(Kind::Choose { .. } | Kind::Look { .. }) => {
             let at = c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
             return at.map_or_else(Vec::new, |at| pick(model, at));
@@ -303,6 +311,9 @@ fn answer(model: &mut Model, yes: bool, decision: Decision) -> Vec<Cmd> {
         | Kind::Write { run, call, .. } => send(model, run, call, Answer::Stop),
         Kind::Network { run, call } => {
             vec![Cmd::Send(run, Command::AllowNetwork { call, answer: NetworkAnswer::Deny })]
+        }
+        Kind::Unsandboxed { run, call } => {
+            vec![Cmd::Send(run, Command::AllowUnsandboxed { call, allowed: yes })]
         }
         Kind::Trust => vec![Cmd::Trust(yes)],
         Kind::Confirm(cmd) => {

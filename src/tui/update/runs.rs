@@ -67,8 +67,9 @@ fn happened(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> V
         model.dialogs.retain(|dialog| !dialog.answers(run, *call));
     }
     match event {
-        RunEvent::NetworkAsked { call, agent, tool, arguments } => {
-            return approvals::asked(model, Dialog::network(run.clone(), call, (&agent, &tool), &arguments));
+        asked @ (RunEvent::NetworkAsked { .. } | RunEvent::UnsandboxedAsked { .. }) => {
+            return Dialog::about_sandbox(run, asked)
+                .map_or_else(Vec::new, |dialog| approvals::asked(model, dialog));
         }
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
             return ending::finished(model, run, status, (output, error.map(|error| *error)), path, snapshot);

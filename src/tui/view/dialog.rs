@@ -226,6 +226,9 @@ fn text_rows(dialog: &Dialog, columns: usize, theme: Theme) -> Vec<Line<'static>
             QuestionLine::Warning(_) => {
                 rows.extend(plain(&line.text(), columns).into_iter().map(|row| row.style(theme.warning())));
             }
+            QuestionLine::Danger(_) => {
+                rows.extend(plain(&line.text(), columns).into_iter().map(|row| row.style(theme.bad())));
+            }
             QuestionLine::Quoted(text) => rows.extend(marked(plain(text, inside), theme)),
             QuestionLine::Changed(text) => {
                 let mut part = Vec::new();

@@ -4,6 +4,7 @@ use synthdev::config::role_file::group_of;
 use synthdev::config::roles::tools_for;
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::role::Role;
+use synthdev::domain::sandbox::{NetworkAccess, RoleNetwork};
 
 use super::*;
 
@@ -320,4 +321,38 @@ fn cfg_14_examples_become_messages_that_providers_accept() {
     assert!(read(dangling).1[0].contains("the call `1` before this is not answered"));
     assert!(read(r#"[{"role": "tool", "content": "x"}]"#).1[0].contains("answers no open call"));
     assert!(read(r#"[{"role": "sytem", "content": "x"}]"#).1[0].contains("cannot have the role `sytem`"));
+}
+
+#[test]
+fn a_role_says_whether_its_commands_have_the_network() {
+    use NetworkAccess::{Ask, Off, On};
+    let role = |network: &str| format!("{{\"coder\": {{\"sandbox\": {{\"network\": \"{network}\"}}}}}}");
+    let own = |network: &str| user("own.json", &role(network));
+    let theirs = |network: &str| project(".synthdev/roles/own.json", &role(network));
+    let described = || project(".synthdev/roles/own.json", r#"{"coder": {"description": "Ours"}}"#);
+    let says = |access, may_loosen| Some(RoleNetwork { access, may_loosen });
+    for (files, expected, found) in [
+        (vec![], None, 0),
+        (vec![own("on")], says(On, true), 0),
+        (vec![theirs("on")], says(On, false), 1),
+        (vec![theirs("off")], says(Off, false), 0),
+        (vec![own("on"), theirs("ask")], says(Ask, false), 0),
+        (vec![own("off"), theirs("on")], says(Off, false), 1),
+        (vec![own("on"), described()], says(On, false), 0),
+        (vec![described()], None, 0),
+    ] {
+        let catalog = with_roles(&files);
+        let told = lines(catalog.diagnostics());
+        assert_eq!(catalog.roles().find("coder").unwrap().network, expected, "{told:?}");
+        assert_eq!(told.len(), found, "{told:?}");
+        assert!(told.iter().all(|line| line.contains("C19") && line.contains("changes nothing")), "{told:?}");
+    }
+    for (text, code) in [
+        (r#"{"coder": {"sandbox": {"network": "maybe"}}}"#, "C06"),
+        (r#"{"coder": {"sandbox": {"mode": "off"}}}"#, "C04"),
+        (r#"{"coder": {"sandbox": "off"}}"#, "C03"),
+    ] {
+        let told = lines(with_roles(&[user("own.json", text)]).diagnostics());
+        assert!(told.len() == 1 && told[0].contains(code), "{text}: {told:?}");
+    }
 }

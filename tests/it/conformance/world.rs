@@ -54,6 +54,7 @@ impl ToolPort for Scripted {
             changed: Vec::new(),
             data: result.get("data").cloned(),
             network_denied: false,
+            lacks_sandbox: false,
         };
         std::future::ready(outcome).boxed()
     }

@@ -136,3 +136,20 @@ fn tools_are_allowed_where_the_server_was_started_with_yes() {
     assert!(made(&world));
     client.close();
 }
+
+#[test]
+fn no_command_is_executed_for_clients_where_no_sandbox_works() {
+    let world = world(&[shell()]);
+    world.configure("settings.json", r#"{"sandbox": {"layer": "none"}}"#);
+    for more in [&["--yes"][..], &["--yes", "--remote-approvals"]] {
+        let mut client = Client::open_with(&world, more);
+        let told = client.call("shell", json!({}));
+        assert_eq!(told["status"], "failed", "{told}");
+        for part in ["tool.denied", "no sandbox works on this machine", "install bubblewrap", "--no-sandbox"]
+        {
+            assert!(told.to_string().contains(part), "{part}: {told}");
+        }
+        client.close();
+    }
+    assert!(!world.project().join("made-by-a-run").exists(), "it was executed");
+}

@@ -18,7 +18,7 @@ fn piped(arguments: &[&str], environment: &[(&str, &str)], lines: &str) -> (Stri
 }
 
 /// The same with a home directory that stays.
-fn piped_at(
+pub fn piped_at(
     home: &Path,
     arguments: &[&str],
     environment: &[(&str, &str)],

@@ -153,6 +153,20 @@ impl Terminal {
         self.seen().parser.callbacks().0.clone()
     }
 
+    /// Whether this text is red on screen.
+    pub fn is_red(&self, text: &str) -> bool {
+        let seen = self.seen();
+        let screen = seen.parser.screen();
+        let (rows, columns) = screen.size();
+        let at = screen.rows(0, columns.get()).enumerate().find_map(|(row, line)| {
+            let found = line.find(text)?;
+            Some((row, line[..found].chars().count()))
+        });
+        let Some((row, column)) = at.filter(|(row, _)| *row < usize::from(rows.get())) else { return false };
+        let cell = screen.cell(u16::try_from(row).unwrap(), u16::try_from(column).unwrap()).unwrap();
+        matches!(cell.fgcolor(), vt100::Color::Idx(1 | 9 | 160))
+    }
+
     pub fn wait_for(&self, text: &str) {
         self.wait_until(text, |screen| screen.contains(text));
     }

@@ -95,6 +95,30 @@ const NETWORK_ON: &[Row] = &[
     .inert(),
 ];
 
+/// What a role says of the network, against what the settings say.
+const ROLE_OFF: &[Row] = &[Row::new("role-off-beats-settings-on", "reach tcp 7001").words("network is off")];
+const PROJECT_ROLE: &[Row] =
+    &[Row::new("role-of-project-does-not-loosen", "reach tcp 7001").words("network is off")];
+const PROJECT_ROLE_OFF: &[Row] =
+    &[Row::new("role-of-project-makes-stricter", "reach tcp 7001").words("network is off")];
+const USERS_ROLE: &[Row] =
+    &[Row::new("role-of-user-loosens", "reach tcp 7001 >/dev/null && echo WORKS").works("WORKS")];
+const USERS_ROLE_CHANGED: &[Row] =
+    &[Row::new("role-of-user-that-a-project-changes", "reach tcp 7001").words("network is off")];
+const FLAG: &[Row] = &[Row::new("flag-beats-role-of-user", "reach tcp 7001").words("network is off")];
+
+const USERS_ON: &str = "mkdir $HOME/.config/synthdev/roles
+    echo '{\"coder\": {\"sandbox\": {\"network\": \"on\"}}}' >$HOME/.config/synthdev/roles/own.json";
+const USERS_ON_CHANGED: &str = "mkdir -p $HOME/.config/synthdev/roles .synthdev/roles
+    echo '{\"coder\": {\"sandbox\": {\"network\": \"on\"}}}' >$HOME/.config/synthdev/roles/own.json
+    echo '{\"coder\": {\"description\": \"Ours\"}}' >.synthdev/roles/own.json";
+const USERS_OFF: &str = "mkdir $HOME/.config/synthdev/roles
+    echo '{\"coder\": {\"sandbox\": {\"network\": \"off\"}}}' >$HOME/.config/synthdev/roles/own.json";
+const PROJECTS_ON: &str = "mkdir -p .synthdev/roles
+    echo '{\"coder\": {\"sandbox\": {\"network\": \"on\"}}}' >.synthdev/roles/own.json";
+const PROJECTS_OFF: &str = "mkdir -p .synthdev/roles
+    echo '{\"coder\": {\"sandbox\": {\"network\": \"off\"}}}' >.synthdev/roles/own.json";
+
 const KERNEL: &[Row] = &[
     Row::new("mount", "mount -t tmpfs x /outside/git 2>&1 || { echo 'mount: Operation not permitted'; false; }").inert(),
     Row::new("mount-call", "call mount 165 @none @/outside/git @tmpfs 0 0"),
@@ -177,6 +201,27 @@ pub const GROUPS: &[Group] = &[
     Group { late: true, ..Group::new("staying", STAYING) },
     Group::new("network", NETWORK),
     Group { arguments: "--sandbox-network on", ..Group::new("network-on", NETWORK_ON) },
+    Group { setup: USERS_OFF, settings: r#""network": "on""#, ..Group::new("network-role-off", ROLE_OFF) },
+    Group {
+        setup: PROJECTS_ON,
+        settings: r#""network": "off""#,
+        arguments: "--trust",
+        ..Group::new("network-role-project", PROJECT_ROLE)
+    },
+    Group {
+        setup: PROJECTS_OFF,
+        settings: r#""network": "on""#,
+        arguments: "--trust",
+        ..Group::new("network-role-project-off", PROJECT_ROLE_OFF)
+    },
+    Group { setup: USERS_ON, settings: r#""network": "off""#, ..Group::new("network-role-user", USERS_ROLE) },
+    Group {
+        setup: USERS_ON_CHANGED,
+        settings: r#""network": "off""#,
+        arguments: "--trust",
+        ..Group::new("network-role-changed", USERS_ROLE_CHANGED)
+    },
+    Group { setup: USERS_ON, arguments: "--sandbox-network off", ..Group::new("network-role-flag", FLAG) },
     Group::new("kernel", KERNEL),
     Group { setup: "search_path=$PWD/bin:$PATH", held_only: true, ..Group::new("planted", PLANTED) },
     Group {

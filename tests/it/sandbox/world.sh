@@ -37,6 +37,7 @@ for group in /stage/groups/*; do
     mkdir -p "$project" && cd "$project"
     git init -q -b main .
     cp -R "$group/rows" rows
+    rm -rf $HOME/.config/synthdev/roles
     cp "$group/settings.json" $HOME/.config/synthdev/settings.json
     . "$group/setup.sh" >&2
     project=$PWD

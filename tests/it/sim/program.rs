@@ -181,6 +181,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         memory: luck.pick(&[Memory::None, Memory::Private]),
         budget: Default::default(),
         reminder: None,
+        network: None,
         without: Default::default(),
     }
 }

@@ -18,7 +18,13 @@ struct Place {
 }
 
 fn call(tool: &str, arguments: Value) -> ToolInvocation {
-    ToolInvocation { agent: "coder".to_owned(), tool: tool.to_owned(), arguments, original: None }
+    ToolInvocation {
+        agent: "coder".to_owned(),
+        tool: tool.to_owned(),
+        arguments,
+        network: None,
+        original: None,
+    }
 }
 
 fn write(path: &str, text: &str) -> ToolInvocation {

@@ -1,0 +1,57 @@
+//! Commands on a machine on which no sandbox works: the user is asked for each, and a yes counts for that one only.
+//!
+//! Only of this process, and no input of the run: a run that is resumed asks again.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::network_access::NetworkGrants;
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::tool::ToolInvocation;
+
+/// What users have said to commands that the sandbox cannot hold, or keeps from the network.
+#[derive(Default)]
+pub(super) struct SandboxExceptions {
+    pub(super) network: NetworkGrants,
+    pub(super) unsandboxed: UnsandboxedCommands,
+}
+
+#[derive(Default)]
+pub(super) struct UnsandboxedCommands {
+    open: Mutex<BTreeMap<(RunId, CallId), oneshot::Sender<bool>>>,
+    /// Allowed when the approval was asked, and not executed yet.
+    allowed: Mutex<Vec<(RunId, ToolInvocation)>>,
+}
+
+impl UnsandboxedCommands {
+    /// A question whose asker is gone counts as denied.
+    pub(super) fn ask(&self, run: &RunId, call: CallId) -> oneshot::Receiver<bool> {
+        let (answer, answered) = oneshot::channel();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, waiting| !waiting.is_closed());
+        open.insert((run.clone(), call), answer);
+        answered
+    }
+
+    pub(super) fn answer(&self, run: &RunId, call: CallId, allowed: bool) {
+        let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&(run.clone(), call));
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(allowed);
+        }
+    }
+
+    /// The yes to an approval is the yes to the command that follows from it.
+    pub(super) fn keep(&self, run: &RunId, invocation: &ToolInvocation) {
+        let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        allowed.push((run.clone(), invocation.clone()));
+    }
+
+    /// Whether this command was allowed: once.
+    pub(super) fn take(&self, run: &RunId, invocation: &ToolInvocation) -> bool {
+        let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = allowed.iter().position(|(of, kept)| of == run && kept == invocation);
+        at.map(|at| allowed.swap_remove(at)).is_some()
+    }
+}

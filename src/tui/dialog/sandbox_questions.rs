@@ -1,0 +1,55 @@
+//! Questions about commands that the sandbox keeps from the network, or that nothing would hold.
+
+use serde_json::Value;
+
+use super::{Dialog, Kind};
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::printable::explicit_name;
+use crate::domain::question_text::{QuestionLine, approval_lines, own_lines};
+use crate::domain::tool::ToolPreview;
+use crate::engine::event::RunEvent;
+
+impl Dialog {
+    /// `None`: the event asks nothing of this kind.
+    pub fn about_sandbox(run: &RunId, event: RunEvent) -> Option<Self> {
+        match event {
+            RunEvent::NetworkAsked { call, agent, tool, arguments } => {
+                Some(Self::network(run.clone(), call, (&agent, &tool), &arguments))
+            }
+            RunEvent::UnsandboxedAsked { call, agent, tool, arguments, preview, reason, until } => {
+                let asked = (agent.as_str(), tool.as_str(), reason.as_str());
+                let dialog = Self::unsandboxed(run.clone(), call, asked, &arguments, preview.as_deref());
+                Some(Self { until, ..dialog })
+            }
+            _ => None,
+        }
+    }
+
+    /// The command has failed without the network.
+    fn network(run: RunId, call: CallId, asked: (&str, &str), arguments: &Value) -> Self {
+        let (agent, tool) = (explicit_name(asked.0), explicit_name(asked.1));
+        let mut body =
+            own_lines("The sandbox keeps the network off. With it, the command is executed once more.");
+        body.extend(approval_lines(asked.1, arguments, None));
+        Self::of_lines(Kind::Network { run, call }, format!("Allow {agent} the network for {tool}?"), body)
+    }
+
+    /// No sandbox works here: each command is a question of its own.
+    fn unsandboxed(
+        run: RunId,
+        call: CallId,
+        asked: (&str, &str, &str),
+        arguments: &Value,
+        preview: Option<&ToolPreview>,
+    ) -> Self {
+        let (agent, tool) = (explicit_name(asked.0), explicit_name(asked.1));
+        let mut body = vec![QuestionLine::Danger(
+            "this command runs WITHOUT A SANDBOX: it reaches all that you reach, files and network"
+                .to_owned(),
+        )];
+        body.extend(own_lines(asked.2));
+        body.extend(approval_lines(asked.1, arguments, preview));
+        let title = format!("Execute {tool} for {agent} without a sandbox?");
+        Self::of_lines(Kind::Unsandboxed { run, call }, title, body)
+    }
+}
