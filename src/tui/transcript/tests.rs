@@ -1,6 +1,7 @@
 use super::item::{Block, Change, Tone};
 use super::*;
 use crate::domain::context::Side;
+use crate::tui::text::clean;
 
 fn shown(transcript: &Transcript) -> Vec<String> {
     transcript.visible().map(|row| row.map(ToString::to_string).unwrap_or_default()).collect()
