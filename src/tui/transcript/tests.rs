@@ -1,6 +1,7 @@
 use super::item::{Block, Change, Tone};
 use super::*;
 use crate::domain::context::Side;
+use crate::tui::text::clean;
 
 fn shown(transcript: &Transcript) -> Vec<String> {
     transcript.visible().map(|row| row.map(ToString::to_string).unwrap_or_default()).collect()
@@ -129,7 +130,9 @@ fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
         // a position counts all rows
         let mut other = numbered(0);
         other.push(list.get(at).unwrap().clone());
+        arrange(&mut other, 40, 4);
         other.to_start();
+        arrange(&mut other, 40, 4);
         other.down(50_000);
         assert_eq!(arrange(&mut other, 40, 4)[0], "  line 49999");
         assert!(!other.is_behind());
