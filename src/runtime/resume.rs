@@ -44,6 +44,14 @@ pub struct Going {
     pub token: Option<Spent>,
 }
 
+impl Going {
+    /// What the changed definition warns of; the run keeps the definition without it.
+    fn take_start_warnings(&mut self) -> Vec<String> {
+        let program = self.program.as_mut();
+        program.map(|program| std::mem::take(&mut program.start_warnings)).unwrap_or_default()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Spent {
     pub hash: String,
@@ -211,8 +219,8 @@ impl Handle {
         }
     }
 
-    async fn resume_claimed(&self, run: &RunId, before: &RunSummary, going: Going) -> Result<(), Refused> {
-        let foreign = before.origin.as_ref().is_some_and(Origin::is_foreign);
+    async fn resume_claimed(&self, run: &RunId, was: &RunSummary, mut going: Going) -> Result<(), Refused> {
+        let foreign = was.origin.as_ref().is_some_and(Origin::is_foreign);
         if foreign && going.approvals.is_none() {
             return Err(ResumeError::Foreign(run.clone()).into());
         }
@@ -220,8 +228,8 @@ impl Handle {
         let wanted = self.wanted(&going);
         let Risen { story, begun, mut machine, pending, ring } = rise(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
-        let unsaid = before.progress.status == RunStatus::Interrupted;
-        let status = if unsaid { machine.status() } else { before.progress.status };
+        let unsaid = was.progress.status == RunStatus::Interrupted;
+        let status = if unsaid { machine.status() } else { was.progress.status };
         check(run, status, &story, &machine).map_err(|error| {
             let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
             Refused { error, stands: over.then(|| machine.progress()) }
@@ -233,12 +241,7 @@ impl Handle {
         let files = self.take_files(run, &story, foreign).await?;
         let crashed = self.sort(&story, pending, foreign).await;
         self.tell_desk(&story);
-        let mut going = going;
-        let warnings = going
-            .program
-            .as_mut()
-            .map(|program| std::mem::take(&mut program.start_warnings))
-            .unwrap_or_default();
+        let warnings = going.take_start_warnings();
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let arrived = self.arrives(&story, machine.progress().snapshot).await;
