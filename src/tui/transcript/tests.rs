@@ -404,7 +404,7 @@ mod any_text {
     fn fits(text: &str, columns: usize, details: bool) {
         let look = Look { columns, details, ..Look::default() };
         for item in items(text) {
-            for row in layout::layout(&item, look).0 {
+            for row in layout::layout(&item, look, usize::MAX).0 {
                 let row = row.to_string();
                 assert!(width(&row) <= columns, "{} of {columns}: {row:?} of {item:?}", width(&row));
                 assert!(!row.contains(|c: char| c.is_control()), "{row:?}");
@@ -428,7 +428,7 @@ mod any_text {
         #[test]
         fn plain_text_is_shown_whole_and_in_order(text in texts(), columns in 8_usize..60) {
             let look = Look { columns, ..Look::default() };
-            let rows = layout::layout(&Item::note(&text), look).0;
+            let rows = layout::layout(&Item::note(&text), look, usize::MAX).0;
             let shown: String = rows.iter().map(ToString::to_string).collect();
             let solid = |text: &str| text.replace([' ', '\n'], "");
             prop_assert_eq!(solid(&shown), solid(&clean(&text)));

@@ -172,7 +172,7 @@ proptest! {
         let mut tail = Tail::at(0);
         for (at, c) in text.char_indices() {
             let prefix = &text[..at + c.len_utf8()];
-            tail = extend(prefix, tail, page(columns), &mut grown);
+            tail = extend(prefix, tail, page(columns), usize::MAX, &mut grown);
             prop_assert_eq!(&grown, &rows(prefix, columns), "{:?}", prefix);
         }
     }
@@ -208,7 +208,7 @@ proptest! {
         let mut cuts = cuts.iter().cycle();
         while at < text.len() {
             at = text.ceil_char_boundary((at + cuts.next().copied().unwrap_or(1)).min(text.len()));
-            tail = extend(&text[..at], tail, page(columns), &mut grown);
+            tail = extend(&text[..at], tail, page(columns), usize::MAX, &mut grown);
             prop_assert_eq!(&grown, &rows(&text[..at], columns), "{} of {:?}", at, text);
         }
     }
@@ -218,7 +218,7 @@ proptest! {
 fn the_open_end_of_a_stream_is_small_whatever_is_open() {
     let check = |name: &str, text: &str| {
         let mut rows = Vec::new();
-        let tail = extend(text, Tail::at(0), page(80), &mut rows);
+        let tail = extend(text, Tail::at(0), page(80), usize::MAX, &mut rows);
         assert!(text.len() - tail.byte < 5_000, "{name}: {} bytes are open", text.len() - tail.byte);
         assert!(rows.len() - tail.row < 80, "{name}: {} rows are open", rows.len() - tail.row);
     };
