@@ -53,7 +53,7 @@ pub struct ReadySandbox {
     policy: SandboxPolicy,
     layer: WorkingLayer,
     private: PrivateDirectory,
-    protected: ProtectedPaths,
+    protected: Arc<ProtectedPaths>,
 }
 
 impl Sandbox {
@@ -98,7 +98,7 @@ impl Sandbox {
         let mut policy = self.policy();
         policy.allow_private(private.temporary());
         let held = matches!(layer, WorkingLayer::Bubblewrap(_));
-        let protected = ProtectedPaths::of(&policy, private.base().join("set-aside"), held);
+        let protected = Arc::new(ProtectedPaths::of(&policy, private.base().join("set-aside"), held));
         Ok(ReadySandbox { policy, layer, private, protected })
     }
 }
@@ -121,13 +121,15 @@ impl ReadySandbox {
         environment: &[(String, String)],
         network: bool,
     ) -> std::io::Result<SandboxedCommand> {
-        let launch = Launch { policy: &self.policy, private: &self.private, directory, environment, network };
+        let rules = self.policy.in_mount_order(|path| self.protected.is_known(path));
+        let (policy, private) = (&self.policy, &self.private);
+        let launch = Launch { policy, rules, private, directory, environment, network };
         self.layer.wrap(&launch, arguments)
     }
 
-    /// Before a command: what it must not change, as it is now.
-    pub fn protected(&self) -> &ProtectedPaths {
-        &self.protected
+    /// Before a command: holds what it must not change, until it has ended.
+    pub fn protect(&self) -> ProtectedCommand {
+        self.protected.begin()
     }
 
     /// One line for each denial that what a command printed tells of, and what can be done about it.
@@ -143,3 +145,4 @@ impl ReadySandbox {
 }
 
 pub use denial::Denials;
+pub use protected_paths::ProtectedCommand;

@@ -46,7 +46,7 @@ pub fn find() -> Result<PathBuf, String> {
     let program = program.ok_or("bubblewrap: not installed")?;
     let tried = Command::new(&program)
         .args(ALWAYS)
-        .args(["--unshare-net", "--", "/bin/true"])
+        .args(["--unshare-net", "--", "/bin/sh", "-c", ":"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -109,11 +109,11 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
 /// Shortest paths first: what is mounted later lies over what was mounted before.
 fn mount_policy(line: &mut Vec<OsString>, launch: &Launch<'_>) -> io::Result<()> {
     let unreadable = launch.private.unreadable_file()?;
-    let mut held = launch.policy.directories_to_hold();
+    let mut held = launch.policy.directories_to_hold(&launch.rules);
     held.sort_by_key(|path| path.as_os_str().len());
     let mut held = held.iter().peekable();
     let mut closed: Vec<&Path> = Vec::new();
-    for rule in launch.policy.in_mount_order() {
+    for rule in launch.rules.iter().copied() {
         // a mount cannot be renamed
         while let Some(path) = held.next_if(|path| path.as_os_str().len() < rule.path.as_os_str().len()) {
             bind(line, "--bind", path, path);

@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,15 @@ fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<Keeper>)> {
     Ok((command, keeper))
 }
 
+/// The paths have no links in them: one that is there by now was put there by a command, and is not followed.
+fn open_in_place(path: &Path) -> io::Result<(OwnedFd, bool)> {
+    use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    let is_directory = FileType::from_raw_mode(fstat(&opened)?.st_mode).is_dir();
+    Ok((opened, is_directory))
+}
+
 fn restrict_files(restrictions: &Restrictions) -> io::Result<()> {
     let all = AccessFs::from_all(VERSION);
     let read = AccessFs::from_read(VERSION);
@@ -214,8 +224,8 @@ fn restrict_files(restrictions: &Restrictions) -> io::Result<()> {
         .chain(restrictions.made.iter().map(|path| (path.as_path(), making)))
         .chain(restrictions.writable.iter().map(|path| (path.as_path(), all)));
     for (path, access) in given {
-        let Ok(opened) = PathFd::new(path) else { continue };
-        let access = if path.is_dir() { access } else { access & AccessFs::from_file(VERSION) };
+        let Ok((opened, is_directory)) = open_in_place(path) else { continue };
+        let access = if is_directory { access } else { access & AccessFs::from_file(VERSION) };
         rules = rules.add_rule(PathBeneath::new(opened, access)).map_err(other)?;
     }
     let status = rules.restrict_self().map_err(other)?;

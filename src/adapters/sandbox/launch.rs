@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::policy::SandboxPolicy;
+use super::policy::{PathRule, SandboxPolicy};
 use super::private_directory::PrivateDirectory;
 
 /// The first argument that makes this program the helper of the Landlock layer.
@@ -21,6 +21,8 @@ pub struct SandboxedCommand {
 
 pub struct Launch<'a> {
     pub policy: &'a SandboxPolicy,
+    /// Those of the policy's rules that hold now, in the order in which they are mounted.
+    pub rules: Vec<&'a PathRule>,
     pub private: &'a PrivateDirectory,
     pub directory: &'a Path,
     /// Set within the sandbox only: a workflow's variables must not reach the programs that make the sandbox.

@@ -168,18 +168,27 @@ impl SandboxPolicy {
         self.rules.iter().filter(move |rule| rule.access == access)
     }
 
-    /// Shortest paths first: what is mounted later lies over what was mounted before.
-    pub(super) fn in_mount_order(&self) -> Vec<&PathRule> {
-        let mut rules: Vec<&PathRule> = self.rules.iter().filter(|rule| rule.path.exists()).collect();
+    /// The rules of what is there, shortest paths first: what is mounted later lies over what was mounted before.
+    ///
+    /// A path that leads elsewhere by now has no rule: a command may have put a link there, and the rule would open what
+    /// the link names. `known` tells of a protected path whether it was there before the commands that run now.
+    pub(super) fn in_mount_order(&self, known: impl Fn(&Path) -> bool) -> Vec<&PathRule> {
+        let in_place = |rule: &&PathRule| match rule.access {
+            PathAccess::Hidden => rule.path.exists(),
+            PathAccess::Read | PathAccess::Write => {
+                known(&rule.path) && rule.path.canonicalize().is_ok_and(|path| path == rule.path)
+            }
+        };
+        let mut rules: Vec<&PathRule> = self.rules.iter().filter(in_place).collect();
         rules.sort_by_key(|rule| (rule.path.as_os_str().len(), rule.access as u8));
         rules
     }
 
     /// The directories between what may be written and a path in it that is treated differently. A directory that is
     /// moved takes such a path along to where no rule names it.
-    pub(super) fn directories_to_hold(&self) -> Vec<PathBuf> {
+    pub(super) fn directories_to_hold(&self, rules: &[&PathRule]) -> Vec<PathBuf> {
         let mut held: Vec<PathBuf> = Vec::new();
-        for rule in self.rules.iter().filter(|rule| rule.access != PathAccess::Write && rule.path.exists()) {
+        for rule in rules.iter().filter(|rule| rule.access != PathAccess::Write) {
             let above = self.with_access(PathAccess::Write).map(|above| above.path.as_path());
             let above = above.filter(|above| rule.path != *above && rule.path.starts_with(above));
             let Some(above) = above.max_by_key(|above| above.as_os_str().len()) else { continue };
@@ -348,5 +357,27 @@ mod tests {
         let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &inside);
         assert_eq!(policy.access(&home.join("data/worktrees/r1/a")).0, PathAccess::Write);
         assert_eq!(policy.access(&home.join("data/runs.sqlite")).0, PathAccess::Hidden);
+    }
+
+    #[test]
+    fn a_link_at_a_protected_name_has_no_rule() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
+        let root = home.join("project");
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::create_dir_all(home.join(".ssh")).unwrap();
+        let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::of_project(&root) };
+        let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        let mounted = |known: bool, name: &str| {
+            policy.in_mount_order(|_| known).iter().any(|rule| rule.path == root.join(name))
+        };
+        assert!(!mounted(true, ".synthdev"), "it is not there");
+        std::os::unix::fs::symlink("../.ssh", root.join(".synthdev")).unwrap();
+        std::os::unix::fs::symlink("../.ssh", root.join(".git")).unwrap();
+        std::fs::write(home.join(".ssh/config"), "x").unwrap();
+        assert!(!mounted(true, ".synthdev") && !mounted(true, ".git/config"), "it leads elsewhere");
+        std::fs::remove_file(root.join(".synthdev")).unwrap();
+        std::fs::create_dir(root.join(".synthdev")).unwrap();
+        assert!(mounted(true, ".synthdev") && !mounted(false, ".synthdev"), "a running command has made it");
     }
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
@@ -56,13 +56,67 @@ pub struct ProtectedPaths {
     /// The layer keeps a path that exists, as long as its parents stay where they are.
     held_by_layer: bool,
     seen: Mutex<BTreeMap<PathBuf, Entry>>,
+    running: Mutex<RunningCommands>,
+}
+
+/// Commands that run beside each other share what was there before the first of them: what one has made is not taken for
+/// the user's by another.
+#[derive(Default)]
+struct RunningCommands {
+    count: usize,
+    before: Option<Arc<ProtectedState>>,
+}
+
+/// The protected paths while a command runs. Dropping it puts them back: a command that is stopped is held to the same.
+pub struct ProtectedCommand {
+    paths: Arc<ProtectedPaths>,
+    before: Arc<ProtectedState>,
+    ended: bool,
+}
+
+impl ProtectedCommand {
+    /// Puts back what is different, and tells each in a line. The command and all that it started have ended.
+    pub fn end(mut self) -> Vec<String> {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> Vec<String> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Vec::new();
+        }
+        let mut running = self.paths.running();
+        let told = self.paths.restore(&self.before);
+        running.count -= 1;
+        if running.count == 0 {
+            running.before = None;
+        }
+        told
+    }
+}
+
+impl Drop for ProtectedCommand {
+    fn drop(&mut self) {
+        for line in self.put_back() {
+            tracing::warn!("{line}");
+        }
+    }
 }
 
 /// What was there before a command.
-pub struct ProtectedState {
+struct ProtectedState {
     entries: BTreeMap<PathBuf, Entry>,
     /// Of those paths that existed: which directories lead to them.
     parents: BTreeMap<PathBuf, Vec<u64>>,
+}
+
+impl ProtectedState {
+    /// Whether the path and all that leads to it are the same. A file that another program has replaced is not what the
+    /// layer holds.
+    fn is_in_place(&self, path: &Path) -> bool {
+        let inode = path.symlink_metadata().ok().map(|found| found.ino());
+        let same = inode.is_some() && inode == self.entries.get(path).map(|entry| entry.identity.inode);
+        same && self.parents.get(path).is_some_and(|parents| *parents == directories_to(path))
+    }
 }
 
 impl ProtectedPaths {
@@ -73,11 +127,30 @@ impl ProtectedPaths {
         let paths = policy.with_access(PathAccess::Read).map(|rule| rule.path.clone());
         let paths = paths.filter(|path| within(path)).collect();
         let writable = policy.with_access(PathAccess::Write).map(|rule| rule.path.clone()).collect();
-        Self { paths, writable, aside, held_by_layer, seen: Mutex::default() }
+        Self { paths, writable, aside, held_by_layer, seen: Mutex::default(), running: Mutex::default() }
+    }
+
+    /// Called before the command starts.
+    pub fn begin(self: &Arc<Self>) -> ProtectedCommand {
+        let mut running = self.running();
+        running.count += 1;
+        let before = running.before.get_or_insert_with(|| Arc::new(self.state()));
+        ProtectedCommand { paths: Arc::clone(self), before: Arc::clone(before), ended: false }
+    }
+
+    /// Whether a path may be given to a command: of a protected one, whether it was there before the commands that run.
+    pub fn is_known(&self, path: &Path) -> bool {
+        let protected = self.paths.iter().any(|protected| protected == path);
+        let running = self.running();
+        !protected || running.before.as_ref().is_none_or(|before| before.entries.contains_key(path))
+    }
+
+    fn running(&self) -> MutexGuard<'_, RunningCommands> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Contents are read again only where something changed since the last command.
-    pub fn state(&self) -> ProtectedState {
+    fn state(&self) -> ProtectedState {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = BTreeMap::new();
         for path in &self.paths {
@@ -90,11 +163,10 @@ impl ProtectedPaths {
     }
 
     /// Puts back what is different, and tells each in a line.
-    pub fn restore(&self, before: &ProtectedState) -> Vec<String> {
+    fn restore(&self, before: &ProtectedState) -> Vec<String> {
         let mut told = Vec::new();
         for path in &self.paths {
-            let held = before.parents.get(path).is_some_and(|parents| *parents == directories_to(path));
-            if !(held && self.held_by_layer) {
+            if !(self.held_by_layer && before.is_in_place(path)) {
                 self.restore_path(path, before, &mut told);
             }
         }
@@ -132,7 +204,7 @@ impl ProtectedPaths {
             if !now.get(known).is_some_and(|found| is_same(entry, found)) {
                 let done = self.put_back(known, entry, now.get(known));
                 if !refilled || done.is_err() {
-                    told.push(tell(known, done, "was changed by the command and is put back"));
+                    told.push(tell(known, done, "was changed while the command ran and is put back"));
                 }
             }
         }
@@ -245,7 +317,7 @@ fn tell(path: &Path, done: io::Result<()>, what: &str) -> String {
     match done {
         Ok(()) => format!("[sandbox] {} {what}: programs outside of the sandbox read it", path.display()),
         Err(error) => format!(
-            "[sandbox] {} was changed by the command and cannot be put back ({error}): look at it before you use git",
+            "[sandbox] {} was changed while the command ran and cannot be put back ({error}): look at it before you use git",
             path.display()
         ),
     }
@@ -298,6 +370,13 @@ fn look(
 }
 
 #[cfg(test)]
+impl ProtectedPaths {
+    fn for_test(paths: Vec<PathBuf>, writable: Vec<PathBuf>, aside: PathBuf, held_by_layer: bool) -> Self {
+        Self { paths, writable, aside, held_by_layer, seen: Mutex::default(), running: Mutex::default() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -311,8 +390,7 @@ mod tests {
         let paths = [".git/hooks", ".git/config", ".mcp.json"].map(|name| root.join(name)).to_vec();
         let aside = root.join("aside");
         let writable = vec![root.to_owned()];
-        let protected =
-            ProtectedPaths { paths, writable, aside, held_by_layer: true, seen: Mutex::default() };
+        let protected = ProtectedPaths::for_test(paths, writable, aside, true);
         let before = protected.state();
         assert_eq!(protected.restore(&before), Vec::<String>::new());
         // the parent is moved away, another one made
@@ -331,6 +409,50 @@ mod tests {
     }
 
     #[test]
+    fn commands_beside_each_other_share_what_was_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let paths = vec![root.join(".mcp.json"), root.join("config")];
+        fs::write(root.join("config"), "own").unwrap();
+        let of =
+            |held| ProtectedPaths::for_test(paths.clone(), vec![root.to_owned()], root.join("aside"), held);
+        let protected = Arc::new(of(false));
+        let first = protected.begin();
+        fs::write(root.join(".mcp.json"), "evil").unwrap();
+        fs::write(root.join("config"), "evil").unwrap();
+        assert!(!protected.is_known(&root.join(".mcp.json")), "it is mounted for no other command");
+        assert!(protected.is_known(&root.join("config")) && protected.is_known(&root.join("other")));
+        let second = protected.begin();
+        assert_eq!(first.end().len(), 2);
+        // one that is stopped
+        fs::write(root.join(".mcp.json"), "evil").unwrap();
+        drop(second);
+        assert!(!root.join(".mcp.json").exists());
+        assert_eq!(fs::read_to_string(root.join("config")).unwrap(), "own");
+        fs::write(root.join(".mcp.json"), "the user's").unwrap();
+        assert_eq!(protected.begin().end(), Vec::<String>::new());
+        assert!(root.join(".mcp.json").exists());
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_not_held_by_the_layer() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let config = root.join("config");
+        fs::write(&config, "own").unwrap();
+        let protected =
+            ProtectedPaths::for_test(vec![config.clone()], vec![root.to_owned()], root.join("aside"), true);
+        let running = Arc::new(protected).begin();
+        // as git does it, outside of the sandbox
+        fs::write(root.join("config.lock"), "own and new").unwrap();
+        fs::rename(root.join("config.lock"), &config).unwrap();
+        let told = running.end();
+        assert!(told[0].contains("was changed while the command ran and is put back"), "{told:#?}");
+        assert_eq!(fs::read_to_string(&config).unwrap(), "own");
+        assert_eq!(fs::read_dir(root.join("aside")).unwrap().count(), 1, "the other one is kept");
+    }
+
+    #[test]
     fn no_link_leads_out() {
         let directory = tempfile::tempdir().unwrap();
         let (root, outside) = (directory.path().join("project"), directory.path().join("outside"));
@@ -341,8 +463,7 @@ mod tests {
         let paths = [".git/hooks", ".git/config"].map(|name| root.join(name)).to_vec();
         let aside = directory.path().join("aside");
         let writable = vec![root.clone()];
-        let protected =
-            ProtectedPaths { paths, writable, aside, held_by_layer: false, seen: Mutex::default() };
+        let protected = ProtectedPaths::for_test(paths, writable, aside, false);
         let before = protected.state();
         fs::rename(root.join(".git"), root.join("moved")).unwrap();
         std::os::unix::fs::symlink(&outside, root.join(".git")).unwrap();

@@ -22,7 +22,7 @@ fn profile(launch: &Launch<'_>) -> String {
     for device in ["/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx"] {
         let _ = writeln!(text, "(allow file-write* (literal {}))", quoted(Path::new(device)));
     }
-    for rule in launch.policy.in_mount_order() {
+    for rule in &launch.rules {
         let path = quoted(&rule.path);
         let _ = match rule.access {
             PathAccess::Write => writeln!(text, "(allow file-read* file-write* (subpath {path}))"),

@@ -6,11 +6,11 @@
 //! Refuses input (there is none), secrets in the environment, and output without end.
 //! A process that leaves the group on purpose (`setsid`) is not followed.
 
+mod job;
 mod prestart;
 mod start;
 
 use std::io;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use crate::domain::sandbox::NetworkAccess;
 
 use super::capped::Capped;
 use super::project::Project;
+pub(super) use job::{Confinement, Job, What};
 pub(super) use prestart::PrestartedSandbox;
 use start::{ProcessGroup, StartPlan, StartedProcess, send_command};
 
@@ -32,58 +33,8 @@ const DRAIN: Duration = Duration::from_millis(200);
 /// Reads of what a pipe holds when its command has ended: a pipe takes 64 KiB, in pieces of a page at least.
 const MOST_READY: usize = 16;
 
-/// How long the end of a namespace may take before what runs there counts as left behind.
-const NAMESPACE_END: Duration = Duration::from_millis(50);
-
-/// What is started, and where.
-pub(super) struct Job<'a> {
-    pub(super) what: What<'a>,
-    /// Inside the project.
-    pub(super) directory: &'a Path,
-    /// Set on top of what the command inherits.
-    pub(super) environment: &'a [(String, String)],
-    /// Errors are kept apart from the output; else both are in the order in which they were written.
-    pub(super) apart: bool,
-    pub(super) confinement: Confinement,
-}
-
-/// What a command can reach.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Confinement {
-    /// What the sandbox allows, with this network.
-    Policy(NetworkAccess),
-    /// The same with the network: the user has allowed it for this call.
-    WithNetwork,
-    /// All that the user reaches, who typed it, or has allowed it where no sandbox works.
-    Nothing,
-}
-
-impl Confinement {
-    pub(super) fn network(self) -> NetworkAccess {
-        match self {
-            Self::Policy(network) => network,
-            Self::WithNetwork | Self::Nothing => NetworkAccess::On,
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum What<'a> {
-    /// Read by `sh`.
-    Line(&'a str),
-    Program(&'a str, &'a [String]),
-}
-
-impl What<'_> {
-    fn has_nul(self) -> bool {
-        match self {
-            Self::Line(line) => line.contains('\0'),
-            Self::Program(program, arguments) => {
-                program.contains('\0') || arguments.iter().any(|argument| argument.contains('\0'))
-            }
-        }
-    }
-}
+/// How long a command's output may stay open after it before what holds it counts as left behind.
+const OUTPUT_END: Duration = Duration::from_millis(50);
 
 /// What came of it.
 pub(super) struct Ended {
@@ -145,9 +96,11 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
         }
     };
     let network = job.confinement.network();
-    let before = sandbox.as_ref().map(|sandbox| sandbox.protected().state());
+    // dropped after the command's processes, if it is stopped
+    let protected = sandbox.as_ref().map(|sandbox| sandbox.protect());
     let plan = StartPlan::of(
-        project,
+        project.fence.root(),
+        &project.strip_env,
         job,
         sandbox.as_deref().map(|sandbox| (sandbox, network == NetworkAccess::On)),
     )?;
@@ -170,11 +123,11 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
     };
     let (output, errors) = (running.output.take(), running.errors.take());
     let mut denials = Denials::default();
-    if let Some((sandbox, before)) = sandbox.zip(before) {
+    if let Some((sandbox, protected)) = sandbox.zip(protected) {
         let failed = !matches!(&exit, Exit::Status(status) if status.success());
         let printed = [output.text.as_str(), errors.text.as_str()].join("\n");
         denials = sandbox.denials(&printed, job.directory, failed, network);
-        denials.lines.extend(sandbox.protected().restore(&before));
+        denials.lines.extend(protected.end());
         if matches!(job.confinement, Confinement::Policy(_)) {
             project.prestarted.prepare(plan);
         }
@@ -195,6 +148,15 @@ struct Stream {
     /// `None` once it is closed.
     from: Option<Receiver>,
     kept: Capped,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.group.kill();
+        if self.in_namespace {
+            self.group.wait_for_end();
+        }
+    }
 }
 
 impl Running {
@@ -219,17 +181,18 @@ impl Running {
 
     /// Kills what is left of the group and collects the last output; tells what was left.
     async fn finish(&mut self) -> LeftOver {
-        if self.in_namespace {
-            // the first process of a namespace ends a little after the command, and holds its output until then
-            let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
-            let _ = timeout(NAMESPACE_END, rest).await;
-        }
+        // the end of the output may be heard a little after that of the command, most of all where a namespace ends with it
+        let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
+        let _ = timeout(OUTPUT_END, rest).await;
         let open = [self.output.read_ready(), self.errors.read_ready()];
         self.group.kill();
         let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap a command that timed out
         let _ = timeout(DRAIN, self.group.wait()).await;
+        if self.in_namespace {
+            self.group.wait_for_end();
+        }
         match (open.contains(&true), escaped) {
             (_, true) => LeftOver::Escaped,
             (true, false) => LeftOver::Stopped,

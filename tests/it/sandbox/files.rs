@@ -149,6 +149,11 @@ const WORKTREE: &[Row] = &[
         .works("WORKS"),
 ];
 
+/// What a command that was stopped has left, and what the next one can do with it.
+const STOPPED: &[Row] = &[Row::new("stopped-link", "cat ~/.ssh/id").words("may not be read").intact(
+    "[ -e began ] && absent .synthdev && absent .mcp.json && absent .git/commondir && clean .git/config",
+)];
+
 const NAMED: &[Row] = &[
     Row::new("hidden-in-project", "cat a/secret/key").words("may not be read"),
     Row::new("hidden-moved", "mv a/secret a/open; cat a/open/key"),
@@ -171,6 +176,15 @@ pub const GROUPS: &[Group] = &[
         ..Group::new("git", GIT)
     },
     Group { setup: "echo intact >.git/hooks/pre-push", ..Group::new("moved", MOVED) },
+    Group {
+        shell: Some((
+            "ln -s ~/.ssh .synthdev; ln -s ~/.netrc .mcp.json; echo ESCAPED >.git/commondir
+                cp .git/config c; echo ESCAPED >>c; mv c .git/config; : >began; sleep 60",
+            &[],
+        )),
+        stopped: true,
+        ..Group::new("stopped", STOPPED)
+    },
     Group { setup: "echo intact >.git/hooks/pre-push", held_only: true, ..Group::new("linked", LINKED_GIT) },
     Group {
         setup: "git init -q -b main ../main; git -C ../main commit -q --allow-empty -m first

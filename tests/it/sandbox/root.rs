@@ -144,8 +144,13 @@ fn workflow(group: &Group) -> Value {
         Some((command, variables)) => {
             let variables: serde_json::Map<String, Value> =
                 variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-            json!({"name": "start", "type": "shell", "command": command, "env": variables, "expect_exit": "any",
-                "execution": "server", "transition": [{"target": "talk"}]})
+            let mut state = json!({"name": "start", "type": "shell", "command": command, "env": variables,
+                "expect_exit": "any", "execution": "server", "transition": [{"target": "talk"}]});
+            if group.stopped {
+                state["timeout"] = json!(3);
+                state["catch"] = json!([{"errors": ["timeout"], "target": "talk"}]);
+            }
+            state
         }
         None => json!({"name": "start", "transition": [{"target": "talk"}]}),
     };

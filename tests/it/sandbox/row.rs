@@ -96,6 +96,8 @@ pub struct Group {
     pub arguments: &'static str,
     /// Before the rows, one state of the workflow: a command with these variables.
     pub shell: Option<(&'static str, &'static [(&'static str, &'static str)])>,
+    /// That state is stopped by its time limit.
+    pub stopped: bool,
     /// Rows leave processes behind that act later.
     pub late: bool,
     /// The attempts would hurt the other rows or the test itself if nothing held them.
@@ -111,6 +113,7 @@ impl Group {
             settings: "",
             arguments: "",
             shell: None,
+            stopped: false,
             late: false,
             held_only: false,
         }

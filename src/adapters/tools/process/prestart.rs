@@ -118,7 +118,7 @@ mod tests {
 
     use tokio::io::AsyncReadExt;
 
-    use super::super::What;
+    use super::super::job::What;
     use super::super::start::send_command;
     use super::*;
 

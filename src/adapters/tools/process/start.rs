@@ -2,18 +2,19 @@
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
+use rustix::process::{Pid, test_kill_process_group};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use super::{Job, What};
+use super::job::{Job, What};
 use crate::adapters::sandbox::ReadySandbox;
 use crate::adapters::tools::environment::secrets;
-use crate::adapters::tools::project::Project;
 use crate::domain::sandbox::ProcessLimits;
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
@@ -31,6 +32,9 @@ const PROGRAM_GATE: &str = "read -r _ && exec \"$@\" </dev/null";
 
 /// The same for the sandbox, whose shell reads the command from the pipe.
 const SANDBOX_GATE: &str = "read -r _ && exec \"$@\"";
+
+/// A zombie that nothing reaps is never gone: where a container has no first process for that.
+const LONGEST_END: Duration = Duration::from_millis(100);
 
 /// What is started, without a command if it is started in a sandbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,7 +55,8 @@ impl StartPlan {
     /// # Errors
     /// A file of the sandbox cannot be written.
     pub(super) fn of(
-        project: &Project,
+        project: &Path,
+        strip_env: &[String],
         job: &Job<'_>,
         sandbox: Option<(&ReadySandbox, bool)>,
     ) -> io::Result<Self> {
@@ -59,10 +64,10 @@ impl StartPlan {
             arguments: Vec::new(),
             directory: job.directory.to_owned(),
             environment: Vec::new(),
-            hidden_variables: secrets(&project.strip_env, std::env::vars_os().map(|(name, _)| name)),
+            hidden_variables: secrets(strip_env, std::env::vars_os().map(|(name, _)| name)),
             apart: job.apart,
             limits: None,
-            project: project.fence.root().to_owned(),
+            project: project.to_owned(),
             mounted: Vec::new(),
         };
         match sandbox {
@@ -97,7 +102,7 @@ impl StartPlan {
         let (leader, output, errors) = self.start_leader(gate)?;
         let group = leader.id().ok_or(io::ErrorKind::NotFound)?;
         // from here on it is killed if something fails
-        let mut started = ProcessGroup { leader, killed: false, _watcher: watcher, lifeline };
+        let mut started = ProcessGroup { leader, killed: false, number: group, _watcher: watcher, lifeline };
         if let Some(limits) = self.limits {
             // it waits at the gate: what it starts inherits them
             limit(group, limits)?;
@@ -159,6 +164,7 @@ pub(super) struct ProcessGroup {
     leader: Box<dyn ChildWrapper>,
     /// The group was killed. Its id may belong to another one by now: it is never used again.
     killed: bool,
+    number: u32,
     _watcher: Box<dyn ChildWrapper>,
     /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
     lifeline: io::PipeWriter,
@@ -175,6 +181,21 @@ impl ProcessGroup {
     /// Until the leader has ended; the others may live on.
     pub(super) fn wait(&mut self) -> BoxFuture<'_, io::Result<ExitStatus>> {
         self.leader.inner_mut().wait()
+    }
+
+    /// After `kill`: waits until none of its processes can change anything any more. That takes a moment only, and nothing
+    /// may be put back before.
+    pub(super) fn wait_for_end(&mut self) {
+        let until = Instant::now() + LONGEST_END;
+        while !(self.has_ended() && self.is_empty()) && Instant::now() < until {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// The first process of a namespace, which is in the group, ends after all others of it.
+    fn is_empty(&self) -> bool {
+        let group = i32::try_from(self.number).ok().and_then(Pid::from_raw);
+        group.is_none_or(|group| test_kill_process_group(group).is_err())
     }
 
     pub(super) fn has_ended(&mut self) -> bool {

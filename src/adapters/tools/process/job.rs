@@ -1,0 +1,55 @@
+//! What is started, and what it can reach.
+
+use std::path::Path;
+
+use crate::domain::sandbox::NetworkAccess;
+
+/// What is started, and where.
+pub(in crate::adapters::tools) struct Job<'a> {
+    pub(in crate::adapters::tools) what: What<'a>,
+    /// Inside the project.
+    pub(in crate::adapters::tools) directory: &'a Path,
+    /// Set on top of what the command inherits.
+    pub(in crate::adapters::tools) environment: &'a [(String, String)],
+    /// Errors are kept apart from the output; else both are in the order in which they were written.
+    pub(in crate::adapters::tools) apart: bool,
+    pub(in crate::adapters::tools) confinement: Confinement,
+}
+
+/// What a command can reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters::tools) enum Confinement {
+    /// What the sandbox allows, with this network.
+    Policy(NetworkAccess),
+    /// The same with the network: the user has allowed it for this call.
+    WithNetwork,
+    /// All that the user reaches, who typed it, or has allowed it where no sandbox works.
+    Nothing,
+}
+
+impl Confinement {
+    pub(in crate::adapters::tools) fn network(self) -> NetworkAccess {
+        match self {
+            Self::Policy(network) => network,
+            Self::WithNetwork | Self::Nothing => NetworkAccess::On,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(in crate::adapters::tools) enum What<'a> {
+    /// Read by `sh`.
+    Line(&'a str),
+    Program(&'a str, &'a [String]),
+}
+
+impl What<'_> {
+    pub(super) fn has_nul(self) -> bool {
+        match self {
+            Self::Line(line) => line.contains('\0'),
+            Self::Program(program, arguments) => {
+                program.contains('\0') || arguments.iter().any(|argument| argument.contains('\0'))
+            }
+        }
+    }
+}
