@@ -150,6 +150,11 @@ async fn a_line_of_a_megabyte_is_an_answer_like_others() {
     terminal.wait_for("its end");
     for (columns, rows) in [(80, 24), (20, 5), (200, 50)] {
         terminal.resize(columns, rows);
+        // a long text is laid out over several frames
+        terminal.wait_until("its end in the new size", |screen| {
+            let last = screen.lines().nth(usize::from(rows) - 1).unwrap_or_default().trim_end();
+            screen.contains("its end") && last.ends_with("/help")
+        });
         terminal.assert_fresh("/help");
     }
     terminal.press("/exit\r");
