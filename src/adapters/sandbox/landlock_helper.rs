@@ -185,6 +185,9 @@ fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<Keeper>)> {
     restrict_files(&restrictions)?;
     let sockets = if restrictions.network { Sockets::Internet } else { Sockets::None };
     let mut filters = vec![syscall_filter::missing()?, syscall_filter::denied(sockets)?];
+    if sockets == Sockets::None {
+        filters.push(syscall_filter::no_network()?);
+    }
     if keeper.is_none() {
         filters.push(syscall_filter::signals_to_all()?);
     }

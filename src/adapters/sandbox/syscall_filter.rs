@@ -121,6 +121,17 @@ pub fn denied(sockets: Sockets) -> io::Result<BpfProgram> {
     compile(rules, libc::EPERM)
 }
 
+/// Sockets of the internet, where there is none: programs say so in words that they have for it.
+///
+/// # Errors
+/// As `denied`.
+pub fn no_network() -> io::Result<BpfProgram> {
+    let families = [libc::AF_INET, libc::AF_INET6].map(|family| u64::from(family.unsigned_abs()));
+    let rules = families.iter().map(|family| rule(vec![condition(0, SeccompCmpOp::Eq, *family)?]));
+    let rules = rules.collect::<io::Result<_>>()?;
+    compile(BTreeMap::from([(libc::SYS_socket, rules)]), libc::ENETUNREACH)
+}
+
 /// All processes of the user at once. Only where the kernel cannot tell those of the command from others.
 ///
 /// # Errors
@@ -136,10 +147,10 @@ pub fn missing() -> io::Result<BpfProgram> {
     compile(MISSING.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)
 }
 
-/// An empty list refuses all.
 fn socket_rules(sockets: Sockets) -> io::Result<Vec<SeccompRule>> {
     let allowed: &[i32] = match sockets {
-        Sockets::None => return Ok(Vec::new()),
+        // refused by `no_network`
+        Sockets::None => &[libc::AF_INET, libc::AF_INET6],
         Sockets::Internet => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
         Sockets::OwnNetwork => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
     };

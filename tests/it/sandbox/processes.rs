@@ -50,7 +50,7 @@ const STAYING: &[Row] = &[
 ];
 
 const NETWORK: &[Row] = &[
-    Row::new("tcp", "reach tcp 7001").intact("absent /log/tcp"),
+    Row::new("tcp", "reach tcp 7001").intact("absent /log/tcp").words("network is off"),
     Row::new("udp", "reach udp 7002").intact("absent /log/udp-7002"),
     Row::new("socket-file", "reach unix /outside/socket").intact("absent /log/unix"),
     Row::new("socket-file-in-project", "reach unix $HOME/files/outside.socket").intact("absent /log/project"),
