@@ -127,6 +127,11 @@ impl ReadySandbox {
         self.layer.wrap(&launch, arguments)
     }
 
+    /// For files about single commands, which commands do not see.
+    pub fn layer_directory(&self) -> std::path::PathBuf {
+        self.private.layer_directory()
+    }
+
     /// Before a command: holds what it must not change, until it has ended.
     pub fn protect(&self) -> ProtectedCommand {
         self.protected.begin()

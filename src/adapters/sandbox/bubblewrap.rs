@@ -39,6 +39,9 @@ const ALWAYS: [&str; 14] = [
 const DENIED_CALLS: u32 = 8;
 const MISSING_CALLS: u32 = 9;
 
+/// The number of what `bwrap` writes about the first process of the namespace, which ends last.
+const LAST_PROCESS: u32 = 7;
+
 /// # Errors
 /// It is not there, or namespaces cannot be made: why.
 pub fn find() -> Result<PathBuf, String> {
@@ -100,10 +103,11 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
     for (number, _) in &files {
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
+    line.extend(["--info-fd".into(), OsString::from(LAST_PROCESS.to_string())]);
     let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
     line.push("--".into());
     line.extend_from_slice(arguments);
-    Ok(SandboxedCommand { arguments: line, files, mounted })
+    Ok(SandboxedCommand { arguments: line, files, last_process: Some(LAST_PROCESS), mounted })
 }
 
 /// Shortest paths first: what is mounted later lies over what was mounted before.

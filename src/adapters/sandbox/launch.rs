@@ -15,6 +15,8 @@ pub struct SandboxedCommand {
     pub arguments: Vec<OsString>,
     /// Files that are opened for it under these numbers.
     pub files: Vec<(u32, PathBuf)>,
+    /// Under this number the layer writes which process ends after all others of the command: `{"child-pid": 1}`.
+    pub last_process: Option<u32>,
     /// Paths that the layer takes as they are when it starts: what replaces one of them later is not what was meant.
     pub mounted: Vec<PathBuf>,
 }

@@ -47,6 +47,11 @@ impl PrivateDirectory {
         self.path.join("var-tmp")
     }
 
+    /// For files that layers read and write; commands do not see it.
+    pub fn layer_directory(&self) -> PathBuf {
+        self.path.join("layer")
+    }
+
     /// A file for a layer, made at its first use; commands do not see it.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ pub fn wrap(launch: &Launch<'_>, arguments: &[OsString]) -> SandboxedCommand {
     line.push(format!("TMPDIR={}", launch.private.temporary().display()).into());
     line.extend(launch.environment.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
     line.extend_from_slice(arguments);
-    SandboxedCommand { arguments: line, files: Vec::new(), mounted: Vec::new() }
+    SandboxedCommand { arguments: line, files: Vec::new(), last_process: None, mounted: Vec::new() }
 }
 
 /// What is said later wins.

@@ -36,6 +36,9 @@ const MOST_READY: usize = 16;
 /// How long a command's output may stay open after it before what holds it counts as left behind.
 const OUTPUT_END: Duration = Duration::from_millis(50);
 
+/// What runs on after its group was killed is ended by another process, where there is no namespace.
+const STRAGGLERS_END: Duration = Duration::from_millis(20);
+
 /// What came of it.
 pub(super) struct Ended {
     pub(super) exit: Exit,
@@ -138,7 +141,7 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
 /// A running command. Dropping it kills the group.
 struct Running {
     group: ProcessGroup,
-    in_namespace: bool,
+    sandboxed: bool,
     output: Stream,
     errors: Stream,
 }
@@ -152,18 +155,17 @@ struct Stream {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.group.kill();
-        if self.in_namespace {
-            self.group.wait_for_end();
+        if self.group.kill() && self.sandboxed && !self.group.wait_for_end() {
+            std::thread::sleep(STRAGGLERS_END);
         }
     }
 }
 
 impl Running {
-    fn new(started: StartedProcess, in_namespace: bool, cap: usize) -> (Sender, Self) {
+    fn new(started: StartedProcess, sandboxed: bool, cap: usize) -> (Sender, Self) {
         let StartedProcess { group, commands, output, errors } = started;
         let stream = |from| Stream { from, kept: Capped::new(cap) };
-        (commands, Self { group, in_namespace, output: stream(Some(output)), errors: stream(errors) })
+        (commands, Self { group, sandboxed, output: stream(Some(output)), errors: stream(errors) })
     }
 
     /// Collects output until the command itself has ended.
@@ -190,7 +192,7 @@ impl Running {
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap a command that timed out
         let _ = timeout(DRAIN, self.group.wait()).await;
-        if self.in_namespace {
+        if self.sandboxed {
             self.group.wait_for_end();
         }
         match (open.contains(&true), escaped) {

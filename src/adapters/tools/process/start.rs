@@ -4,13 +4,12 @@ use std::ffi::OsString;
 use std::io::{self, PipeReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
-use rustix::process::{Pid, test_kill_process_group};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::{Receiver, Sender};
+use uuid::Uuid;
 
 use super::job::{Job, What};
 use crate::adapters::sandbox::ReadySandbox;
@@ -33,9 +32,6 @@ const PROGRAM_GATE: &str = "read -r _ && exec \"$@\" </dev/null";
 /// The same for the sandbox, whose shell reads the command from the pipe.
 const SANDBOX_GATE: &str = "read -r _ && exec \"$@\"";
 
-/// A zombie that nothing reaps is never gone: where a container has no first process for that.
-const LONGEST_END: Duration = Duration::from_millis(100);
-
 /// What is started, without a command if it is started in a sandbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct StartPlan {
@@ -49,6 +45,8 @@ pub(super) struct StartPlan {
     project: PathBuf,
     /// What the sandbox has made a part of itself.
     pub(super) mounted: Vec<PathBuf>,
+    /// The number under which the sandbox tells its last process, and where the file for that is made.
+    last_process: Option<(u32, PathBuf)>,
 }
 
 impl StartPlan {
@@ -69,6 +67,7 @@ impl StartPlan {
             limits: None,
             project: project.to_owned(),
             mounted: Vec::new(),
+            last_process: None,
         };
         match sandbox {
             Some((sandbox, network)) => {
@@ -82,6 +81,7 @@ impl StartPlan {
                 plan.arguments.extend(wrapped.arguments);
                 plan.limits = Some(sandbox.policy().limits);
                 plan.mounted = wrapped.mounted;
+                plan.last_process = wrapped.last_process.map(|number| (number, sandbox.layer_directory()));
             }
             None => {
                 plan.arguments = outside(job.what);
@@ -99,10 +99,14 @@ impl StartPlan {
         let (watched, lifeline) = io::pipe()?;
         let watcher = self.start_watcher(watched)?;
         let (gate, mut opener) = io::pipe()?;
-        let (leader, output, errors) = self.start_leader(gate)?;
+        let last_process = self.last_process.as_ref().map(|(number, directory)| LastProcess {
+            number: *number,
+            file: directory.join(Uuid::new_v4().simple().to_string()),
+        });
+        let (leader, output, errors) = self.start_leader(gate, last_process.as_ref())?;
         let group = leader.id().ok_or(io::ErrorKind::NotFound)?;
         // from here on it is killed if something fails
-        let mut started = ProcessGroup { leader, killed: false, number: group, _watcher: watcher, lifeline };
+        let mut started = ProcessGroup { leader, killed: false, last_process, _watcher: watcher, lifeline };
         if let Some(limits) = self.limits {
             // it waits at the gate: what it starts inherits them
             limit(group, limits)?;
@@ -121,7 +125,12 @@ impl StartPlan {
         watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
     }
 
-    fn start_leader(&self, gate: PipeReader) -> io::Result<Leader> {
+    fn start_leader(&self, gate: PipeReader, last_process: Option<&LastProcess>) -> io::Result<Leader> {
+        let mut arguments = self.arguments.clone();
+        if let Some((last_process, script)) = last_process.zip(arguments.get_mut(1)) {
+            let file = last_process.file.to_string_lossy();
+            script.push(format!(" {}>{}", last_process.number, quoted(&file)));
+        }
         let (output, writer) = io::pipe()?;
         let (errors, errors_writer) = if self.apart {
             let (errors, writer) = io::pipe()?;
@@ -130,7 +139,7 @@ impl StartPlan {
             (None, writer.try_clone()?)
         };
         let mut shell = CommandWrap::with_new(SHELL, |command| {
-            command.args(&self.arguments).current_dir(&self.directory);
+            command.args(&arguments).current_dir(&self.directory);
             command.stdin(Stdio::from(gate)).stdout(Stdio::from(writer)).stderr(Stdio::from(errors_writer));
             // nothing may wait for the user, who cannot see it
             command.envs([("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
@@ -164,18 +173,22 @@ pub(super) struct ProcessGroup {
     leader: Box<dyn ChildWrapper>,
     /// The group was killed. Its id may belong to another one by now: it is never used again.
     killed: bool,
-    number: u32,
+    /// Of a namespace.
+    last_process: Option<LastProcess>,
     _watcher: Box<dyn ChildWrapper>,
     /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
     lifeline: io::PipeWriter,
 }
 
 impl ProcessGroup {
-    pub(super) fn kill(&mut self) {
-        if !std::mem::replace(&mut self.killed, true) {
+    /// Whether it had not been killed before.
+    pub(super) fn kill(&mut self) -> bool {
+        let first = !std::mem::replace(&mut self.killed, true);
+        if first {
             // an error means that nothing is left to be killed
             let _ = self.leader.start_kill();
         }
+        first
     }
 
     /// Until the leader has ended; the others may live on.
@@ -184,22 +197,51 @@ impl ProcessGroup {
     }
 
     /// After `kill`: waits until none of its processes can change anything any more. That takes a moment only, and nothing
-    /// may be put back before.
-    pub(super) fn wait_for_end(&mut self) {
-        let until = Instant::now() + LONGEST_END;
-        while !(self.has_ended() && self.is_empty()) && Instant::now() < until {
-            std::thread::sleep(Duration::from_micros(200));
-        }
-    }
-
-    /// The first process of a namespace, which is in the group, ends after all others of it.
-    fn is_empty(&self) -> bool {
-        let group = i32::try_from(self.number).ok().and_then(Pid::from_raw);
-        group.is_none_or(|group| test_kill_process_group(group).is_err())
+    /// may be put back before. `false`: it is not known which process is the last one.
+    pub(super) fn wait_for_end(&mut self) -> bool {
+        let last_process = self.last_process.take();
+        last_process.is_some_and(|last_process| last_process.wait_for_end())
     }
 
     pub(super) fn has_ended(&mut self) -> bool {
         !matches!(self.leader.inner_mut().try_wait(), Ok(None))
+    }
+}
+
+/// The first process of a namespace ends after all others in it.
+struct LastProcess {
+    number: u32,
+    /// Written by the sandbox, removed with this value.
+    file: PathBuf,
+}
+
+impl LastProcess {
+    #[cfg(target_os = "linux")]
+    fn wait_for_end(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
+        // longer only where the kernel waits for a disk
+        const LONGEST_END: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        let Ok(told) = std::fs::read(&self.file) else { return false };
+        let told: Option<serde_json::Value> = serde_json::from_slice(&told).ok();
+        // nothing of the command has run where nothing is told
+        let process = told.and_then(|told| told.get("child-pid")?.as_i64());
+        let process = process.and_then(|process| Pid::from_raw(i32::try_from(process).ok()?));
+        if let Some(handle) = process.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok()) {
+            let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&LONGEST_END));
+        }
+        true
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn wait_for_end(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for LastProcess {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
     }
 }
 
@@ -286,6 +328,7 @@ impl StartPlan {
             limits: None,
             project: PathBuf::from("/"),
             mounted: mounted.to_vec(),
+            last_process: None,
         }
     }
 }
