@@ -127,7 +127,8 @@ impl Checked {
 
     /// `brief`: what agents are told here; without it no costs are shown.
     fn show(&self, catalog: &Catalog, args: &CheckArgs, brief: Option<&Brief>) -> Result<()> {
-        let mut out = std::io::stdout().lock();
+        // a line for each of many states is not written by a call of its own
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let text_of = |name: &str| {
             let own = self.files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
             own.or_else(|| catalog.printable(name))
@@ -142,7 +143,7 @@ impl Checked {
                 "envelope": envelopes,
             });
             crate::cli::data::pretty(&shown, &mut out)?;
-            return Ok(());
+            return Ok(out.flush()?);
         }
         let paint = if std::io::stdout().is_terminal() { Paint::Ansi } else { Paint::Plain };
         if !self.found.is_empty() {
@@ -164,7 +165,7 @@ impl Checked {
             writeln!(out)?;
             write(envelope, &mut out)?;
         }
-        Ok(())
+        Ok(out.flush()?)
     }
 }
 
