@@ -105,17 +105,14 @@ fn search(project: &Project, arguments: &Arguments, stopped: &AtomicBool) -> Ans
 
 /// The files to look at, in the order of their paths.
 fn walk(project: &Project, start: &Path) -> ignore::Walk {
-    let hidden = project.fence.hidden().to_vec();
+    let hidden = project.fence.hidden().clone();
     // not `max_filesize`: with it the walk asks no filter about files
     let small = |entry: &DirEntry| {
         entry.file_type().is_none_or(|kind| !kind.is_file())
             || entry.metadata().is_ok_and(|found| found.len() <= FILE_LIMIT)
     };
-    let keep = move |entry: &DirEntry| {
-        entry.file_name() != ".git"
-            && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
-            && small(entry)
-    };
+    let keep =
+        move |entry: &DirEntry| entry.file_name() != ".git" && !hidden.contain(entry.path()) && small(entry);
     walk_unignored(start, true, keep).sort_by_file_path(Path::cmp).build()
 }
 

@@ -60,7 +60,7 @@ fn look(project: &Project, arguments: &Arguments) -> Answer {
         None => None,
     };
     let index = match ProjectIndex::of(&project.indexed, Vec::new(), Vec::new()).load() {
-        Ok(index) => index,
+        Ok(index) => without_hidden(project, index),
         Err(error) => return Answer::failed(error),
     };
     if index.entries.is_empty() {
@@ -91,6 +91,12 @@ fn look(project: &Project, arguments: &Arguments) -> Answer {
         }
     };
     answer.fact("notice", notice).body(body)
+}
+
+/// What was described before it was hidden is not shown.
+fn without_hidden(project: &Project, mut index: Index) -> Index {
+    index.entries.retain(|path, _| !project.fence.is_hidden(&project.fence.root().join(path)));
+    index
 }
 
 /// `src/config/ [changed since]: Reads settings.`

@@ -1,13 +1,17 @@
-//! Which paths a file tool may touch (ERR-6): those that lie in the project once every link is followed.
+//! Which paths a file tool may touch (ERR-6): those that lie in the project once every link is followed, as far as the
+//! policy of the sandbox allows them to commands.
 //! Refuses without saying what is on the other side. A process that swaps a directory for a link between this check
 //! and the use is not defended against: it could as well write the file itself.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::adapters::sandbox::policy::PathAccess;
+use crate::adapters::sandbox::{Sandbox, of_file_tool};
 use crate::domain::brief::{GUIDANCE, is_guidance};
 
 /// A project's own definitions.
@@ -17,7 +21,28 @@ const DEFINITIONS: &str = ".synthdev";
 pub(super) struct Fence {
     root: PathBuf,
     given_root: PathBuf,
-    hidden: Vec<PathBuf>,
+    hidden: HiddenPaths,
+}
+
+/// What does not exist for the file tools.
+#[derive(Clone)]
+pub(super) struct HiddenPaths {
+    /// Of this program.
+    own: Vec<PathBuf>,
+    /// What commands can reach; `None`: the user asks, whom no policy holds.
+    sandbox: Option<Arc<Sandbox>>,
+}
+
+impl HiddenPaths {
+    /// Whether nothing is shown of a path that is free of links, nor of what is below it.
+    pub(super) fn contain(&self, absolute: &Path) -> bool {
+        let policy = self.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+        self.are_own(absolute) || policy.is_some_and(|policy| policy.hides(absolute))
+    }
+
+    fn are_own(&self, absolute: &Path) -> bool {
+        self.own.iter().any(|hidden| absolute.starts_with(hidden))
+    }
 }
 
 /// A place inside the project; it need not exist.
@@ -52,22 +77,25 @@ pub(super) enum PathError {
     DeadLink(String),
     #[error("`{0}` cannot be reached: {1}")]
     Unreachable(String, String),
+    /// By the policy of the sandbox.
+    #[error("{0}")]
+    Denied(String),
 }
 
 impl Fence {
-    pub(super) fn new(root: &Path, hidden: &[PathBuf]) -> Self {
+    /// `sandbox`: whose policy holds; `None` for what the user typed.
+    pub(super) fn new(root: &Path, hidden: &[PathBuf], sandbox: Option<Arc<Sandbox>>) -> Self {
         let given_root = root.to_owned();
         let root = root.canonicalize().unwrap_or_else(|_| given_root.clone());
-        let hidden =
-            hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
-        Self { root, given_root, hidden }
+        let own = hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
+        Self { root, given_root, hidden: HiddenPaths { own, sandbox } }
     }
 
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn hidden(&self) -> &[PathBuf] {
+    pub(super) fn hidden(&self) -> &HiddenPaths {
         &self.hidden
     }
 
@@ -77,11 +105,23 @@ impl Fence {
             return Err(PathError::Malformed);
         }
         let absolute = self.follow(path)?;
-        if self.is_hidden(&absolute) {
+        if self.hidden.are_own(&absolute) {
             return Err(PathError::Hidden(self.as_asked(path)));
         }
         let relative = self.relative(&absolute).ok_or_else(|| PathError::Outside(self.as_asked(path)))?;
-        Ok(Spot { absolute, relative })
+        let spot = Spot { absolute, relative };
+        self.allowed(&spot, |access| access != PathAccess::Hidden)?;
+        Ok(spot)
+    }
+
+    /// Whether the policy grants what is `enough`, as it does for commands.
+    fn allowed(&self, spot: &Spot, enough: impl Fn(PathAccess) -> bool) -> Result<(), PathError> {
+        let policy = self.hidden.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+        let Some(policy) = policy else { return Ok(()) };
+        match policy.access_resolved(&spot.absolute) {
+            (access, _) if enough(access) => Ok(()),
+            (access, reason) => Err(PathError::Denied(of_file_tool(policy, &spot.relative, access, reason))),
+        }
     }
 
     /// Where `path` really is, for writing: git's own files are refused too.
@@ -99,6 +139,7 @@ impl Fence {
         if self.is_guidance(&spot) && !is_guidance(path) {
             return Err(PathError::Guidance(self.as_asked(path)));
         }
+        self.allowed(&spot, |access| access == PathAccess::Write)?;
         Ok(spot)
     }
 
@@ -110,7 +151,7 @@ impl Fence {
     }
 
     pub(super) fn is_hidden(&self, absolute: &Path) -> bool {
-        self.hidden.iter().any(|hidden| absolute.starts_with(hidden))
+        self.hidden.contain(absolute)
     }
 
     /// The form that is shown; `None` outside the project.
