@@ -104,7 +104,8 @@ impl ProjectIndexPort for ProjectIndex {
         if self.hidden().iter().any(|hidden| file.starts_with(hidden)) {
             return Err("it is hidden by the sandbox's policy".to_owned());
         }
-        scan::text(&file, limit).map_err(|out| out.to_string())
+        let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        scan::text(&real, &real.join(path), limit).map_err(|out| out.to_string())
     }
 
     fn writer(&self) -> Result<Box<dyn IndexWriter>, String> {

@@ -4,7 +4,6 @@
 //! seccomp), what a layer cannot hold, and how a denial is told.
 //! Refuses: deciding whether a command is executed; approvals do.
 
-mod beneath;
 mod credentials;
 mod denial;
 mod launch;
@@ -34,6 +33,7 @@ pub use layer::WorkingLayer;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use crate::adapters::beneath;
 use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
 use launch::Launch;
 use places::SandboxPlaces;

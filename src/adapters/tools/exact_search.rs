@@ -134,7 +134,8 @@ impl Found {
     fn add(&mut self, project: &Project, searcher: &mut Searcher, matcher: &RegexMatcher, path: &Path) {
         let room = self.room.saturating_sub(self.body.len());
         let mut sink = Fragments { hits_left: HITS - self.hits, room, ..Fragments::default() };
-        if searcher.search_path(matcher, path, &mut sink).is_err() {
+        let opened = project.fence.open(path);
+        if opened.and_then(|file| searcher.search_file(matcher, &file, &mut sink)).is_err() {
             self.unreadable += 1;
         }
         if sink.hits > 0 && !sink.binary {

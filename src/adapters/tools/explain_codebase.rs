@@ -111,7 +111,7 @@ fn line(entry: &Entry, state: Option<&str>) -> String {
 fn state_of(project: &Project, index: &Index, entry: &Entry) -> Option<&'static str> {
     let is_as_described = |entry: &Entry| {
         let spot = project.fence.readable(&entry.path).ok()?;
-        checksum_of(&spot.absolute).map(|sum| sum == entry.sum)
+        checksum_of(project.fence.root(), &spot.absolute).map(|sum| sum == entry.sum)
     };
     if !entry.directory {
         return match is_as_described(entry) {
