@@ -1,6 +1,7 @@
 //! The only code that meets the world: disk, git, SQLite, network, processes, JavaScript, clock.
 #![allow(clippy::disallowed_methods, reason = "this is the border: IO lives here and nowhere else")]
 
+mod beneath;
 pub mod control;
 pub mod disk;
 pub mod editor;

@@ -69,6 +69,7 @@
 //! | the order of functions in a release | `build/order.py` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
+//! | files that commands may swap meanwhile | `adapters/beneath.rs`, `adapters/tools/fence.rs` |
 //! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandboxing.rs` |
 //! | command lines that are always refused | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |

@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::disk::{make_private, write_private};
+use super::sandbox::Sandbox;
+use super::sandbox::policy::PathAccess;
 use crate::domain::project_index::{Entry, Index, Seen, SizeLimit};
 use crate::ports::project_index::{IndexWriter, ProjectIndexPort};
 
@@ -23,19 +26,36 @@ const FILE: &str = "index.jsonl";
 const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// The index of one project.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ProjectIndex {
     root: PathBuf,
     /// As lines of an ignore file: what may hold keys.
     secret: Vec<String>,
     /// Directories that do not exist for tools.
     hidden: Vec<PathBuf>,
+    /// What its policy hides is not described: a model would read it.
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 impl ProjectIndex {
     /// Touches nothing until used.
     pub fn of(root: &Path, secret: Vec<String>, hidden: Vec<PathBuf>) -> Self {
-        Self { root: root.to_owned(), secret, hidden }
+        Self { root: root.to_owned(), secret, hidden, sandbox: None }
+    }
+
+    /// Under the policy that holds for commands.
+    #[must_use]
+    pub fn under_policy(self, sandbox: Arc<Sandbox>) -> Self {
+        Self { sandbox: Some(sandbox), ..self }
+    }
+
+    /// The paths that are not described, as the walk finds them.
+    fn hidden(&self) -> Vec<PathBuf> {
+        let policy = self.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+        let rules = policy.into_iter().flat_map(|policy| policy.with_access(PathAccess::Hidden));
+        let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let below = rules.filter_map(|rule| rule.path.strip_prefix(&real).ok());
+        self.hidden.iter().cloned().chain(below.map(|path| self.root.join(path))).collect()
     }
 
     /// Where it is, if no link leads there.
@@ -57,7 +77,7 @@ impl ProjectIndex {
 
 impl ProjectIndexPort for ProjectIndex {
     fn scan(&self, limit: SizeLimit) -> Result<Seen, String> {
-        scan::scan(&self.root, (&self.secret, &self.hidden), limit)
+        scan::scan(&self.root, (&self.secret, &self.hidden()), limit)
     }
 
     fn load(&self) -> Result<Index, String> {
@@ -80,7 +100,12 @@ impl ProjectIndexPort for ProjectIndex {
     }
 
     fn text(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String> {
-        scan::text(&self.root.join(path), limit).map_err(|out| out.to_string())
+        let file = self.root.join(path);
+        if self.hidden().iter().any(|hidden| file.starts_with(hidden)) {
+            return Err("it is hidden by the sandbox's policy".to_owned());
+        }
+        let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        scan::text(&real, &real.join(path), limit).map_err(|out| out.to_string())
     }
 
     fn writer(&self) -> Result<Box<dyn IndexWriter>, String> {

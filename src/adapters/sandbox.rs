@@ -4,7 +4,6 @@
 //! seccomp), what a layer cannot hold, and how a denial is told.
 //! Refuses: deciding whether a command is executed; approvals do.
 
-mod beneath;
 mod credentials;
 mod denial;
 mod launch;
@@ -34,6 +33,7 @@ pub use layer::WorkingLayer;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use crate::adapters::beneath;
 use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
 use launch::Launch;
 use places::SandboxPlaces;
@@ -41,11 +41,13 @@ use policy::SandboxPolicy;
 use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
 
-/// The sandbox of one project. Nothing is looked at before the first command.
+/// The sandbox of one project. Nothing is looked at before the first command or file tool.
 pub struct Sandbox {
     settings: SandboxSettings,
     places: SandboxPlaces,
     ready: OnceLock<Result<Arc<ReadySandbox>, String>>,
+    /// Of file tools that ran before the first command, or where no layer works.
+    files: OnceLock<SandboxPolicy>,
 }
 
 /// A sandbox whose policy and layer are known.
@@ -58,7 +60,7 @@ pub struct ReadySandbox {
 
 impl Sandbox {
     pub fn new(settings: SandboxSettings, places: SandboxPlaces) -> Self {
-        Self { settings, places, ready: OnceLock::new() }
+        Self { settings, places, ready: OnceLock::new(), files: OnceLock::new() }
     }
 
     /// For tools whose commands reach everything.
@@ -77,6 +79,17 @@ impl Sandbox {
     /// The policy as it holds here, without a layer.
     pub fn policy(&self) -> SandboxPolicy {
         SandboxPolicy::resolve(&self.settings, &self.places)
+    }
+
+    /// The policy that file tools ask; it needs no layer. `None`: there is no sandbox.
+    pub fn file_policy(&self) -> Option<&SandboxPolicy> {
+        if self.is_off() {
+            return None;
+        }
+        match self.ready.get() {
+            Some(Ok(ready)) => Some(ready.policy()),
+            _ => Some(self.files.get_or_init(|| self.policy())),
+        }
     }
 
     /// `None`: there is no sandbox.
@@ -149,5 +162,5 @@ impl ReadySandbox {
     }
 }
 
-pub use denial::Denials;
+pub use denial::{Denials, of_file_tool};
 pub use protected_paths::ProtectedCommand;

@@ -72,11 +72,11 @@ pub struct ToolSettings {
     pub hidden_paths: Vec<PathBuf>,
     /// The project that is described in the index, where it is not `root`.
     pub indexed: Option<PathBuf>,
-    /// What commands can reach.
+    /// What commands and file tools can reach.
     pub sandbox: Arc<Sandbox>,
     /// The user's home directory, which no command may remove.
     pub home: Option<PathBuf>,
-    /// Commands come from the user (`/cmd`), who may run anything; else from agents and workflows.
+    /// Calls come from the user (`/cmd`), who may do anything; else from agents and workflows.
     pub typed_by_user: bool,
 }
 
@@ -111,8 +111,9 @@ pub struct ProjectTools {
 impl ProjectTools {
     /// Never fails: a root that does not exist shows in every tool's answer.
     pub fn new(settings: ToolSettings) -> Self {
+        let policy = (!settings.typed_by_user).then(|| Arc::clone(&settings.sandbox));
         let project = Project {
-            fence: Fence::new(&settings.root, &settings.hidden_paths),
+            fence: Fence::new(&settings.root, &settings.hidden_paths, policy),
             terminal_timeout: settings.terminal_timeout,
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,

@@ -77,7 +77,8 @@ fn hidden(project: &Path, data: &Path) -> Vec<PathBuf> {
 
 /// What snapshots leave out because it may hold keys, no model is told either.
 pub(super) fn project_index(project: &Path, data: &Path, catalog: &Catalog) -> ProjectIndex {
-    ProjectIndex::of(project, catalog.settings().snapshot_exclude(), hidden(project, data))
+    let index = ProjectIndex::of(project, catalog.settings().snapshot_exclude(), hidden(project, data));
+    index.under_policy(sandboxing::sandbox(project, data, catalog))
 }
 
 fn lossy(text: OsString) -> String {

@@ -17,6 +17,7 @@ use super::entry::{Kind, RelPath, Stat, ancestors, shown, to_path};
 use super::fault::{self, Outcome, fault};
 use super::kept;
 use super::place::Place;
+use crate::adapters::beneath::open_parent;
 use crate::domain::snapshot::FileChange;
 
 /// Where to write and where the content comes from.
@@ -131,7 +132,8 @@ impl Restore<'_> {
 
     fn remove(&self, path: &RelPath) -> Outcome<()> {
         let place = self.place.project.join(to_path(path));
-        match fs::remove_file(&place) {
+        let parent = open_parent(&self.place.project, &place, false);
+        match parent.and_then(|parent| fs::remove_file(parent.entry())) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(fault::project(&place, &error)),
             _ => {}
         }
@@ -142,7 +144,10 @@ impl Restore<'_> {
     /// Removes directories from the innermost outwards, as long as they are empty.
     fn prune(&self, mut dirs: Vec<&[u8]>) {
         while let Some(dir) = dirs.pop() {
-            if self.empty_dirs.contains(dir) || fs::remove_dir(self.place.project.join(to_path(dir))).is_err()
+            let place = self.place.project.join(to_path(dir));
+            let parent = open_parent(&self.place.project, &place, false);
+            if self.empty_dirs.contains(dir)
+                || parent.and_then(|parent| fs::remove_dir(parent.entry())).is_err()
             {
                 break;
             }
@@ -165,11 +170,15 @@ impl Restore<'_> {
         if let Some(dir) = ancestors(path).last() {
             self.make_dirs(dir)?;
         }
-        let before = fs::symlink_metadata(&place).ok();
+        // a command can put a link in the place of a directory from here on
+        let parent = open_parent(&self.place.project, &place, false);
+        let parent = parent.map_err(|error| fault::project(&place, &error))?;
+        let held = parent.entry();
+        let before = fs::symlink_metadata(&held).ok();
         if before.as_ref().is_some_and(fs::Metadata::is_dir) {
-            remove_empty_tree(&place).map_err(|error| fault::project(&place, &error))?;
+            remove_empty_tree(&held).map_err(|error| fault::project(&place, &error))?;
         }
-        let draft = Draft::beside(&place);
+        let draft = Draft::beside(&held);
         let done = if let Some(mode) = change.private {
             kept::write_back(&draft.0, &self.copy(change, blob)?, (kind, mode))
         } else {
@@ -180,7 +189,7 @@ impl Restore<'_> {
                 _ => write_file(&draft.0, content.data(), kind, mode),
             }
         };
-        done.and_then(|()| fs::rename(&draft.0, &place)).map_err(|error| fault::project(&place, &error))
+        done.and_then(|()| fs::rename(&draft.0, &held)).map_err(|error| fault::project(&place, &error))
     }
 
     /// Every step must be a real directory: a link here would lead out of the project (ERR-6).

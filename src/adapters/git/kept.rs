@@ -17,6 +17,7 @@ use super::entry::{Kind, RelPath, Stat, ancestors, to_bytes, to_path};
 use super::fault::{self, Outcome};
 use super::place::Place;
 use super::walk::Walked;
+use crate::adapters::beneath::{open_parent, open_unfollowed, read_held};
 use crate::domain::ids::SnapshotId;
 use crate::domain::snapshot::FileChange;
 
@@ -62,7 +63,7 @@ impl LeftOut {
         let mut left = MOST_IN_ALL;
         for path in std::mem::take(&mut walked.excluded) {
             let most = if wanted.contains(&path) { MAX_FILE } else { left.min(MOST_BYTES) };
-            match hold(&root.join(to_path(&path)), most) {
+            match hold(root, &to_path(&path), most) {
                 Ok(held) => {
                     left = left.saturating_sub(held.stat.size);
                     left_out.held.insert(path, held);
@@ -75,13 +76,21 @@ impl LeftOut {
     }
 }
 
-fn hold(place: &Path, most: u64) -> io::Result<HeldFile> {
-    let meta = fs::symlink_metadata(place)?;
-    let stat = Stat::of(&meta).filter(|stat| stat.size <= most);
-    let stat = stat.ok_or_else(|| io::Error::other("it is too large to keep"))?;
-    let content = match stat.kind {
-        Kind::Link => to_bytes(&fs::read_link(place)?),
-        _ => fs::read(place)?,
+/// What is told of the file is told of the one that is read: a command can swap it, or its directory, meanwhile.
+fn hold(root: &Path, path: &Path, most: u64) -> io::Result<HeldFile> {
+    let parent = open_parent(root, &root.join(path), false)?;
+    let place = parent.entry();
+    let too_large = || io::Error::other("it is too large to keep");
+    let fitting = |meta: &fs::Metadata| Stat::of(meta).filter(|stat| stat.size <= most).ok_or_else(too_large);
+    let mut meta = fs::symlink_metadata(&place)?;
+    let mut stat = fitting(&meta)?;
+    let content = if stat.kind == Kind::Link {
+        to_bytes(&fs::read_link(&place)?)
+    } else {
+        let file = open_unfollowed(&place)?;
+        meta = file.metadata()?;
+        stat = fitting(&meta)?;
+        read_held(file, most)?
     };
     let blob = Oid::hash_object(ObjectType::Blob, &content).map_err(io::Error::other)?;
     Ok(HeldFile { stat, mode: meta.mode() & 0o777, blob, content })
@@ -356,7 +365,8 @@ mod tests {
             (".git/config", false),
         ];
         for (path, ours) in rows {
-            let held = hold(Path::new("Cargo.toml"), u64::MAX).unwrap();
+            let held =
+                hold(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new("Cargo.toml"), u64::MAX).unwrap();
             let left_out = LeftOut { held: BTreeMap::from([(path.into(), held)]), ..LeftOut::default() };
             write(&place, true, &id, &left_out, &[]).unwrap();
             assert_eq!(read(&place, &id).is_some_and(|kept| kept.copies.len() == 1), ours, "{path}");

@@ -15,6 +15,7 @@ use super::rules::Rules;
 use super::seed::{Seed, Trust};
 use super::stat_cache::{StatCache, doubt, lookup};
 use super::walk::walk;
+use crate::adapters::beneath::{open_parent, open_unfollowed, read_held};
 use crate::domain::snapshot::{Lack, Skipped};
 
 const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
@@ -323,18 +324,24 @@ fn hash_apart(
 }
 
 fn hash_some(root: &Path, work: &[(RelPath, Stat)], odb: Option<&Odb<'_>>) -> Vec<Hashed> {
-    work.iter().map(|(path, stat)| (path.clone(), hash(&root.join(to_path(path)), *stat, odb))).collect()
+    work.iter().map(|(path, stat)| (path.clone(), hash(root, path, *stat, odb))).collect()
 }
 
-fn hash(place: &Path, mut stat: Stat, odb: Option<&Odb<'_>>) -> Result<(Stat, Oid), Unhashed> {
-    let bytes = if stat.kind == Kind::Link {
-        fs::read_link(place).map(|target| to_bytes(&target))
-    } else {
-        fs::read(place)
+/// No link is followed: a command can put one in the place of the file, or of its directory, and read the snapshot.
+fn hash(root: &Path, path: &[u8], mut stat: Stat, odb: Option<&Odb<'_>>) -> Result<(Stat, Oid), Unhashed> {
+    let read = || {
+        let parent = open_parent(root, &root.join(to_path(path)), false)?;
+        let place = parent.entry();
+        let bytes = if stat.kind == Kind::Link {
+            to_bytes(&fs::read_link(&place)?)
+        } else {
+            read_held(open_unfollowed(&place)?, u64::MAX)?
+        };
+        Ok((bytes, fs::symlink_metadata(&place).ok()))
     };
-    let bytes = bytes.map_err(Unhashed::Unreadable)?;
+    let (bytes, now) = read().map_err(Unhashed::Unreadable)?;
     // Written to while we read: this content is one of its states, but must be looked at again next time.
-    if fs::symlink_metadata(place).ok().and_then(|meta| Stat::of(&meta)) != Some(stat) {
+    if now.and_then(|meta| Stat::of(&meta)) != Some(stat) {
         doubt(&mut stat);
     }
     let blob = match odb {

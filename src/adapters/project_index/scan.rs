@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ignore::DirEntry;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use sha2::{Digest, Sha256};
 
+use crate::adapters::beneath::{open_parent, open_unfollowed, read_held, read_regular};
 use crate::adapters::ignore_files::walk_unignored;
 use crate::domain::project_index::{LeftOut, ROOT, Seen, SeenDirectory, SeenFile, SizeLimit, parent};
 
@@ -70,6 +71,7 @@ pub(super) fn scan(
     limit: SizeLimit,
 ) -> Result<Seen, String> {
     let keys = patterns(root, secret)?;
+    let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let (mut files, mut left_out) = (Vec::new(), LeftOut::default());
     for entry in walk(root, hidden) {
         let entry = match entry {
@@ -95,7 +97,7 @@ pub(super) fn scan(
         let found = if keys.matched_path_or_any_parents(&path, false).is_ignore() {
             Err(Out::Secret)
         } else {
-            text(entry.path(), limit)
+            text(&real, &real.join(&path), limit)
         };
         match found {
             Ok((text, sum)) => files.push(SeenFile { path, sum, bytes: text.len() as u64 }),
@@ -133,22 +135,23 @@ fn relative(root: &Path, path: &Path) -> Option<String> {
     Some(path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/"))
 }
 
-/// The text of a file and its checksum.
-pub(super) fn text(path: &Path, limit: SizeLimit) -> Result<(String, String), Out> {
+/// The text of a file and its checksum. `root`: free of links, and `path` is below it.
+pub(super) fn text(root: &Path, path: &Path, limit: SizeLimit) -> Result<(String, String), Out> {
     let told = |error: io::Error| Out::Unreadable(error.to_string());
     let largest = limit.kilobytes().map_or(LARGEST, |kilobytes| kilobytes * 1024);
-    let found = fs::symlink_metadata(path).map_err(told)?;
+    let parent = open_parent(root, path, false).map_err(told)?;
+    let found = fs::symlink_metadata(parent.entry()).map_err(told)?;
     if !found.is_file() {
         return Err(Out::Unreadable("it is no regular file".to_owned()));
     }
     if found.len() > largest {
         return Err(Out::TooLarge);
     }
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(largest + 1).read_to_end(&mut bytes)).map_err(told)?;
-    if bytes.len() as u64 > largest {
-        return Err(Out::TooLarge);
-    }
+    let bytes = open_unfollowed(&parent.entry()).and_then(|file| read_held(file, largest));
+    let bytes = bytes.map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => Out::TooLarge,
+        _ => told(error),
+    })?;
     let sum = hex(&Sha256::digest(&bytes));
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(Out::Binary)?;
     if text.contains(KEY_MARK) {
@@ -157,10 +160,9 @@ pub(super) fn text(path: &Path, limit: SizeLimit) -> Result<(String, String), Ou
     Ok((text, sum))
 }
 
-/// The checksum of a file as an index has it, whatever its size; `None`: it is not there.
-pub fn checksum_of(path: &Path) -> Option<String> {
-    fs::symlink_metadata(path).ok().filter(|found| found.is_file() && found.len() <= LARGEST)?;
-    fs::read(path).ok().map(|bytes| hex(&Sha256::digest(&bytes)))
+/// The checksum of a file as an index has it, whatever its size; `None`: it is not there. `root`: free of links.
+pub fn checksum_of(root: &Path, path: &Path) -> Option<String> {
+    read_regular(root, path, LARGEST).ok().map(|bytes| hex(&Sha256::digest(&bytes)))
 }
 
 fn hex(digest: &[u8]) -> String {

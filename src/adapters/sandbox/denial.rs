@@ -1,9 +1,10 @@
 //! What a command printed, read for denials: programs tell of them in words of their own, and a model takes them for bugs.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::policy::{PathAccess, SandboxPolicy};
-use crate::domain::sandbox::{NetworkAccess, ProcessLimits};
+use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode};
 
 /// What was denied, in lines for the model and the user.
 #[derive(Default, Debug)]
@@ -63,6 +64,29 @@ const NO_NETWORK: [&str; 24] = [
     "Failed to connect to",
 ];
 
+/// What a path may not be.
+const NOT_READ: &str = "read";
+const NOT_WRITTEN: &str = "written";
+
+/// One line for a path that a file tool is denied: the words of a command's denial, then why, and what to do.
+/// `path`: as it is shown.
+pub fn of_file_tool(policy: &SandboxPolicy, path: &str, access: PathAccess, reason: &str) -> String {
+    let (what, reason) = match access {
+        PathAccess::Hidden => (NOT_READ, reason),
+        _ if policy.mode == SandboxMode::ReadOnly => (NOT_WRITTEN, "this policy lets nothing be written"),
+        _ => (NOT_WRITTEN, reason),
+    };
+    format!("{} ({reason}); {}", line(path, what, policy.mode), advice("call"))
+}
+
+fn line(path: impl fmt::Display, what: &str, mode: SandboxMode) -> String {
+    format!("[sandbox] {path} may not be {what} (policy {})", mode.as_str())
+}
+
+fn advice(of: &str) -> String {
+    format!("this is the user's policy, not a fault of the {of}: do without it, or ask the user")
+}
+
 pub fn found(
     policy: &SandboxPolicy,
     printed: &str,
@@ -73,32 +97,31 @@ pub fn found(
     let mut denials = Denials::default();
     let mut more = 0_usize;
     let mode = policy.mode.as_str();
-    for line in printed.lines() {
-        let read_only = READ_ONLY.iter().any(|words| line.contains(words));
-        let refused = NO_PERMISSION.iter().chain(&NOT_PERMITTED).any(|words| line.contains(words));
-        if network != NetworkAccess::On && NO_NETWORK.iter().any(|words| line.contains(words)) {
+    for words in printed.lines() {
+        let says = |all: &[&str]| all.iter().any(|one| words.contains(one));
+        let read_only = says(&READ_ONLY);
+        let refused = says(&NO_PERMISSION) || says(&NOT_PERMITTED);
+        if network != NetworkAccess::On && says(&NO_NETWORK) {
             denials.network = true;
         }
-        let missing = NOT_THERE.iter().any(|words| line.contains(words));
+        let missing = says(&NOT_THERE);
         if !read_only && !refused && !missing {
             continue;
         }
-        let told = match denied_path(policy, line, directory) {
-            Some((path, PathAccess::Hidden)) => {
-                format!("[sandbox] {} may not be read (policy {mode})", path.display())
-            }
+        let told = match denied_path(policy, words, directory) {
+            Some((path, PathAccess::Hidden)) => line(path.display(), NOT_READ, policy.mode),
             _ if missing && !read_only && !refused => continue,
             Some((path, _)) => {
-                let what = if is_of_the_system(&path) { "reached" } else { "written" };
-                format!("[sandbox] {} may not be {what} (policy {mode})", path.display())
+                let what = if is_of_the_system(&path) { "reached" } else { NOT_WRITTEN };
+                line(path.display(), what, policy.mode)
             }
             None if read_only && failed => {
                 format!("[sandbox] a path outside of what may be written was refused (policy {mode})")
             }
-            None if failed && refused && !names_a_file(line, directory) && is_no_permission(line) => {
+            None if failed && refused && !names_a_file(words, directory) && is_no_permission(words) => {
                 format!("[sandbox] a path outside of what may be reached was refused (policy {mode})")
             }
-            None if failed && NOT_PERMITTED.iter().any(|words| line.contains(words)) => {
+            None if failed && says(&NOT_PERMITTED) => {
                 format!("[sandbox] what the command asked of the system is not permitted (policy {mode})")
             }
             None => continue,
@@ -120,10 +143,7 @@ pub fn found(
         denials.network = network == NetworkAccess::Ask;
     }
     if !denials.lines.is_empty() {
-        denials.lines.push(
-            "[sandbox] this is the user's policy, not a fault of the command: do without it, or ask the user"
-                .to_owned(),
-        );
+        denials.lines.push(format!("[sandbox] {}", advice("command")));
     }
     denials
 }

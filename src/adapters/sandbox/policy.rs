@@ -71,6 +71,9 @@ impl SandboxPolicy {
                 policy.add(canonical(&path), PathAccess::Write, "sandbox.writable");
             }
             policy.protect(settings, places, &named);
+        } else if policy.access(&root).0 == PathAccess::Hidden {
+            // a run's worktree lies in the data directory
+            policy.add(root.clone(), PathAccess::Read, "the project");
         }
         policy.show_home(places);
         policy
@@ -158,10 +161,22 @@ impl SandboxPolicy {
 
     /// What may be done with a path, and which rule says so. Links in it are followed as far as it exists.
     pub fn access(&self, path: &Path) -> (PathAccess, &'static str) {
-        let path = lexical(path);
+        self.access_resolved(&lexical(path))
+    }
+
+    /// The same for a path that is free of links: nothing is looked at.
+    pub fn access_resolved(&self, path: &Path) -> (PathAccess, &'static str) {
         let fits = self.rules.iter().filter(|rule| path.starts_with(&rule.path));
         let strongest = fits.max_by_key(|rule| (rule.path.as_os_str().len(), rule.access as u8));
         strongest.map_or((PathAccess::Read, "outside of the project"), |rule| (rule.access, rule.reason))
+    }
+
+    /// Whether neither a path that is free of links nor anything below it may be read.
+    pub fn hides(&self, path: &Path) -> bool {
+        // most paths are below no hidden one
+        self.with_access(PathAccess::Hidden).any(|rule| path.starts_with(&rule.path))
+            && self.access_resolved(path).0 == PathAccess::Hidden
+            && !self.rules.iter().any(|rule| rule.access != PathAccess::Hidden && rule.path.starts_with(path))
     }
 
     pub fn with_access(&self, access: PathAccess) -> impl Iterator<Item = &PathRule> {
@@ -353,10 +368,23 @@ mod tests {
         ] {
             assert_eq!(policy.access(&home.join(path)).0, expected, "{path}");
         }
+        for (path, hides) in [
+            ("project", false),
+            ("project/secrets", true),
+            ("project/secrets/x", true),
+            (".config/gh/hosts.yml", false),
+            ("data/runs.sqlite", true),
+        ] {
+            assert_eq!(policy.hides(&home.join(path)), hides, "{path}");
+        }
         let inside = SandboxPlaces { root: home.join("data/worktrees/r1"), ..places };
         let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &inside);
         assert_eq!(policy.access(&home.join("data/worktrees/r1/a")).0, PathAccess::Write);
         assert_eq!(policy.access(&home.join("data/runs.sqlite")).0, PathAccess::Hidden);
+        assert!(policy.hides(&home.join("data/runs.sqlite")) && !policy.hides(&home.join("data")));
+        let settings = SandboxSettings { mode: SandboxMode::ReadOnly, ..SandboxSettings::default() };
+        let policy = SandboxPolicy::resolve(&settings, &inside);
+        assert_eq!(policy.access(&home.join("data/worktrees/r1/a")).0, PathAccess::Read);
     }
 
     #[test]

@@ -13,12 +13,17 @@ use temporary::Temporary;
 pub(super) use temporary::places;
 pub(super) use temporary::sweep;
 
-/// Writes `bytes` to `path`, keeping the mode of the file that was there. `path` must be free of links.
+/// Writes `bytes` to `path`, keeping the mode of the file that was there. `path` is held (`beneath::Parent`), so that its
+/// directory stays the same from the first step to the last.
 ///
 /// # Errors
-/// Whatever the system says; then nothing has changed.
+/// Whatever the system says, or a link or a directory is in its place; then nothing has changed.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let permissions = fs::metadata(path).ok().map(|existing| existing.permissions());
+    let existing = fs::symlink_metadata(path).ok();
+    if existing.as_ref().is_some_and(fs::Metadata::is_symlink) {
+        return Err(io::Error::other("a link has come in its place; try again"));
+    }
+    let permissions = existing.map(|existing| existing.permissions());
     let mut temporary = Temporary::beside(path, permissions.is_some())?;
     temporary.fill(bytes, permissions)?;
     temporary.move_to(path)
@@ -30,27 +35,4 @@ pub(super) fn missing_directories(directory: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
     missing.reverse();
     missing
-}
-
-/// Makes the missing directories down to `directory`, and tells which, outermost first.
-///
-/// # Errors
-/// Whatever the system says; then the ones already made are gone again.
-pub(super) fn make_directories(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let missing = missing_directories(directory);
-    for (made, path) in missing.iter().enumerate() {
-        if let Err(error) = fs::create_dir(path) {
-            remove_directories(&missing[..made]);
-            return Err(error);
-        }
-    }
-    Ok(missing)
-}
-
-/// Takes back what `make_directories` made.
-pub(super) fn remove_directories(made: &[PathBuf]) {
-    for path in made.iter().rev() {
-        // not empty any more: somebody else uses it by now
-        let _ = fs::remove_dir(path);
-    }
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
+use crate::adapters::beneath::remove_made;
 use crate::domain::tool::ToolPreview;
 
 use super::atomic;
 use super::capped::shorten;
-use super::fence::{Spot, reason};
+use super::fence::{Fence, Spot, reason};
 
 /// Most bytes of a diff that a dialog is asked to show.
 const PREVIEW_CAP: usize = 256 * 1024;
@@ -25,14 +26,15 @@ pub(super) struct Change {
 
 impl Change {
     /// Carries the change out; answers with the directories it had to make. Nothing is half done on failure.
-    pub(super) fn make(&self) -> Result<Vec<String>, String> {
+    pub(super) fn make(&self, fence: &Fence) -> Result<Vec<String>, String> {
         if self.is_nothing() {
             return Ok(Vec::new());
         }
         self.permitted()?;
-        let made = atomic::make_directories(self.parent()).map_err(|error| self.refusal(&reason(&error)))?;
-        if let Err(error) = atomic::replace(&self.spot.absolute, &self.after) {
-            atomic::remove_directories(&made);
+        let (parent, made) =
+            fence.hold_to_write(&self.spot).map_err(|error| self.refusal(&reason(&error)))?;
+        if let Err(error) = atomic::replace(&parent.entry(), &self.after) {
+            remove_made(&made);
             return Err(self.refusal(&reason(&error)));
         }
         Ok(self.names(made.len()))

@@ -85,8 +85,8 @@ pub(super) fn foretell(project: &Project, arguments: &Arguments) -> Result<(Chan
 }
 
 pub(super) fn run(project: &Project, arguments: &Arguments) -> Answer {
-    let made =
-        edit(project, arguments).and_then(|(change, edit)| change.make().map(|_| told(&change, &edit)));
+    let made = edit(project, arguments)
+        .and_then(|(change, edit)| change.make(&project.fence).map(|_| told(&change, &edit)));
     made.unwrap_or_else(Answer::failed)
 }
 
@@ -108,7 +108,7 @@ fn told(change: &Change, edit: &Edit) -> Answer {
 fn edit(project: &Project, arguments: &Arguments) -> Result<(Change, Edit), String> {
     let spot = project.fence.writable(&arguments.file_path).map_err(|error| error.to_string())?;
     let blame = |why: String| format!("`{}` was not edited: {why}", spot.relative);
-    let before = load(&spot).map_err(&blame)?;
+    let before = load(&project.fence, &spot).map_err(&blame)?;
     if arguments.encoding.is_text() {
         arguments.encoding.show(before.clone()).map_err(&blame)?;
     }

@@ -105,17 +105,14 @@ fn search(project: &Project, arguments: &Arguments, stopped: &AtomicBool) -> Ans
 
 /// The files to look at, in the order of their paths.
 fn walk(project: &Project, start: &Path) -> ignore::Walk {
-    let hidden = project.fence.hidden().to_vec();
+    let hidden = project.fence.hidden().clone();
     // not `max_filesize`: with it the walk asks no filter about files
     let small = |entry: &DirEntry| {
         entry.file_type().is_none_or(|kind| !kind.is_file())
             || entry.metadata().is_ok_and(|found| found.len() <= FILE_LIMIT)
     };
-    let keep = move |entry: &DirEntry| {
-        entry.file_name() != ".git"
-            && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
-            && small(entry)
-    };
+    let keep =
+        move |entry: &DirEntry| entry.file_name() != ".git" && !hidden.contain(entry.path()) && small(entry);
     walk_unignored(start, true, keep).sort_by_file_path(Path::cmp).build()
 }
 
@@ -137,7 +134,8 @@ impl Found {
     fn add(&mut self, project: &Project, searcher: &mut Searcher, matcher: &RegexMatcher, path: &Path) {
         let room = self.room.saturating_sub(self.body.len());
         let mut sink = Fragments { hits_left: HITS - self.hits, room, ..Fragments::default() };
-        if searcher.search_path(matcher, path, &mut sink).is_err() {
+        let opened = project.fence.open(path);
+        if opened.and_then(|file| searcher.search_file(matcher, &file, &mut sink)).is_err() {
             self.unreadable += 1;
         }
         if sink.hits > 0 && !sink.binary {

@@ -60,7 +60,7 @@ fn look(project: &Project, arguments: &Arguments) -> Answer {
         None => None,
     };
     let index = match ProjectIndex::of(&project.indexed, Vec::new(), Vec::new()).load() {
-        Ok(index) => index,
+        Ok(index) => without_hidden(project, index),
         Err(error) => return Answer::failed(error),
     };
     if index.entries.is_empty() {
@@ -93,6 +93,12 @@ fn look(project: &Project, arguments: &Arguments) -> Answer {
     answer.fact("notice", notice).body(body)
 }
 
+/// What was described before it was hidden is not shown.
+fn without_hidden(project: &Project, mut index: Index) -> Index {
+    index.entries.retain(|path, _| !project.fence.is_hidden(&project.fence.root().join(path)));
+    index
+}
+
 /// `src/config/ [changed since]: Reads settings.`
 fn line(entry: &Entry, state: Option<&str>) -> String {
     let sign = if entry.directory && entry.path != "." { "/" } else { "" };
@@ -105,7 +111,7 @@ fn line(entry: &Entry, state: Option<&str>) -> String {
 fn state_of(project: &Project, index: &Index, entry: &Entry) -> Option<&'static str> {
     let is_as_described = |entry: &Entry| {
         let spot = project.fence.readable(&entry.path).ok()?;
-        checksum_of(&spot.absolute).map(|sum| sum == entry.sum)
+        checksum_of(project.fence.root(), &spot.absolute).map(|sum| sum == entry.sum)
     };
     if !entry.directory {
         return match is_as_described(entry) {

@@ -1,13 +1,21 @@
-//! Which paths a file tool may touch (ERR-6): those that lie in the project once every link is followed.
-//! Refuses without saying what is on the other side. A process that swaps a directory for a link between this check
-//! and the use is not defended against: it could as well write the file itself.
+//! Which paths a file tool may touch (ERR-6): those that lie in the project once every link is followed, as far as the
+//! policy of the sandbox allows them to commands.
+//! Refuses without saying what is on the other side. A command that swaps a directory for a link between the check and
+//! the use gains nothing: files are used through a handle of their directory, and it is judged where that handle is.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::adapters::beneath::{
+    HeldDirectory, Parent, make_parent, open_directory, open_parent, open_unfollowed, remove_made,
+};
+use crate::adapters::sandbox::policy::PathAccess;
+use crate::adapters::sandbox::{Sandbox, of_file_tool};
 use crate::domain::brief::{GUIDANCE, is_guidance};
 
 /// A project's own definitions.
@@ -17,7 +25,28 @@ const DEFINITIONS: &str = ".synthdev";
 pub(super) struct Fence {
     root: PathBuf,
     given_root: PathBuf,
-    hidden: Vec<PathBuf>,
+    hidden: HiddenPaths,
+}
+
+/// What does not exist for the file tools.
+#[derive(Clone)]
+pub(super) struct HiddenPaths {
+    /// Of this program.
+    own: Vec<PathBuf>,
+    /// What commands can reach; `None`: the user asks, whom no policy holds.
+    sandbox: Option<Arc<Sandbox>>,
+}
+
+impl HiddenPaths {
+    /// Whether nothing is shown of a path that is free of links, nor of what is below it.
+    pub(super) fn contain(&self, absolute: &Path) -> bool {
+        let policy = self.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+        self.are_own(absolute) || policy.is_some_and(|policy| policy.hides(absolute))
+    }
+
+    fn are_own(&self, absolute: &Path) -> bool {
+        self.own.iter().any(|hidden| absolute.starts_with(hidden))
+    }
 }
 
 /// A place inside the project; it need not exist.
@@ -52,22 +81,25 @@ pub(super) enum PathError {
     DeadLink(String),
     #[error("`{0}` cannot be reached: {1}")]
     Unreachable(String, String),
+    /// By the policy of the sandbox.
+    #[error("{0}")]
+    Denied(String),
 }
 
 impl Fence {
-    pub(super) fn new(root: &Path, hidden: &[PathBuf]) -> Self {
+    /// `sandbox`: whose policy holds; `None` for what the user typed.
+    pub(super) fn new(root: &Path, hidden: &[PathBuf], sandbox: Option<Arc<Sandbox>>) -> Self {
         let given_root = root.to_owned();
         let root = root.canonicalize().unwrap_or_else(|_| given_root.clone());
-        let hidden =
-            hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
-        Self { root, given_root, hidden }
+        let own = hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
+        Self { root, given_root, hidden: HiddenPaths { own, sandbox } }
     }
 
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn hidden(&self) -> &[PathBuf] {
+    pub(super) fn hidden(&self) -> &HiddenPaths {
         &self.hidden
     }
 
@@ -76,30 +108,109 @@ impl Fence {
         if path.is_empty() || path.contains('\0') {
             return Err(PathError::Malformed);
         }
-        let absolute = self.follow(path)?;
-        if self.is_hidden(&absolute) {
+        self.judge_reading(self.follow(path)?, path)
+    }
+
+    /// `path`: as it was asked for.
+    fn judge_reading(&self, absolute: PathBuf, path: &str) -> Result<Spot, PathError> {
+        if self.hidden.are_own(&absolute) {
             return Err(PathError::Hidden(self.as_asked(path)));
         }
         let relative = self.relative(&absolute).ok_or_else(|| PathError::Outside(self.as_asked(path)))?;
-        Ok(Spot { absolute, relative })
+        let spot = Spot { absolute, relative };
+        self.allowed(&spot, |access| access != PathAccess::Hidden)?;
+        Ok(spot)
+    }
+
+    /// Whether the policy grants what is `enough`, as it does for commands.
+    fn allowed(&self, spot: &Spot, enough: impl Fn(PathAccess) -> bool) -> Result<(), PathError> {
+        let policy = self.hidden.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+        let Some(policy) = policy else { return Ok(()) };
+        match policy.access_resolved(&spot.absolute) {
+            (access, _) if enough(access) => Ok(()),
+            (access, reason) => Err(PathError::Denied(of_file_tool(policy, &spot.relative, access, reason))),
+        }
     }
 
     /// Where `path` really is, for writing: git's own files are refused too.
     pub(super) fn writable(&self, path: &str) -> Result<Spot, PathError> {
         let spot = self.readable(path)?;
+        self.judge_writing(&spot, path)?;
+        Ok(spot)
+    }
+
+    fn judge_writing(&self, spot: &Spot, path: &str) -> Result<(), PathError> {
         let in_git = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
         // The whole path: a project that lies in git's directory is no project.
         if spot.absolute.iter().any(in_git) {
-            return Err(PathError::Git(spot.relative));
+            return Err(PathError::Git(spot.relative.clone()));
         }
         let own = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(DEFINITIONS));
         if Path::new(&spot.relative).iter().any(own) {
-            return Err(PathError::Definitions(spot.relative));
+            return Err(PathError::Definitions(spot.relative.clone()));
         }
-        if self.is_guidance(&spot) && !is_guidance(path) {
+        if self.is_guidance(spot) && !is_guidance(path) {
             return Err(PathError::Guidance(self.as_asked(path)));
         }
-        Ok(spot)
+        self.allowed(spot, |access| access == PathAccess::Write)
+    }
+
+    /// Holds on to the directory of a spot that was judged, for reading.
+    ///
+    /// # Errors
+    /// As the system says, or it is no longer what was judged.
+    pub(super) fn hold(&self, spot: &Spot) -> io::Result<Parent> {
+        let parent = open_parent(&self.root, &spot.absolute, false)?;
+        self.still_readable(spot, parent.real())?;
+        Ok(parent)
+    }
+
+    /// The same for writing; directories that are missing are made, and named.
+    ///
+    /// # Errors
+    /// As `hold`; then nothing was made.
+    pub(super) fn hold_to_write(&self, spot: &Spot) -> io::Result<(Parent, Vec<Parent>)> {
+        let (parent, made) = make_parent(&self.root, &spot.absolute)?;
+        match self.still_writable(spot, parent.real()) {
+            Ok(()) => Ok((parent, made)),
+            Err(error) => {
+                remove_made(&made);
+                Err(error)
+            }
+        }
+    }
+
+    /// The same for a directory that is free of links.
+    ///
+    /// # Errors
+    /// As `hold`.
+    pub(super) fn hold_directory(&self, spot: &Spot) -> io::Result<HeldDirectory> {
+        let directory = open_directory(&self.root, &spot.absolute)?;
+        self.still_readable(spot, directory.real())?;
+        Ok(directory)
+    }
+
+    /// Opens a regular file of the project, by a path that is free of links.
+    ///
+    /// # Errors
+    /// As `hold`.
+    pub(super) fn open(&self, absolute: &Path) -> io::Result<File> {
+        let relative = self.relative(absolute).ok_or(io::ErrorKind::InvalidInput)?;
+        let parent = self.hold(&Spot { absolute: absolute.to_owned(), relative })?;
+        let file = open_unfollowed(&parent.entry())?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    }
+
+    /// `real`: where the handle is, if that is known.
+    fn still_readable(&self, spot: &Spot, real: Option<PathBuf>) -> io::Result<()> {
+        let Some(real) = real.filter(|real| *real != spot.absolute) else { return Ok(()) };
+        self.judge_reading(real, &spot.relative).map(drop).map_err(io::Error::other)
+    }
+
+    fn still_writable(&self, spot: &Spot, real: Option<PathBuf>) -> io::Result<()> {
+        let Some(real) = real.filter(|real| *real != spot.absolute) else { return Ok(()) };
+        let judged = self.judge_reading(real, &spot.relative);
+        judged.and_then(|real| self.judge_writing(&real, &spot.relative)).map_err(io::Error::other)
     }
 
     /// The file itself, or what the project's `AGENTS.md` is a link to.
@@ -110,7 +221,7 @@ impl Fence {
     }
 
     pub(super) fn is_hidden(&self, absolute: &Path) -> bool {
-        self.hidden.iter().any(|hidden| absolute.starts_with(hidden))
+        self.hidden.contain(absolute)
     }
 
     /// The form that is shown; `None` outside the project.
@@ -178,5 +289,70 @@ pub(super) fn reason(error: &io::Error) -> String {
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
         io::ErrorKind::InvalidFilename => "the name is too long or not allowed".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::sandbox::places::SandboxPlaces;
+    use crate::adapters::tools::load::load;
+    use crate::domain::sandbox::SandboxSettings;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A project with `d/a` and a hidden directory, and the same names outside.
+    fn scene() -> (tempfile::TempDir, Fence, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let (root, outside) = (top.join("project"), top.join("outside"));
+        for (path, text) in
+            [("project/d/a", "inside"), ("project/secrets/d/a", "SECRET"), ("outside/a", "SECRET")]
+        {
+            fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+            fs::write(top.join(path), text).unwrap();
+        }
+        let settings = SandboxSettings { hidden: vec!["secrets".to_owned()], ..SandboxSettings::default() };
+        let sandbox = Sandbox::new(settings, SandboxPlaces::of_project(&root));
+        (directory, Fence::new(&root, &[], Some(Arc::new(sandbox))), outside)
+    }
+
+    #[test]
+    fn a_directory_that_is_swapped_after_the_check_leads_nowhere_else() {
+        for hidden in [false, true] {
+            let (_keep, fence, outside) = scene();
+            let root = fence.root().to_owned();
+            let (spot, new) = (fence.writable("d/a").unwrap(), fence.writable("d/x/new").unwrap());
+            assert_eq!(load(&fence, &spot).unwrap(), b"inside");
+            let directory = fence.readable("d").unwrap();
+            fs::rename(root.join("d"), root.join("moved")).unwrap();
+            let target = if hidden { root.join("secrets/d") } else { outside };
+            symlink(&target, root.join("d")).unwrap();
+            assert!(load(&fence, &spot).is_err() && fence.open(&spot.absolute).is_err());
+            assert!(fence.hold(&spot).is_err() && fence.hold_to_write(&spot).is_err());
+            assert!(fence.hold_to_write(&new).is_err() && fence.hold_directory(&directory).is_err());
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 1, "nothing was made there");
+            assert_eq!(fs::read_to_string(target.join("a")).unwrap(), "SECRET");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn where_the_handle_is_decides() {
+        let (_keep, fence, outside) = scene();
+        let root = fence.root().to_owned();
+        let spot = fence.writable("d/a").unwrap();
+        for (to, readable, writable) in [
+            (root.join("other"), true, true),
+            (root.join(".git"), true, false),
+            (root.join("secrets/moved"), false, false),
+            (outside.join("d"), false, false),
+        ] {
+            let parent = fence.hold(&spot).unwrap();
+            fs::rename(root.join("d"), &to).unwrap();
+            assert_eq!(fence.still_readable(&spot, parent.real()).is_ok(), readable, "{}", to.display());
+            assert_eq!(fence.still_writable(&spot, parent.real()).is_ok(), writable, "{}", to.display());
+            fs::rename(&to, root.join("d")).unwrap();
+        }
     }
 }

@@ -34,8 +34,10 @@ pub(super) fn examine(fence: &Fence, invocation: &ToolInvocation, foreseen: &For
         Ok(spot) => spot,
         Err(reason) => return Standing::Unclear { reason },
     };
-    atomic::sweep(&spot.absolute);
-    let present = match load_if_there(&spot) {
+    if let Ok(parent) = fence.hold(&spot) {
+        atomic::sweep(&parent.entry());
+    }
+    let present = match load_if_there(fence, &spot) {
         Ok(present) => present.as_deref().map(hash),
         Err(why) => {
             let reason =

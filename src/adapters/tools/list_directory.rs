@@ -132,10 +132,13 @@ impl Listing {
     /// Level by level, so that a flood deep down never hides what is near.
     fn walk(&mut self, project: &Project, arguments: &Arguments, start: &Spot) {
         let depth = if arguments.recursive { arguments.max_depth.unwrap_or(5) } else { 1 };
-        let mut waiting = VecDeque::from([(start.absolute.clone(), String::new(), 1)]);
+        let mut waiting = VecDeque::from([(start.clone(), String::new(), 1)]);
         while let Some((directory, prefix, level)) = waiting.pop_front() {
-            let mut entries: Vec<fs::DirEntry> = match fs::read_dir(&directory) {
-                Ok(entries) => entries.flatten().collect(),
+            let held = project.fence.hold_directory(&directory);
+            let found = held.and_then(|held| Ok((fs::read_dir(held.place())?, held)));
+            // held until the last entry was asked for what it is
+            let (mut entries, _held): (Vec<fs::DirEntry>, _) = match found {
+                Ok((entries, held)) => (entries.flatten().collect(), held),
                 Err(error) if self.unreadable.len() < UNREADABLE => {
                     self.unreadable.push(format!("{prefix}: {}", reason(&error)));
                     continue;
@@ -148,10 +151,11 @@ impl Listing {
                     self.cut = true;
                     return;
                 }
-                if let Some((path, inner)) = self.enter(project, arguments, &entry, &prefix)
+                if let Some((path, inner)) = self.enter(project, arguments, (&entry, &directory), &prefix)
                     && level < depth
                 {
-                    waiting.push_back((path, inner, level + 1));
+                    let relative = project.fence.relative(&path).unwrap_or_default();
+                    waiting.push_back((Spot { absolute: path, relative }, inner, level + 1));
                 }
             }
         }
@@ -162,15 +166,17 @@ impl Listing {
         &mut self,
         project: &Project,
         arguments: &Arguments,
-        entry: &fs::DirEntry,
+        (entry, directory): (&fs::DirEntry, &Spot),
         prefix: &str,
     ) -> Option<(PathBuf, String)> {
+        // the entry itself knows its directory by a handle
+        let place = directory.absolute.join(entry.file_name());
         let name = entry.file_name().to_string_lossy().into_owned();
         let excluded = match &arguments.exclusion_list {
             Some(list) => list.iter().any(|excluded| excluded.trim_end_matches('/') == name),
             None => EXCLUDED.contains(&name.as_str()),
         };
-        if excluded || project.fence.is_hidden(&entry.path()) {
+        if excluded || project.fence.is_hidden(&place) {
             self.excluded += usize::from(excluded);
             return None;
         }
@@ -183,11 +189,11 @@ impl Listing {
         if kind.is_dir() {
             self.directories += 1;
             self.lines.push(format!("{path}/"));
-            return Some((entry.path(), format!("{path}/")));
+            return Some((place, format!("{path}/")));
         }
         self.files += 1;
         if kind.is_symlink() {
-            let target = entry.path().canonicalize().ok().and_then(|target| project.fence.relative(&target));
+            let target = place.canonicalize().ok().and_then(|target| project.fence.relative(&target));
             self.lines.push(format!(
                 "{path} -> {}",
                 target.as_deref().unwrap_or("(outside the project or missing)")

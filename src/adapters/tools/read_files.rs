@@ -113,7 +113,7 @@ fn read(project: &Project, arguments: &Arguments) -> Answer {
 fn piece(project: &Project, path: &str, arguments: &Arguments) -> Result<Piece, String> {
     let spot = project.fence.readable(path).map_err(|error| error.to_string())?;
     let blame = |why: String| format!("`{}` was not read: {why}", spot.relative);
-    let bytes = load(&spot).map_err(&blame)?;
+    let bytes = load(&project.fence, &spot).map_err(&blame)?;
     let size = bytes.len();
     let text = arguments.encoding.show(bytes).map_err(&blame)?;
     if !arguments.encoding.is_text() {

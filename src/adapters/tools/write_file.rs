@@ -69,7 +69,8 @@ pub(super) fn plan(project: &Project, arguments: &Arguments) -> Result<Change, S
     if !arguments.create_directories && spot.absolute.parent().is_some_and(|parent| !parent.is_dir()) {
         return Err(format!("the directory of `{name}` does not exist and `create_directories` is false"));
     }
-    let before = load_if_there(&spot).map_err(|why| format!("`{name}` cannot be written: {why}"))?;
+    let before =
+        load_if_there(&project.fence, &spot).map_err(|why| format!("`{name}` cannot be written: {why}"))?;
     Ok(Change { spot, before, after })
 }
 
@@ -82,7 +83,8 @@ pub(super) fn foretell(project: &Project, arguments: &Arguments) -> Result<(Chan
 }
 
 pub(super) fn run(project: &Project, arguments: &Arguments) -> Answer {
-    let made = plan(project, arguments).and_then(|change| change.make().map(|made| told(&change, made)));
+    let made = plan(project, arguments)
+        .and_then(|change| change.make(&project.fence).map(|made| told(&change, made)));
     made.unwrap_or_else(Answer::failed)
 }
 

@@ -1,8 +1,15 @@
 //! Nothing outside the project is read, listed, searched or written (ERR-6).
 
 use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use synthdev::adapters::sandbox::Sandbox;
+use synthdev::adapters::sandbox::places::SandboxPlaces;
+use synthdev::adapters::tools::ToolSettings;
+use synthdev::domain::sandbox::{SandboxMode, SandboxSettings};
+use synthdev::domain::tool::ToolPreview;
 
 use super::Project;
 
@@ -101,4 +108,160 @@ async fn what_steers_agents_is_not_written_on_the_way() {
         .good("write_file", json!({"file_path": "sub/AGENTS.md", "content": "new"}), "sub/AGENTS.md")
         .await;
     project.good("read_files", json!({"file_paths": [".synthdev/roles/a.json"]}), "==> .synthdev").await;
+}
+
+/// A policy with something hidden and something read only.
+fn policy(mode: SandboxMode) -> SandboxSettings {
+    SandboxSettings {
+        mode,
+        hidden: vec!["secrets".to_owned(), "lone.txt".to_owned()],
+        readable: vec!["secrets/public".to_owned()],
+        read_only: vec!["vendor".to_owned()],
+        ..SandboxSettings::default()
+    }
+}
+
+fn sandboxed(mode: SandboxMode) -> impl FnOnce(&mut ToolSettings) {
+    move |settings| {
+        settings.sandbox = Arc::new(Sandbox::new(policy(mode), SandboxPlaces::of_project(&settings.root)));
+    }
+}
+
+const GUARDED: &[(&str, &str)] = &[
+    ("a.txt", "NEEDLE"),
+    ("lone.txt", "NEEDLE"),
+    ("secrets/key", "NEEDLE"),
+    ("secrets/public/a", "NEEDLE"),
+    ("vendor/lib", "NEEDLE"),
+    (".git/config", "[core]\n\thooksPath = .husky\n"),
+    (".husky/pre-commit", "NEEDLE"),
+    (".mcp.json", "{\"NEEDLE\": 1}"),
+];
+
+/// Every call that reads, writes or edits `path`; what stands there is `NEEDLE`.
+fn calls(path: &str) -> [(&'static str, Value); 3] {
+    [
+        ("read_files", json!({"file_paths": [path]})),
+        ("write_file", json!({"file_path": path, "content": "new"})),
+        ("edit_file", json!({"file_path": path, "old_text": "NEEDLE", "new_text": "NEEDLE2"})),
+    ]
+}
+
+/// By rows of a path, what is said when it is read and when it is written; nothing: it is.
+async fn check_policy(mode: SandboxMode, rows: &[(&str, &str, &str)]) {
+    for (path, read, written) in rows {
+        let project = Project::with(GUARDED, sandboxed(mode));
+        symlink("secrets/key", project.root().join("to-key")).unwrap();
+        symlink("vendor", project.root().join("to-vendor")).unwrap();
+        for (tool, arguments) in calls(path) {
+            let why = if tool == "read_files" { read } else { written };
+            if why.is_empty() {
+                let told = if tool == "write_file" { "new" } else { "NEEDLE" };
+                project.good(tool, arguments, "\"success\":true").await;
+                let unread = tool == "read_files" || project.text(path).contains(told);
+                assert!(unread, "{path}: {}", project.text(path));
+                std::fs::write(project.root().join(path), "NEEDLE").unwrap();
+                continue;
+            }
+            if tool != "read_files" {
+                let shown = project.preview(tool, arguments.clone()).await;
+                let Some(ToolPreview::Text { text }) = shown else { panic!("{shown:?}") };
+                assert!(text.contains(why), "wanted {why}\nin {text}");
+            }
+            project.bad(tool, arguments, why).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn file_tools_obey_the_policy_that_holds_commands() {
+    let hidden =
+        "[sandbox] secrets/key may not be read (policy project) (sandbox.hidden); this is the user's policy";
+    let steers = "[sandbox] .mcp.json may not be written (policy project) (it steers later runs); this is";
+    let hook = "[sandbox] .husky/pre-commit may not be written (policy project) (git runs what it names)";
+    let rows = [
+        ("a.txt", "", ""),
+        ("secrets/key", hidden, hidden),
+        ("secrets/../secrets/key", hidden, hidden),
+        ("to-key", hidden, hidden),
+        ("lone.txt", "lone.txt may not be read", "lone.txt may not be read"),
+        ("secrets/public/a", "", "secrets/public/a may not be written (policy project) (sandbox.readable)"),
+        ("vendor/lib", "", "vendor/lib may not be written (policy project) (sandbox.read_only)"),
+        ("to-vendor/lib", "", "vendor/lib may not be written (policy project) (sandbox.read_only)"),
+        (".mcp.json", "", steers),
+        (".husky/pre-commit", "", hook),
+    ];
+    check_policy(SandboxMode::Project, &rows).await;
+    let nothing = "may not be written (policy read-only) (this policy lets nothing be written)";
+    let rows = [
+        ("a.txt", "", nothing),
+        ("vendor/lib", "", nothing),
+        (
+            "secrets/key",
+            "secrets/key may not be read (policy read-only)",
+            "may not be read (policy read-only)",
+        ),
+    ];
+    check_policy(SandboxMode::ReadOnly, &rows).await;
+    check_policy(
+        SandboxMode::Off,
+        &GUARDED
+            .iter()
+            .filter(|(path, _)| *path != ".git/config")
+            .map(|(path, _)| (*path, "", ""))
+            .collect::<Vec<_>>(),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_policy_hides_is_not_listed_and_not_found() {
+    let project = Project::with(GUARDED, sandboxed(SandboxMode::Project));
+    let listing = json!({"directory_path": ".", "recursive": true, "include_hidden": true});
+    let listed = project.run("list_directory", listing).await.content;
+    let found = project.run("exact_search", json!({"search_string": "NEEDLE"})).await.content;
+    for (path, shown) in [
+        ("lone.txt", false),
+        ("secrets/key", false),
+        ("secrets/public/a", true),
+        ("vendor/lib", true),
+        ("a.txt", true),
+    ] {
+        for answer in [&listed, &found] {
+            assert_eq!(answer.contains(path), shown, "{path}: {answer}");
+        }
+    }
+    for tool in ["list_directory", "exact_search"] {
+        for path in ["secrets", "lone.txt"] {
+            let arguments = json!({"directory_path": path, "search_string": "NEEDLE"});
+            let arguments =
+                if tool == "list_directory" { json!({"directory_path": path}) } else { arguments };
+            project.bad(tool, arguments, &format!("[sandbox] {path} may not be read (policy project)")).await;
+        }
+    }
+    project.bad("shell", json!({"command": "true", "cwd": "secrets"}), "secrets may not be read").await;
+}
+
+#[tokio::test]
+async fn what_the_user_typed_is_not_held() {
+    let project = Project::with(GUARDED, |settings| {
+        sandboxed(SandboxMode::ReadOnly)(settings);
+        settings.typed_by_user = true;
+    });
+    project.good("read_files", json!({"file_paths": ["secrets/key"]}), "NEEDLE").await;
+    project.good("write_file", json!({"file_path": "vendor/lib", "content": "new"}), "vendor/lib").await;
+}
+
+#[tokio::test]
+async fn a_worktree_among_our_own_files_is_read_although_nothing_may_be_written() {
+    let project = Project::with(&[("runs/r1/a.txt", "text")], |settings| {
+        settings.root.push("runs/r1");
+        let places = SandboxPlaces {
+            data: settings.root.parent().and_then(Path::parent).unwrap().to_owned(),
+            ..SandboxPlaces::of_project(&settings.root)
+        };
+        settings.sandbox = Arc::new(Sandbox::new(policy(SandboxMode::ReadOnly), places));
+    });
+    project.good("read_files", json!({"file_paths": ["a.txt"]}), "text").await;
+    project.bad("write_file", json!({"file_path": "a.txt", "content": "x"}), "may not be written").await;
 }

@@ -1,8 +1,13 @@
 //! `explain_codebase`: what the index says, and how far that can be relied on (TOOL-12).
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use synthdev::adapters::project_index::ProjectIndex;
+use synthdev::adapters::sandbox::Sandbox;
+use synthdev::adapters::sandbox::places::SandboxPlaces;
 use synthdev::domain::project_index::{Entry, SizeLimit};
+use synthdev::domain::sandbox::SandboxSettings;
 use synthdev::ports::project_index::ProjectIndexPort;
 
 use super::Project;
@@ -106,4 +111,26 @@ async fn without_an_index_it_says_how_to_make_one() {
     let line = json!({"path": "../../../etc/passwd", "sum": "x", "summary": "settings"}).to_string();
     std::fs::write(project.root().join(".synthdev/index/index.jsonl"), line).unwrap();
     project.good(TOOL, json!({"question": "settings"}), "passwd [gone since]").await;
+}
+
+#[tokio::test]
+async fn what_the_policy_hides_is_not_described() {
+    let hiding = |hidden: &str, root: &std::path::Path| {
+        let settings = SandboxSettings { hidden: vec![hidden.to_owned()], ..SandboxSettings::default() };
+        Arc::new(Sandbox::new(settings, SandboxPlaces::of_project(root)))
+    };
+    let project =
+        Project::with(&FILES, |settings| settings.sandbox = hiding("src/config/read.rs", &settings.root));
+    index(&project);
+    let answer = project.run(TOOL, json!({"question": "read settings"})).await.content;
+    assert!(answer.contains("src/config/write.rs") || answer.contains("src/config/:"), "{answer}");
+    assert!(!answer.contains("read.rs"), "it was described before it was hidden: {answer}");
+    let under = json!({"question": "settings", "path": "src/config/read.rs"});
+    project.bad(TOOL, under, "[sandbox] src/config/read.rs may not be read (policy project)").await;
+    let port = ProjectIndex::of(project.root(), Vec::new(), Vec::new())
+        .under_policy(hiding("src/config", project.root()));
+    let seen = port.scan(SizeLimit::default()).unwrap();
+    let files: Vec<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(files, ["README.md", "src/main.rs"]);
+    assert!(port.text("src/config/read.rs", SizeLimit::default()).is_err(), "it may have been hidden since");
 }

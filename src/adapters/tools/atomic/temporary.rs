@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::adapters::beneath::open_unfollowed;
+
 /// So many processes can write one file at the same moment.
 const SLOTS: usize = 8;
 
@@ -84,7 +86,7 @@ pub(in super::super) fn sweep(target: &Path) {
     for path in places(target) {
         // not followed: a link of that name is not ours
         if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
-            && let Ok(file) = File::open(&path)
+            && let Ok(file) = open_unfollowed(&path)
         {
             remove_if_left(&file, &path);
         }
