@@ -7,9 +7,13 @@
 mod beneath;
 mod credentials;
 mod denial;
+mod git_configuration;
+mod git_files;
 mod launch;
 mod layer;
+mod nested_repositories;
 pub mod places;
+mod plain_paths;
 pub mod policy;
 mod private_directory;
 mod protected_paths;
@@ -35,7 +39,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
+use credentials::CredentialWatch;
 use launch::Launch;
+use nested_repositories::NestedRepositories;
 use places::SandboxPlaces;
 use policy::SandboxPolicy;
 use private_directory::PrivateDirectory;
@@ -54,6 +60,8 @@ pub struct ReadySandbox {
     layer: WorkingLayer,
     private: PrivateDirectory,
     protected: ProtectedPaths,
+    credentials: CredentialWatch,
+    nested: NestedRepositories,
 }
 
 impl Sandbox {
@@ -99,7 +107,9 @@ impl Sandbox {
         policy.allow_private(private.temporary());
         let held = matches!(layer, WorkingLayer::Bubblewrap(_));
         let protected = ProtectedPaths::of(&policy, private.base().join("set-aside"), held);
-        Ok(ReadySandbox { policy, layer, private, protected })
+        let credentials = CredentialWatch::new(&self.places);
+        let nested = NestedRepositories::of(&self.places.root);
+        Ok(ReadySandbox { policy, layer, private, protected, credentials, nested })
     }
 }
 
@@ -121,7 +131,10 @@ impl ReadySandbox {
         environment: &[(String, String)],
         network: bool,
     ) -> std::io::Result<SandboxedCommand> {
-        let launch = Launch { policy: &self.policy, private: &self.private, directory, environment, network };
+        // a token may have been written since the last command
+        let mut policy = self.policy.clone();
+        self.credentials.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
+        let launch = Launch { policy: &policy, private: &self.private, directory, environment, network };
         self.layer.wrap(&launch, arguments)
     }
 
@@ -130,7 +143,8 @@ impl ReadySandbox {
         &self.protected
     }
 
-    /// One line for each denial that what a command printed tells of, and what can be done about it.
+    /// One line for each denial that what a command printed tells of, and what can be done about it. Also one for what it left
+    /// to git.
     pub fn denials(
         &self,
         printed: &str,
@@ -138,7 +152,9 @@ impl ReadySandbox {
         failed: bool,
         network: NetworkAccess,
     ) -> denial::Denials {
-        denial::found(&self.policy, printed, directory, failed, network)
+        let mut denials = denial::found(&self.policy, printed, directory, failed, network);
+        denials.lines.extend(self.nested.added());
+        denials
     }
 }
 

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::str::Chars;
 
-use super::policy::lexical;
+use super::plain_paths::lexical;
 
 /// Files that one configuration consists of, and bytes of one.
 const MOST_FILES: usize = 256;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::credentials::CredentialFile;
 use super::git_files::git_files;
 use super::places::SandboxPlaces;
+use super::plain_paths::{canonical, lexical};
 use super::{credentials, toolchains};
 
 use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode, SandboxSettings};
@@ -240,35 +241,6 @@ fn expand(text: &str, root: &Path, home: Option<&Path>) -> Option<PathBuf> {
             Some(home?.join(rest.trim_start_matches('/')))
         }
         _ => Some(root.join(text)),
-    }
-}
-
-fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| lexical(path))
-}
-
-/// Without `.` and `..`, and with the links of the part that exists followed.
-pub(super) fn lexical(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    let mut rest = PathBuf::new();
-    let mut at = plain.clone();
-    loop {
-        if let Ok(found) = at.canonicalize() {
-            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
-        }
-        let (Some(name), Some(parent)) = (at.file_name(), at.parent()) else { return plain };
-        rest = if rest.as_os_str().is_empty() { PathBuf::from(name) } else { Path::new(name).join(&rest) };
-        at = parent.to_owned();
     }
 }
 

@@ -1,23 +1,16 @@
 //! Parts of keys at the places where a text was cut before keys were looked for in it.
 
-use super::{Reading, Redactor, SHORTEST};
+use super::key_form::{CUT, Reading};
+use super::{Redactor, SHORTEST};
 use crate::domain::secret::REDACTION_MARK;
-
-/// What stands in every notice of a cut.
-const CUT: char = '…';
 
 /// Around the number of bytes that a cap left out.
 const NOTICE: (&str, &str) = ("[… ", " bytes left out …]");
 
-/// Whether something was cut from a text, as far as that shows.
-pub(super) fn is_cut(text: &str) -> bool {
-    text.contains(CUT)
-}
-
 impl Redactor {
     /// Nothing is put in the place of what goes: a gap is there already.
     pub(super) fn without_cut_keys(&self, text: String) -> String {
-        if self.forms.is_empty() || !is_cut(&text) {
+        if self.forms.is_empty() || !text.contains(CUT) {
             return text;
         }
         let mut clean = String::with_capacity(text.len());

@@ -18,6 +18,9 @@ pub(super) enum Reading {
     Other,
 }
 
+/// What stands where a text was cut.
+pub(super) const CUT: char = '…';
+
 /// The most bytes of a line's end, with the blanks at the beginning of the next one.
 const LONGEST_BREAK: usize = 64;
 

@@ -122,7 +122,7 @@ const GIT: &[Row] = &[
         .intact("clean .synthdev && [ -d .synthdev/workflows ]"),
     Row::new("mcp-servers", "echo ESCAPED >.mcp.json").intact("absent .mcp.json"),
     Row::new("mcp-servers-linked", "echo ESCAPED >mcp; ln -s mcp .mcp.json").intact("absent .mcp.json"),
-    Row::new("nested-repository", "git init -q nested && git -C nested commit -q --allow-empty -m x && git add nested")
+    Row::new("nested-in-index", "git init -q nested && git -C nested commit -q --allow-empty -m x && git add nested")
         .words("nested is a nested repository in the index")
         .inert(),
     Row::new("work-goes-on", "echo x >new && git add new && git commit -q -m new && git log --oneline && echo WORKS").works("WORKS"),
