@@ -6,9 +6,13 @@
 
 mod credentials;
 mod denial;
+mod git_configuration;
+mod git_files;
 mod launch;
 mod layer;
+mod nested_repositories;
 pub mod places;
+mod plain_paths;
 pub mod policy;
 mod private_directory;
 mod protected_paths;
@@ -35,7 +39,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::adapters::beneath;
 use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
+use credentials::CredentialWatch;
 use launch::Launch;
+use nested_repositories::NestedRepositories;
 use places::SandboxPlaces;
 use policy::SandboxPolicy;
 use private_directory::PrivateDirectory;
@@ -56,6 +62,8 @@ pub struct ReadySandbox {
     layer: WorkingLayer,
     private: PrivateDirectory,
     protected: Arc<ProtectedPaths>,
+    credentials: CredentialWatch,
+    nested: NestedRepositories,
 }
 
 impl Sandbox {
@@ -112,7 +120,9 @@ impl Sandbox {
         policy.allow_private(private.temporary());
         let held = matches!(layer, WorkingLayer::Bubblewrap(_));
         let protected = Arc::new(ProtectedPaths::of(&policy, private.base().join("set-aside"), held));
-        Ok(ReadySandbox { policy, layer, private, protected })
+        let credentials = CredentialWatch::new(&self.places);
+        let nested = NestedRepositories::of(&self.places.root);
+        Ok(ReadySandbox { policy, layer, private, protected, credentials, nested })
     }
 }
 
@@ -134,8 +144,11 @@ impl ReadySandbox {
         environment: &[(String, String)],
         network: bool,
     ) -> std::io::Result<SandboxedCommand> {
-        let rules = self.policy.in_mount_order(|path| self.protected.is_known(path));
-        let (policy, private) = (&self.policy, &self.private);
+        // a token may have been written since the last command
+        let mut policy = self.policy.clone();
+        self.credentials.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
+        let rules = policy.in_mount_order(|path| self.protected.is_known(path));
+        let (policy, private) = (&policy, &self.private);
         let launch = Launch { policy, rules, private, directory, environment, network };
         self.layer.wrap(&launch, arguments)
     }
@@ -150,7 +163,8 @@ impl ReadySandbox {
         self.protected.begin()
     }
 
-    /// One line for each denial that what a command printed tells of, and what can be done about it.
+    /// One line for each denial that what a command printed tells of, and what can be done about it. Also one for what it left
+    /// to git.
     pub fn denials(
         &self,
         printed: &str,
@@ -158,7 +172,9 @@ impl ReadySandbox {
         failed: bool,
         network: NetworkAccess,
     ) -> denial::Denials {
-        denial::found(&self.policy, printed, directory, failed, network)
+        let mut denials = denial::found(&self.policy, printed, directory, failed, network);
+        denials.lines.extend(self.nested.added());
+        denials
     }
 }
 

@@ -16,17 +16,24 @@ pub(super) fn sandbox(root: &Path, data: &Path, catalog: &Catalog) -> Arc<Sandbo
 
 fn places(root: &Path, data: &Path) -> SandboxPlaces {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = |name: &str| -> Vec<PathBuf> {
+        let listed = std::env::var_os(name).unwrap_or_default();
+        std::env::split_paths(&listed).filter(|path| path.is_absolute()).collect()
+    };
     SandboxPlaces {
         root: root.to_owned(),
         repository: linked_repository(root),
         home: variable("HOME"),
         data: data.to_owned(),
         configuration: UserDirs::find().map(|dirs| dirs.config).unwrap_or_default(),
-        search_path: std::env::split_paths(&search_path).filter(|path| path.is_absolute()).collect(),
+        search_path: paths("PATH"),
         cargo_home: variable("CARGO_HOME"),
         go_path: variable("GOPATH"),
         cache_home: variable("XDG_CACHE_HOME"),
+        config_home: variable("XDG_CONFIG_HOME"),
+        data_home: variable("XDG_DATA_HOME"),
+        docker_home: variable("DOCKER_CONFIG"),
+        key_places: variable("GNUPGHOME").into_iter().chain(paths("KUBECONFIG")).collect(),
         helper: std::env::current_exe().unwrap_or_default(),
     }
 }

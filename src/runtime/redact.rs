@@ -4,7 +4,8 @@
 //! original arguments beside the cleaned ones, in memory only.
 //!
 //! A key is found as it is and in the forms in which programs pass texts on: quoted as JSON, as base64 (also within a
-//! longer text), in an address, in hexadecimal. What was encrypted, compressed or spelled out differently is not.
+//! longer text, also over several lines), in an address, in hexadecimal. What was encrypted, compressed or spelled out
+//! differently is not. Where a text was cut, what may be a part of a key at either side goes, too.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,15 +15,21 @@ use crate::domain::model::ModelReply;
 use crate::domain::secret::{REDACTION_MARK, Secret};
 use crate::engine::input::Input;
 
+mod cut_keys;
+mod key_form;
 mod placeholder_key;
+
+use key_form::{CUT, KeyForm, Reading, is_break};
 
 /// The texts to hide: every key that this process holds, in all of its forms.
 #[derive(Clone, Default)]
 pub struct Redactor {
     /// The longest first, so that none leaves a part of another behind.
-    forms: Vec<String>,
+    forms: Vec<KeyForm>,
     /// The first two bytes of every form, as a set: one look tells that nothing begins here.
     starts: Vec<u64>,
+    /// The most bytes that one of them takes in a text.
+    longest: usize,
 }
 
 /// Shorter texts are no keys; hiding them would eat ordinary words.
@@ -34,19 +41,24 @@ const DEEPEST: usize = 4;
 impl Redactor {
     /// Of these keys.
     pub fn new(secrets: Vec<String>) -> Self {
-        let mut forms: Vec<String> = secrets
+        let mut forms: Vec<KeyForm> = secrets
             .iter()
             .filter(|secret| secret.len() >= SHORTEST && !placeholder_key::is_placeholder_key(secret))
             .flat_map(|secret| forms(secret))
             .collect();
-        forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-        forms.dedup();
+        // one that may be wrapped stands before the same one that may not
+        forms.sort_by(|one, other| other.text.len().cmp(&one.text.len()).then_with(|| other.cmp(one)));
+        forms.dedup_by(|next, kept| next.text == kept.text);
         let mut starts = if forms.is_empty() { Vec::new() } else { vec![0; 1024] };
         for form in &forms {
-            let (word, bit) = place(form.as_bytes()[0], form.as_bytes()[1]);
-            starts[word] |= bit;
+            let (first, second) = (form.text.as_bytes()[0], form.text.as_bytes()[1]);
+            let breaks = (0..=u8::MAX).filter(|byte| form.wrapped && is_break(*byte));
+            for (word, bit) in breaks.chain([second]).map(|second| place(first, second)) {
+                starts[word] |= bit;
+            }
         }
-        Self { forms, starts }
+        let longest = forms.iter().map(KeyForm::most).max().unwrap_or(0);
+        Self { forms, starts, longest }
     }
 
     /// Any value that is stored or shown.
@@ -57,9 +69,12 @@ impl Redactor {
         // every form is known as JSON quotes it, too: a text without any holds none in its values
         let cleaned = serde_json::to_string(&value)
             .ok()
-            .filter(|text| self.find(text.as_bytes(), 0).is_some())
+            .filter(|text| self.find(text.as_bytes(), 0).is_some() || text.contains(CUT))
             .and_then(|text| serde_json::from_str(&text).ok())
-            .and_then(|data| serde_json::from_value(self.clean_value(data)).ok());
+            .and_then(|data: Value| {
+                let clean = self.clean_value(data.clone());
+                (clean != data).then(|| serde_json::from_value(clean).ok()).flatten()
+            });
         cleaned.unwrap_or(value)
     }
 
@@ -91,6 +106,10 @@ impl Redactor {
     }
 
     pub(super) fn clean(&self, text: String) -> String {
+        self.without_cut_keys(self.without_keys(text))
+    }
+
+    fn without_keys(&self, text: String) -> String {
         let bytes = text.as_bytes();
         let Some((mut start, mut length)) = self.find(bytes, 0) else { return text };
         let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
@@ -112,7 +131,7 @@ impl Redactor {
         let mut text = self.clean(text);
         let open = self.settled(&text);
         let rest = &text[open..];
-        let most = |form: &String| form.starts_with(rest) && rest.len() * 2 >= form.len();
+        let most = |form: &KeyForm| form.may_begin(rest.as_bytes()) && rest.len() * 2 >= form.text.len();
         if rest.len() >= SHORTEST && self.forms.iter().any(most) {
             text.replace_range(open.., REDACTION_MARK);
         }
@@ -121,14 +140,13 @@ impl Redactor {
 
     /// Where the part of a clean text ends in which no key can have begun: what follows is the beginning of one.
     pub(super) fn settled(&self, text: &str) -> usize {
-        let longest = self.forms.first().map_or(0, String::len);
-        let from = text.len().saturating_sub(longest.saturating_sub(1));
+        let from = text.len().saturating_sub(self.longest.saturating_sub(1));
         let bytes = text.as_bytes();
         (from..text.len())
             // almost nowhere does any form begin: a stream asks for each of its pieces
             .filter(|at| bytes.get(at + 1).is_none_or(|second| self.begins(bytes[*at], *second)))
             .find(|at| {
-                text.is_char_boundary(*at) && self.forms.iter().any(|form| form.starts_with(&text[*at..]))
+                text.is_char_boundary(*at) && self.forms.iter().any(|form| form.may_begin(&bytes[*at..]))
             })
             .unwrap_or(text.len())
     }
@@ -158,8 +176,10 @@ impl Redactor {
         let pairs = text.get(from..)?.windows(2).enumerate();
         pairs.filter(|(_, pair)| self.begins(pair[0], pair[1])).find_map(|(at, _)| {
             let rest = &text[from + at..];
-            let form = self.forms.iter().find(|form| rest.starts_with(form.as_bytes()))?;
-            Some((from + at, form.len()))
+            self.forms.iter().find_map(|form| match form.read(0, rest) {
+                Reading::Whole(length) => Some((from + at, length)),
+                Reading::Open | Reading::Other => None,
+            })
         })
     }
 }
@@ -170,25 +190,26 @@ fn place(first: u8, second: u8) -> (usize, u64) {
 }
 
 /// A key as it is, and as others write it.
-fn forms(secret: &str) -> Vec<String> {
+fn forms(secret: &str) -> Vec<KeyForm> {
     let bytes = secret.as_bytes();
-    let mut forms = vec![secret.to_owned()];
+    let mut forms = vec![KeyForm::plain(secret.to_owned())];
     for kept in ["-_.~", "-_.!~*'()"] {
         for hexadecimal in ["%02X", "%02x"] {
-            forms.push(in_address(bytes, kept, hexadecimal == "%02X"));
+            forms.push(KeyForm::plain(in_address(bytes, kept, hexadecimal == "%02X")));
         }
     }
-    forms.push(hexadecimal(bytes, false));
-    forms.push(hexadecimal(bytes, true));
+    forms.push(KeyForm::wrapped(hexadecimal(bytes, false)));
+    forms.push(KeyForm::wrapped(hexadecimal(bytes, true)));
     for letters in [BASE64, BASE64_URL] {
-        forms.extend((0..3).map(|before| in_base64(bytes, before, letters)));
+        forms.extend((0..3).map(|before| KeyForm::wrapped(in_base64(bytes, before, letters))));
     }
     // texts of JSON are stored within JSON, and some programs quote `/` there
-    let mut quoted: Vec<String> = forms.iter().map(|form| quote(form)).collect();
-    quoted.extend(forms.iter().filter(|form| form.contains('/')).map(|form| quote(form).replace('/', "\\/")));
+    let quoted_slashes = |form: &KeyForm| form.with(quote(&form.text).replace('/', "\\/"));
+    let mut quoted: Vec<KeyForm> = forms.iter().map(|form| form.with(quote(&form.text))).collect();
+    quoted.extend(forms.iter().filter(|form| form.text.contains('/')).map(quoted_slashes));
     for _ in 0..DEEPEST {
         forms.extend(quoted.iter().cloned());
-        quoted = quoted.iter().map(|form| quote(form)).collect();
+        quoted = quoted.iter().map(|form| form.with(quote(&form.text))).collect();
     }
     forms
 }

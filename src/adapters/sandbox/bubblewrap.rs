@@ -156,7 +156,7 @@ fn mount(line: &mut Vec<OsString>, launch: &Launch<'_>, rule: &PathRule, unreada
             line.extend(["--perms", mode, "--tmpfs"].map(OsString::from));
             line.push(path.into());
         }
-        PathAccess::Hidden if rule.empty => bind(line, "--ro-bind", Path::new("/dev/null"), path),
+        PathAccess::Hidden if rule.empty => bind(line, "--ro-bind", &launch.private.empty_file(), path),
         PathAccess::Hidden => bind(line, "--ro-bind", unreadable, path),
     }
 }

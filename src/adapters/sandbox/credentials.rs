@@ -1,9 +1,13 @@
 //! Files in which programs keep what opens other places: keys, tokens, passwords, cookies, and what was typed in a shell.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::places::SandboxPlaces;
 
 /// Never needed to build or test something.
-const HIDDEN: [&str; 44] = [
+const HIDDEN: [&str; 55] = [
     ".ssh",
     ".aws",
     ".azure",
@@ -32,7 +36,13 @@ const HIDDEN: [&str; 44] = [
     ".config/microsoft-edge",
     ".config/vivaldi",
     ".config/opera",
+    ".config/containers/auth.json",
     ".mozilla",
+    "snap/firefox",
+    "snap/chromium",
+    "snap/brave",
+    "snap/thunderbird",
+    ".var/app",
     ".thunderbird",
     ".local/share/keyrings",
     ".local/share/kwalletd",
@@ -42,6 +52,11 @@ const HIDDEN: [&str; 44] = [
     ".bash_history",
     ".zsh_history",
     ".local/share/fish/fish_history",
+    ".histfile",
+    ".zhistory",
+    ".sh_history",
+    ".sqlite_history",
+    ".irb_history",
     ".python_history",
     ".node_repl_history",
     ".psql_history",
@@ -50,36 +65,99 @@ const HIDDEN: [&str; 44] = [
     "Library/Application Support/Google/Chrome",
 ];
 
-/// Configuration that build tools read whenever they start, hidden only where it holds one of these words: they find an
-/// empty file.
-const WITH_TOKENS: [(&str, &[&str]); 8] = [
+/// Configuration that build tools read whenever they start, hidden only where it holds one of these words, however it is
+/// spaced: they find an empty file.
+const WITH_TOKENS: [(&str, &[&str]); 11] = [
     (".npmrc", &["_auth", "_password"]),
-    (".yarnrc.yml", &["npmAuth"]),
+    (".yarnrc.yml", &["npmauth"]),
     (".config/pip/pip.conf", &["@", "password"]),
     (".pip/pip.conf", &["@", "password"]),
     (".cargo/credentials", &["token"]),
     (".cargo/credentials.toml", &["token"]),
+    (".cargo/config", CARGO),
+    (".cargo/config.toml", CARGO),
+    (".gradle/gradle.properties", &["password", "token", "secret", "apikey"]),
     (".docker/config.json", &["auth"]),
     (".m2/settings.xml", &["password"]),
 ];
 
-/// Paths below `home`, and whether programs are shown an empty file instead of an error.
-pub fn in_home(home: &Path) -> Vec<(PathBuf, bool)> {
-    let hidden = HIDDEN.iter().map(|name| (home.join(name), false));
-    let with_tokens = WITH_TOKENS.iter().filter_map(|(name, words)| {
-        let path = home.join(name);
-        holds(&path, words).then_some((path, true))
-    });
-    hidden.chain(with_tokens).collect()
+/// Names of providers of tokens are none.
+const CARGO: &[&str] = &["token=", "token\"=", "secret-key=", "secret-key\"="];
+
+/// Never shown. Places that the environment names are among them, but none that holds the project or the home directory.
+pub fn hidden(places: &SandboxPlaces) -> Vec<PathBuf> {
+    let holds = |path: &&PathBuf, place: &Path| place.starts_with(path);
+    let named = places.key_places.iter().filter(|path| !holds(path, &places.root));
+    let named = named.filter(|path| !places.home.as_deref().is_some_and(|home| holds(path, home)));
+    HIDDEN.iter().flat_map(|name| all_of(name, places)).chain(named.cloned()).collect()
 }
 
-/// What cannot be read as a text of ordinary size is taken to hold one.
-fn holds(path: &Path, words: &[&str]) -> bool {
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_file() && found.len() < 1 << 20 => {
-            std::fs::read_to_string(path).map_or(true, |text| words.iter().any(|word| text.contains(word)))
+/// A file that may hold a token.
+pub struct CredentialFile {
+    pub path: PathBuf,
+    words: &'static [&'static str],
+}
+
+pub fn with_tokens(places: &SandboxPlaces) -> Vec<CredentialFile> {
+    let file = |(name, words): &(&str, &'static [&'static str])| {
+        let words = *words;
+        all_of(name, places).into_iter().map(move |path| CredentialFile { path, words }).collect::<Vec<_>>()
+    };
+    WITH_TOKENS.iter().flat_map(file).collect()
+}
+
+impl CredentialFile {
+    /// What cannot be read as a text of ordinary size is taken to hold one.
+    pub fn holds_token(&self) -> bool {
+        match std::fs::metadata(&self.path) {
+            Ok(found) if found.is_file() && found.len() < 1 << 20 => {
+                let text = std::fs::read_to_string(&self.path).map(|text| text.to_lowercase());
+                let text = text.map(|text| text.replace([' ', '\t'], ""));
+                text.map_or(true, |text| self.words.iter().any(|word| text.contains(word)))
+            }
+            Ok(_) => true,
+            Err(_) => false,
         }
-        Ok(_) => true,
-        Err(_) => false,
+    }
+}
+
+/// A path below the home directory, and where programs look instead if the environment says so.
+fn all_of(name: &str, places: &SandboxPlaces) -> Vec<PathBuf> {
+    let moved = [
+        (".config/", &places.config_home),
+        (".local/share/", &places.data_home),
+        (".cargo/", &places.cargo_home),
+        (".docker/", &places.docker_home),
+    ];
+    let moved =
+        moved.into_iter().filter_map(|(start, to)| Some(to.as_ref()?.join(name.strip_prefix(start)?)));
+    places.home.iter().map(|home| home.join(name)).chain(moved).collect()
+}
+
+/// Files that held no token when the policy was made, and how they were when they were looked at last.
+pub struct CredentialWatch {
+    files: Vec<(CredentialFile, Mutex<Seen>)>,
+}
+
+/// What tells one state of a file from another, and whether it held a token.
+type Seen = (Option<(u64, u64, i64, i64)>, bool);
+
+impl CredentialWatch {
+    pub fn new(places: &SandboxPlaces) -> Self {
+        Self { files: with_tokens(places).into_iter().map(|file| (file, Mutex::default())).collect() }
+    }
+
+    /// Those that hold one now. What did not change is not read again.
+    pub fn with_tokens(&self) -> Vec<&Path> {
+        let holds = |(file, seen): &&(CredentialFile, Mutex<Seen>)| {
+            let now = std::fs::metadata(&file.path).ok();
+            let now = now.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if seen.0 != now {
+                *seen = (now, file.holds_token());
+            }
+            seen.1
+        };
+        self.files.iter().filter(holds).map(|(file, _)| file.path.as_path()).collect()
     }
 }

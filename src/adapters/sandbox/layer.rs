@@ -56,7 +56,8 @@ impl WorkingLayer {
             Self::Bubblewrap(_) => &[
                 "files that do not exist yet where git and synthdev keep theirs are taken away after a command",
                 "with the network on, services of this machine are reachable, too",
-                "services that listen on files are hidden if they were there when the command started",
+                "with the network off, services that listen on files are hidden only if they were there when the command \
+                 started, are bound to absolute paths and belong to no container",
             ],
             #[cfg(target_os = "linux")]
             Self::Landlock { version, .. } if *version < super::landlock_helper::SIGNALS_HELD => LANDLOCK_OLD,

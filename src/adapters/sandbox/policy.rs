@@ -3,8 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::credentials::CredentialFile;
+use super::git_files::git_files;
 use super::places::SandboxPlaces;
+use super::plain_paths::{canonical, lexical};
 use super::{credentials, toolchains};
+
 use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode, SandboxSettings};
 
 /// What a command may do with a path.
@@ -59,7 +63,13 @@ impl SandboxPolicy {
             texts.iter().filter_map(|text| expand(text, &root, places.home.as_deref())).collect()
         };
         policy.hide(settings, places, &named);
-        if settings.mode != SandboxMode::ReadOnly {
+        if settings.mode == SandboxMode::ReadOnly {
+            // below /tmp it would be gone with the rest of it
+            policy.add(root.clone(), PathAccess::Read, "the project");
+            if let Some(repository) = &places.repository {
+                policy.add(canonical(repository), PathAccess::Read, "the project's git directory");
+            }
+        } else {
             policy.add(root.clone(), PathAccess::Write, "the project");
             if let Some(repository) = &places.repository {
                 policy.add(canonical(repository), PathAccess::Write, "the project's git directory");
@@ -71,9 +81,6 @@ impl SandboxPolicy {
                 policy.add(canonical(&path), PathAccess::Write, "sandbox.writable");
             }
             policy.protect(settings, places, &named);
-        } else if policy.access(&root).0 == PathAccess::Hidden {
-            // a run's worktree lies in the data directory
-            policy.add(root.clone(), PathAccess::Read, "the project");
         }
         policy.show_home(places);
         policy
@@ -96,11 +103,9 @@ impl SandboxPolicy {
     ) {
         let readable: Vec<PathBuf> = named(&settings.readable).iter().map(|path| canonical(path)).collect();
         let mut hidden: Vec<(PathBuf, &'static str, bool)> = Vec::new();
-        if let Some(home) = &places.home {
-            hidden.extend(
-                credentials::in_home(home).into_iter().map(|(path, empty)| (path, "credentials", empty)),
-            );
-        }
+        hidden.extend(credentials::hidden(places).into_iter().map(|path| (path, "credentials", false)));
+        let with_tokens = credentials::with_tokens(places).into_iter().filter(CredentialFile::holds_token);
+        hidden.extend(with_tokens.map(|file| (file.path, "credentials", true)));
         for own in [&places.data, &places.configuration] {
             if !own.as_os_str().is_empty() {
                 hidden.push((own.clone(), "files of synthdev itself", false));
@@ -111,12 +116,30 @@ impl SandboxPolicy {
             let path = canonical(&path);
             // a project below it is reachable nevertheless: a longer path wins
             let taken_back = readable.iter().any(|readable| path.starts_with(readable));
-            if !taken_back && path != self.root {
+            let known = self.rules.iter().any(|rule| rule.path == path);
+            if !taken_back && !known && path != self.root {
                 self.rules.push(PathRule { path, access: PathAccess::Hidden, reason, empty });
             }
         }
         for path in readable {
             self.add(path, PathAccess::Read, "sandbox.readable");
+        }
+    }
+
+    /// A token was written to this file since the policy was made. What the policy names by itself stays as it is.
+    pub(super) fn hide_token(&mut self, path: &Path) {
+        let path = canonical(path);
+        let named = |rule: &PathRule| match rule.access {
+            PathAccess::Hidden => rule.path == path,
+            _ => rule.reason == "sandbox.readable" && path.starts_with(&rule.path),
+        };
+        if !self.rules.iter().any(named) {
+            self.rules.push(PathRule {
+                path,
+                access: PathAccess::Hidden,
+                reason: "credentials",
+                empty: true,
+            });
         }
     }
 
@@ -128,10 +151,8 @@ impl SandboxPolicy {
         named: &dyn Fn(&[String]) -> Vec<PathBuf>,
     ) {
         let mut protected: Vec<(PathBuf, &'static str)> = Vec::new();
-        let directories = [places.repository.clone(), Some(self.root.join(".git"))];
-        for git in directories.into_iter().flatten() {
-            protected.extend(git_files(&git).into_iter().map(|path| (path, "git runs what it names")));
-        }
+        let of_git = git_files(places, &self.root).into_iter();
+        protected.extend(of_git.map(|path| (path, "git runs it, or what it names")));
         for name in [".synthdev", ".mcp.json"] {
             protected.push((self.root.join(name), "it steers later runs"));
         }
@@ -230,55 +251,6 @@ impl SandboxPolicy {
     }
 }
 
-/// Files of a git directory that name programs.
-fn git_files(git: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = ["hooks", "config", "config.worktree", "commondir", "gitdir"]
-        .iter()
-        .map(|name| git.join(name))
-        .collect();
-    if git.is_file() {
-        files.push(git.to_owned());
-    }
-    files.extend(hooks_path(git));
-    for module in modules(&git.join("modules")) {
-        files.extend(["hooks", "config", "config.worktree", "commondir"].map(|name| module.join(name)));
-    }
-    for entry in std::fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten().take(256) {
-        files.extend(["gitdir", "commondir", "config.worktree"].map(|name| entry.path().join(name)));
-    }
-    files
-}
-
-/// Git directories of submodules. Their names may have slashes, and submodules have submodules.
-fn modules(directory: &Path) -> Vec<PathBuf> {
-    let (mut open, mut found) = (vec![directory.to_owned()], Vec::new());
-    while let Some(next) = open.pop().filter(|_| found.len() < 256) {
-        let is_one = next.join("HEAD").is_file();
-        for entry in std::fs::read_dir(&next).into_iter().flatten().flatten() {
-            let wanted = !is_one || entry.file_name() == "modules";
-            if wanted && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                open.push(entry.path());
-            }
-        }
-        if is_one {
-            found.push(next);
-        }
-    }
-    found
-}
-
-/// Where hooks are if the configuration puts them elsewhere.
-fn hooks_path(git: &Path) -> Option<PathBuf> {
-    let file = git.join("config");
-    let small = std::fs::metadata(&file).is_ok_and(|found| found.is_file() && found.len() < 1 << 20);
-    let text = small.then(|| std::fs::read_to_string(&file).ok()).flatten()?;
-    let value = text.lines().find_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"').to_owned())
-    })?;
-    Some(git.parent()?.join(value))
-}
-
 /// `~` is the home directory, what is relative is the project's.
 fn expand(text: &str, root: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let text = text.trim();
@@ -290,35 +262,6 @@ fn expand(text: &str, root: &Path, home: Option<&Path>) -> Option<PathBuf> {
             Some(home?.join(rest.trim_start_matches('/')))
         }
         _ => Some(root.join(text)),
-    }
-}
-
-fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| lexical(path))
-}
-
-/// Without `.` and `..`, and with the links of the part that exists followed.
-fn lexical(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    let mut rest = PathBuf::new();
-    let mut at = plain.clone();
-    loop {
-        if let Ok(found) = at.canonicalize() {
-            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
-        }
-        let (Some(name), Some(parent)) = (at.file_name(), at.parent()) else { return plain };
-        rest = if rest.as_os_str().is_empty() { PathBuf::from(name) } else { Path::new(name).join(&rest) };
-        at = parent.to_owned();
     }
 }
 
@@ -377,6 +320,9 @@ mod tests {
         ] {
             assert_eq!(policy.hides(&home.join(path)), hides, "{path}");
         }
+        let settings = SandboxSettings { mode: SandboxMode::ReadOnly, ..SandboxSettings::default() };
+        let policy = SandboxPolicy::resolve(&settings, &places);
+        assert!(policy.with_access(PathAccess::Read).any(|rule| rule.path == root), "{policy:#?}");
         let inside = SandboxPlaces { root: home.join("data/worktrees/r1"), ..places };
         let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &inside);
         assert_eq!(policy.access(&home.join("data/worktrees/r1/a")).0, PathAccess::Write);
@@ -407,5 +353,95 @@ mod tests {
         std::fs::remove_file(root.join(".synthdev")).unwrap();
         std::fs::create_dir(root.join(".synthdev")).unwrap();
         assert!(mounted(true, ".synthdev") && !mounted(false, ".synthdev"), "a running command has made it");
+    }
+    #[test]
+    fn what_git_reads_and_runs_is_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
+        let root = home.join("project");
+        for made in [".git/modules/sub", "hooks-of-all", "tools", "sub"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        let put = |name: &str, text: &str| std::fs::write(home.join(name), text).unwrap();
+        put(".gitconfig", "[core] hooksPath = hooks-of-all\n");
+        put(
+            "project/.git/config",
+            "[include]\n\tpath = ../shared\n[core] hooksPath=a\n[core]\n hooksPath=b\n",
+        );
+        put("project/shared", "[filter \"x\"] clean = sh clean.sh\n[include] path = more\n");
+        put("project/clean.sh", "");
+        put("project/.git/modules/sub/HEAD", "");
+        put(
+            "project/.git/modules/sub/config",
+            "[core]\n worktree = ../../../sub\n fsmonitor = ./watch\n[include] path=../../../sub.inc\n",
+        );
+        let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::of_project(&root) };
+        let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        for name in
+            ["hooks-of-all/pre-commit", "shared", "more", "a", "b/x", "clean.sh", "sub/watch", "sub.inc"]
+        {
+            assert_eq!(policy.access(&root.join(name)).0, PathAccess::Read, "{name}");
+        }
+        for name in ["tools/x", "sub/x", "watch", "sh"] {
+            assert_eq!(policy.access(&root.join(name)).0, PathAccess::Write, "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_are_hidden_wherever_the_environment_puts_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
+        let root = home.join("project");
+        std::fs::create_dir_all(&root).unwrap();
+        for made in ["cargo", "data", "config", "docker", ".gradle", ".cargo"] {
+            std::fs::create_dir_all(home.join(made)).unwrap();
+        }
+        let put = |name: &str, text: &str| std::fs::write(home.join(name), text).unwrap();
+        put("cargo/credentials.toml", "token = \"x\"");
+        put("cargo/config.toml", "[registries.x]\nToken  =  \"x\"");
+        put(".cargo/config.toml", "[registry]\nglobal-credential-providers = [\"cargo:token\"]");
+        put(".gradle/gradle.properties", "mavenPassword=x");
+        put("docker/config.json", "{\"auths\": {}}");
+        let places = SandboxPlaces {
+            home: Some(home.clone()),
+            cargo_home: Some(home.join("cargo")),
+            data_home: Some(home.join("data")),
+            config_home: Some(home.join("config")),
+            docker_home: Some(home.join("docker")),
+            key_places: vec![home.join("gnupg"), home.join("kube/one"), home.clone(), root.clone()],
+            ..SandboxPlaces::of_project(&root)
+        };
+        let mut policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        for (name, expected) in [
+            ("cargo/credentials.toml", PathAccess::Hidden),
+            ("cargo/config.toml", PathAccess::Hidden),
+            (".cargo/config.toml", PathAccess::Read),
+            (".gradle/gradle.properties", PathAccess::Hidden),
+            ("docker/config.json", PathAccess::Hidden),
+            ("data/keyrings/x", PathAccess::Hidden),
+            ("config/gh/hosts.yml", PathAccess::Hidden),
+            ("gnupg/x", PathAccess::Hidden),
+            ("kube/one", PathAccess::Hidden),
+            ("kube/two", PathAccess::Read),
+            ("snap/firefox/x", PathAccess::Hidden),
+            (".var/app/x", PathAccess::Hidden),
+            (".histfile", PathAccess::Hidden),
+            (".npmrc", PathAccess::Read),
+            ("project/x", PathAccess::Write),
+            ("other", PathAccess::Read),
+        ] {
+            assert_eq!(policy.access(&home.join(name)).0, expected, "{name}");
+        }
+        // a token that comes later
+        let watch = credentials::CredentialWatch::new(&places);
+        let npm = home.join(".npmrc");
+        put(".npmrc", "color=false\n");
+        assert!(!watch.with_tokens().contains(&npm.as_path()));
+        put(".npmrc", "color=false\n//r.example/:_authToken=x\n");
+        assert!(watch.with_tokens().contains(&npm.as_path()));
+        let before = policy.rules.len();
+        watch.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
+        assert_eq!(policy.access(&npm).0, PathAccess::Hidden);
+        assert_eq!(policy.rules.len(), before + 1, "what was known is not named again");
     }
 }

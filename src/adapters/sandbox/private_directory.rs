@@ -31,6 +31,7 @@ impl PrivateDirectory {
         private(&temporary)?;
         private(&path.join("var-tmp"))?;
         private(&path.join("layer"))?;
+        std::fs::write(path.join("layer/empty"), "")?;
         Ok(Self { path, temporary })
     }
 
@@ -66,6 +67,11 @@ impl PrivateDirectory {
             std::fs::rename(&aside, &path)?;
         }
         Ok(path)
+    }
+
+    /// To lie over files that programs read whenever they start. A device would not do: mounts have none.
+    pub fn empty_file(&self) -> PathBuf {
+        self.path.join("layer/empty")
     }
 
     /// A file without permissions, to lie over hidden ones.

@@ -62,6 +62,25 @@ const STARTUP_IN_CACHE: [&str; 14] = [
     "zsh",
 ];
 
+/// Names that are known from the beginning. The last ones hold programs that hooks and package managers run.
+const KNOWN_IN_CACHE: [&str; 15] = [
+    "p10k-instant-prompt-USER.zsh",
+    "p10k-dump-USER.zsh",
+    "p10k-USER",
+    "antibody",
+    "antidote",
+    "gitstatus",
+    "oh-my-zsh",
+    "oh-my-posh",
+    "prezto",
+    "sheldon",
+    "wal",
+    "zinit",
+    "zsh",
+    "pre-commit",
+    "node/corepack",
+];
+
 fn cargo_home(places: &SandboxPlaces) -> Option<PathBuf> {
     places.cargo_home.clone().or_else(|| Some(places.home.as_ref()?.join(".cargo")))
 }
@@ -122,13 +141,25 @@ fn is_installed(program: &str, search_path: &[PathBuf]) -> bool {
     search_path.iter().any(|directory| directory.join(program).is_file())
 }
 
-/// What runs later in the user's own sessions.
+/// What runs later in the user's own sessions. In the cache also what is not there yet: the next shell would read it.
 pub fn startup_files(places: &SandboxPlaces) -> Vec<PathBuf> {
     let Some(home) = &places.home else { return Vec::new() };
-    let in_cache = cache_home(places).and_then(|cache| std::fs::read_dir(cache).ok()).into_iter().flatten();
-    let in_cache = in_cache.flatten().filter(|entry| {
+    let mut files: Vec<PathBuf> = STARTUP.iter().map(|name| home.join(name)).collect();
+    let Some(cache) = cache_home(places) else { return files };
+    let found = std::fs::read_dir(&cache).into_iter().flatten().flatten().filter(|entry| {
         let name = entry.file_name();
         STARTUP_IN_CACHE.iter().any(|start| name.to_string_lossy().starts_with(start))
     });
-    STARTUP.iter().map(|name| home.join(name)).chain(in_cache.map(|entry| entry.path())).collect()
+    files.extend(found.map(|entry| entry.path()));
+    let user = home.file_name().unwrap_or_default().to_string_lossy();
+    for name in KNOWN_IN_CACHE {
+        files.push(cache.join(name.replace("USER", &user)));
+    }
+    // zsh reads the compiled form instead if it is newer
+    let scripts = files.iter().filter(|path| path.extension().is_some_and(|end| end == "zsh"));
+    let compiled: Vec<PathBuf> = scripts.map(|path| path.with_extension("zsh.zwc")).collect();
+    files.extend(compiled);
+    files.sort();
+    files.dedup();
+    files
 }

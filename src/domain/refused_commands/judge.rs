@@ -16,6 +16,7 @@ pub(super) fn judge(name: &str, arguments: &[String], at: Standpoint<'_>, each: 
         "cp" | "install" | "rsync" => copies(name, arguments, at, found),
         "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" => permissions(name, arguments, at, each, found),
         "git" => git(arguments, found),
+        "tar" | "gtar" | "bsdtar" | "star" => archives(arguments, at, found),
         "sudo" | "doas" | "su" | "pkexec" | "runuser" => found.warn(Risk::OtherRights),
         "shred" | "truncate" => overwrites(name, arguments, at, each, found),
         "dd" | "tee" => {
@@ -51,6 +52,34 @@ fn removes(name: &str, arguments: &[String], at: Standpoint<'_>, each: bool, fou
     let whole = operands(arguments).into_iter().find_map(|operand| at.protected(operand));
     if let Some(what) = whole.filter(|_| recursive || each) {
         found.refuse(format!("removes {what} recursively"));
+    }
+}
+
+/// Archives what it removes, but the archive may be nowhere.
+fn archives(arguments: &[String], at: Standpoint<'_>, found: &mut Found) {
+    if !has_word(arguments, "--remove-files") {
+        return;
+    }
+    found.warn(Risk::DeletesDirectories);
+    let mut directory = at.directory.map(str::to_owned);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let at = Standpoint { directory: directory.as_deref(), ..at };
+        let moved = match word.as_str() {
+            "-C" | "--directory" => words.next().map(String::as_str),
+            "-f" | "--file" => {
+                words.next();
+                continue;
+            }
+            word => word.strip_prefix("--directory=").or_else(|| word.strip_prefix("-C")),
+        };
+        if let Some(moved) = moved {
+            directory = at.absolute(moved);
+        } else if !word.starts_with('-')
+            && let Some(what) = at.protected(word)
+        {
+            found.refuse(format!("removes {what} recursively"));
+        }
     }
 }
 

@@ -126,6 +126,14 @@ impl Standpoint<'_> {
                 }
                 part => parts.push(part),
             }
+            // links of the kernel
+            match parts[..] {
+                ["proc", "self" | "thread-self", "cwd"] => {
+                    parts = self.directory?.split('/').filter(|part| !part.is_empty()).collect();
+                }
+                ["proc", process, "root"] if is_process(process) => parts.clear(),
+                _ => {}
+            }
         }
         Some(format!("/{}", parts.join("/")))
     }
@@ -160,6 +168,10 @@ impl Standpoint<'_> {
         let whole = other.is_some_and(|name| !name.is_empty() && !pattern && !name.contains('/'));
         whole.then(|| format!("the home directory {path}"))
     }
+}
+
+fn is_process(name: &str) -> bool {
+    matches!(name, "self" | "thread-self") || name.chars().all(|letter| letter.is_ascii_digit())
 }
 
 fn hidden(letter: char) -> bool {

@@ -18,7 +18,7 @@ pub(super) enum Wrapped {
 }
 
 /// Name, options that take a value, and how many words stand before the command.
-const WRAPPERS: [(&str, &[&str], usize); 38] = [
+const WRAPPERS: [(&str, &[&str], usize); 44] = [
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group"], 0),
     ("doas", &["-u", "-C"], 0),
     ("pkexec", &["--user"], 0),
@@ -61,6 +61,12 @@ const WRAPPERS: [(&str, &[&str], usize); 38] = [
         0,
     ),
     ("watch", &["-n", "--interval"], 0),
+    ("unshare", &["-S", "-G", "-R", "-w", "--setuid", "--setgid", "--root", "--wd", "--propagation"], 0),
+    ("nsenter", &["-t", "-S", "-G", "--target", "--setuid", "--setgid"], 0),
+    ("chroot", &[], 1),
+    ("setpriv", &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set"], 0),
+    ("prlimit", &["-p", "--pid"], 0),
+    ("setarch", &[], 1),
 ];
 
 const SHELLS: [&str; 14] = [
@@ -118,8 +124,36 @@ pub(super) fn wrapped(program: &str, arguments: &[String]) -> Option<Wrapped> {
     if matches!(name, "command") && has(arguments, "vV", "") {
         return None;
     }
+    // what is removed in another root is not this machine's
+    if has_other_root(name, arguments) {
+        return None;
+    }
     let rest = behind_options(arguments, valued, *before);
     (!rest.is_empty()).then(|| Wrapped::Command(rest.to_vec()))
+}
+
+/// Whether the command sees another directory as `/`.
+fn has_other_root(name: &str, arguments: &[String]) -> bool {
+    let root = match name {
+        "chroot" => behind_options(arguments, &[], 0).first().map(String::as_str),
+        "unshare" => {
+            let glued = |argument: &String| {
+                argument.strip_prefix("--root=").or_else(|| argument.strip_prefix("-R")).map(str::to_owned)
+            };
+            let at = arguments.iter().position(|argument| matches!(argument.as_str(), "-R" | "--root"));
+            return match at.and_then(|at| arguments.get(at + 1).cloned()) {
+                Some(root) => !is_root(&root),
+                None => arguments.iter().find_map(glued).is_some_and(|root| !is_root(&root)),
+            };
+        }
+        _ => return false,
+    };
+    root.is_some_and(|root| !is_root(root))
+}
+
+fn is_root(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
+    path.starts_with('/') && matches!(parts[..], [] | ["proc", "self" | "1", "root"])
 }
 
 /// `-c LINE`.

@@ -59,6 +59,77 @@ fn base64_is_found_wherever_it_begins() {
 }
 
 #[test]
+fn encoded_keys_are_found_over_the_ends_of_lines() {
+    let key = "sk-Grep-me-9f2c41d7-and-more-letters-of-a-key";
+    let redactor = Redactor::new(vec![key.into()]);
+    for end in ["\n", "\r\n", "\n    "] {
+        for width in [4, 19, 30, 60, 76] {
+            for before in ["", "x", "some words before "] {
+                let whole = [before, key].concat();
+                for encoded in [in_base64(whole.as_bytes(), 0, BASE64), hexadecimal(whole.as_bytes(), false)]
+                {
+                    let lines: Vec<&str> = encoded
+                        .as_bytes()
+                        .chunks(width)
+                        .map(|line| std::str::from_utf8(line).unwrap())
+                        .collect();
+                    let text = lines.join(end);
+                    let clean = redactor.clean(text.clone());
+                    assert!(clean.contains(REDACTION_MARK), "{width} {before} {end:?}: {clean}");
+                    assert!(clean.len() <= before.len() * 6 * 3 + 20, "{width} {before} {end:?}: {clean}");
+                    let nested = json!({"said": json!({"content": text}).to_string()});
+                    let nested = redactor.clean_data(nested).to_string();
+                    assert!(nested.contains(REDACTION_MARK), "{width} {before} {end:?}: {nested}");
+                    let open = &text[..text.len() - 2];
+                    let settled = redactor.settled(open);
+                    assert!(settled <= before.len() * 6 * 3, "{width} {before} {end:?}: {settled}");
+                }
+            }
+        }
+    }
+    // a key itself is not wrapped: ordinary texts would be
+    let text = key.replacen("-and", "\n-and", 1);
+    assert_eq!(redactor.clean(text.clone()), text);
+}
+
+#[test]
+fn no_part_of_a_key_stays_at_a_gap() {
+    let key = "sk-Grep-me-9f2c41d7";
+    let redactor = Redactor::new(vec![key.into()]);
+    let notice = "\n[… 17 bytes left out …]\n";
+    for form in [key.to_owned(), in_base64(key.as_bytes(), 0, BASE64), hexadecimal(key.as_bytes(), true)] {
+        for head in 0..=form.len() {
+            for tail in head..=form.len() {
+                let text = format!("<{}{notice}{}>", &form[..head], &form[tail..]);
+                let clean = redactor.clean(text.clone());
+                let expected = format!("<{notice}>");
+                let whole = clean.replace(REDACTION_MARK, "");
+                assert_eq!(whole, expected, "{text}");
+                assert_eq!(redactor.clean(clean.clone()), clean);
+                let nested = json!({"content": json!({"body": text}).to_string()});
+                let nested = redactor.clean_data(nested)["content"].as_str().unwrap().to_owned();
+                let nested: Value = serde_json::from_str(&nested).unwrap();
+                assert_eq!(nested["body"].as_str().unwrap().replace(REDACTION_MARK, ""), expected, "{text}");
+            }
+        }
+    }
+    for (text, clean) in [
+        ("it is sk-Grep-me…", "it is [redacted:key]…"),
+        ("it is sk-G… and more", "it is sk-G… and more"),
+        ("ask\n[… some bytes left out …]\n7", "ask\n[… some bytes left out …]\n7"),
+    ] {
+        assert_eq!(redactor.clean(text.into()), clean);
+        assert_eq!(redactor.clean_data(json!([text])), json!([clean]));
+    }
+    // half of a letter is left of a cut
+    let redactor = Redactor::new(vec!["schlüssel-9f2c41d7".into()]);
+    assert_eq!(
+        redactor.clean("a schl\u{FFFD}\n[… 4 bytes left out …]\n\u{FFFD}ssel-9f2c41d7 b".into()),
+        "a \n[… 4 bytes left out …]\n b"
+    );
+}
+
+#[test]
 fn pieces_are_held_back_where_a_key_may_begin() {
     let redactor = Redactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
     for (text, settled) in [

@@ -87,6 +87,11 @@ const SHELLS: &[Row] = &[
     Row::new("user-git", "git config --global core.fsmonitor ESCAPED").intact("clean ~/.gitconfig"),
     Row::new("user-git-directory", "echo ESCAPED >~/.config/git/config").intact("clean ~/.config/git"),
     Row::new("shell-cache", "echo ESCAPED >>~/.cache/p10k-instant-prompt-user.zsh").intact("clean ~/.cache"),
+    Row::new("shell-cache-compiled", "echo ESCAPED >~/.cache/p10k-instant-prompt-user.zsh.zwc")
+        .intact("absent ~/.cache/p10k-instant-prompt-user.zsh.zwc"),
+    Row::new("hook-programs", "mkdir ~/.cache/pre-commit && echo ESCAPED >~/.cache/pre-commit/db.db")
+        .intact("absent ~/.cache/pre-commit"),
+    Row::new("package-managers", "echo ESCAPED >~/.cache/node/corepack/pnpm").intact("clean ~/.cache/node"),
     Row::new("own-settings", "echo ESCAPED >~/.config/synthdev/settings.json")
         .intact("clean ~/.config/synthdev/settings.json"),
     Row::new("through-link", "ln -s ~ at-home; echo ESCAPED >at-home/.zshrc").intact("absent ~/.zshrc"),
@@ -117,6 +122,9 @@ const GIT: &[Row] = &[
         .intact("clean .synthdev && [ -d .synthdev/workflows ]"),
     Row::new("mcp-servers", "echo ESCAPED >.mcp.json").intact("absent .mcp.json"),
     Row::new("mcp-servers-linked", "echo ESCAPED >mcp; ln -s mcp .mcp.json").intact("absent .mcp.json"),
+    Row::new("nested-in-index", "git init -q nested && git -C nested commit -q --allow-empty -m x && git add nested")
+        .words("nested is a nested repository in the index")
+        .inert(),
     Row::new("work-goes-on", "echo x >new && git add new && git commit -q -m new && git log --oneline && echo WORKS").works("WORKS"),
 ];
 
@@ -124,6 +132,25 @@ const GIT: &[Row] = &[
 const MOVED: &[Row] = &[
     Row::new("git-moved", "mv .git x && mkdir -p .git/hooks && cp x/config .git/ && echo ESCAPED >>.git/config && echo ESCAPED >.git/hooks/x")
         .intact("clean .git/hooks && clean .git/config"),
+];
+
+const INCLUDED: &[Row] = &[
+    Row::new("included-setting", "echo ESCAPED >>shared.gitconfig").intact("clean shared.gitconfig"),
+    Row::new("included-later", "echo ESCAPED >later.gitconfig").intact("absent later.gitconfig"),
+    Row::new("included-hook", "echo ESCAPED >own-hooks/pre-push").intact("unchanged own-hooks/pre-push"),
+    Row::new("named-program", "echo ESCAPED >tools/clean").intact("unchanged tools/clean"),
+    Row::new("named-program-moved", "mv tools t; mkdir tools; echo ESCAPED >tools/clean")
+        .intact("unchanged tools/clean"),
+];
+
+/// A `.git` file that names a directory of its own, and that one a directory of the outside.
+const FORGED: &[Row] =
+    &[Row::new("forged-link", "echo ESCAPED >/outside/forged/config")
+        .intact("absent /outside/forged/config")];
+
+const LOW: &[Row] = &[
+    Row::new("read-only-below-tmp", "grep -q victim rows/prelude.sh && echo WORKS").works("WORKS"),
+    Row::new("write-below-tmp", "echo ESCAPED >here").intact("absent here"),
 ];
 
 const LINKED_GIT: &[Row] = &[
@@ -184,6 +211,22 @@ pub const GROUPS: &[Group] = &[
         )),
         stopped: true,
         ..Group::new("stopped", STOPPED)
+    },
+    Group {
+        setup: "mkdir own-hooks tools; echo intact | tee own-hooks/pre-push >tools/clean
+            printf '[core] hooksPath=own-hooks\n[filter \"x\"]\n\tclean = tools/clean %%f\n[include]\n\tpath = later.gitconfig\n' >shared.gitconfig
+            git config include.path ../shared.gitconfig",
+        ..Group::new("included", INCLUDED)
+    },
+    Group {
+        setup: "rm -rf .git; mkdir -p fake /outside/forged/objects
+            echo 'gitdir: fake' >.git; echo /outside/forged >fake/commondir; echo ../.git >fake/gitdir",
+        ..Group::new("forged", FORGED)
+    },
+    Group {
+        setup: "mkdir -p /tmp/low; cp -R rows /tmp/low; cd /tmp/low",
+        arguments: "--sandbox read-only",
+        ..Group::new("low", LOW)
     },
     Group { setup: "echo intact >.git/hooks/pre-push", held_only: true, ..Group::new("linked", LINKED_GIT) },
     Group {

@@ -22,6 +22,14 @@ const ROWS: &[Row] = &[
     Row::new("written", "chmod 755 ~/.ssh; echo ESCAPED >~/.ssh/authorized_keys").intact("absent ~/.ssh/authorized_keys"),
     Row::new("npm-token", "cat ~/.npmrc").told_by_landlock(),
     Row::new("cargo-token", "cat ~/.cargo/credentials.toml").told_by_landlock(),
+    Row::new("cargo-token-of-registry", "cat ~/.cargo/config.toml").told_by_landlock(),
+    Row::new("gradle-password", "cat ~/.gradle/gradle.properties").told_by_landlock(),
+    Row::new("token-file-is-empty", "cat ~/.npmrc && [ ! -s ~/.npmrc ] && echo WORKS")
+        .works("WORKS")
+        .only(Layer::Bubblewrap),
+    Row::new("browser-of-snap", "cat ~/snap/firefox/cookies").words("may not be read"),
+    Row::new("browser-of-flatpak", "cat ~/.var/app/cookies").words("may not be read"),
+    Row::new("other-history", "cat ~/.histfile").words("may not be read"),
     Row::new("docker-token", "cat ~/.docker/config.json").told_by_landlock(),
     Row::new("device-read", "cat /dev/fake-disk").told_by_landlock(),
     Row::new("own-environment", "env").quiet().inert(),

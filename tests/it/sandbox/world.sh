@@ -15,14 +15,16 @@ echo intact >/etc/cron.d/existing
 for at in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo intact >/outside/c$at; done
 cd $HOME
 mkdir -p .ssh .aws .gnupg .config/gh .config/synthdev .config/systemd/user .config/autostart .config/git .local/bin \
-    .local/share/synthdev .cargo/bin .docker .cache
+    .local/share/synthdev .cargo/bin .docker .cache/node/corepack .var/app snap/firefox .gradle
 echo '# intact' >.cache/p10k-instant-prompt-user.zsh
 for name in .ssh/id .aws/credentials .gnupg/key .netrc .git-credentials .bash_history .config/gh/hosts.yml \
-    .config/synthdev/own .local/share/synthdev/own; do
+    .config/synthdev/own .local/share/synthdev/own .var/app/cookies snap/firefox/cookies .histfile; do
     echo "ESCAPED content of $name" >$name
 done
 echo '//r.example/:_authToken=ESCAPED' >.npmrc
 echo 'token = "ESCAPED"' >.cargo/credentials.toml
+printf '[registries.own]\ntoken = "ESCAPED"\n' >.cargo/config.toml
+echo 'publishPassword=ESCAPED' >.gradle/gradle.properties
 echo '{"auths": {"r.example": {"auth": "ESCAPED"}}}' >.docker/config.json
 echo '# intact' >.bashrc
 git config --global user.name user

@@ -1,0 +1,117 @@
+//! Repositories within the project's own one. Once the index names one, the user's own `git status` in the project runs what
+//! the nested configuration names, and a command can write that.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::git_configuration::plain_text;
+
+/// A larger index is not read.
+const LARGEST: u64 = 256 << 20;
+
+/// Names in one answer.
+const MOST_TOLD: usize = 5;
+
+pub(super) struct NestedRepositories {
+    index: PathBuf,
+    seen: Mutex<SeenIndex>,
+}
+
+#[derive(Default)]
+struct SeenIndex {
+    /// What tells one state of the file from another.
+    stamp: Option<(u64, u64, i64, i64)>,
+    names: BTreeSet<String>,
+}
+
+impl NestedRepositories {
+    /// Those that are there already are not told.
+    pub(super) fn of(root: &Path) -> Self {
+        let git = root.join(".git");
+        let link = git.is_file().then(|| plain_text(&git)).flatten();
+        let elsewhere = link.and_then(|text| Some(root.join(text.strip_prefix("gitdir:")?.trim())));
+        let found = Self { index: elsewhere.unwrap_or(git).join("index"), seen: Mutex::default() };
+        found.added();
+        found
+    }
+
+    /// One line for each that the index names since the last call. An index that did not change is not read.
+    pub(super) fn added(&self) -> Vec<String> {
+        let found = std::fs::metadata(&self.index).ok();
+        let found = found.filter(|found| found.is_file() && found.len() < LARGEST);
+        let stamp = found.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if stamp.is_none() || stamp == seen.stamp {
+            return Vec::new();
+        }
+        seen.stamp = stamp;
+        // one that cannot be read cannot be used by git either
+        let Ok(index) = git2::Index::open(&self.index) else { return Vec::new() };
+        let nested = index.iter().filter(|entry| entry.mode & 0o170_000 == 0o160_000);
+        let names = nested.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).collect();
+        let before = std::mem::replace(&mut seen.names, names);
+        let mut told: Vec<String> = seen.names.difference(&before).map(|name| tell(name)).collect();
+        if told.len() > MOST_TOLD {
+            let more = told.split_off(MOST_TOLD).len();
+            told.push(format!("[sandbox] {more} more nested repositories are in the index"));
+        }
+        told
+    }
+}
+
+fn tell(name: &str) -> String {
+    let name: String = name.chars().filter(|letter| !letter.is_control()).take(200).collect();
+    format!(
+        "[sandbox] {name} is a nested repository in the index now: `git status` in the project runs what its configuration \
+         names. Look at {name}/.git before you use git"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_ones_are_told_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let repo = git2::Repository::init(root).unwrap();
+        std::fs::write(root.join("file"), "x").unwrap();
+        let add = |path: &str, mode: u32| {
+            let mut index = repo.index().unwrap();
+            let zero = git2::IndexTime::new(0, 0);
+            let id = repo.blob(b"x").unwrap();
+            index
+                .add(&git2::IndexEntry {
+                    ctime: zero,
+                    mtime: zero,
+                    dev: 0,
+                    ino: 0,
+                    mode,
+                    uid: 0,
+                    gid: 0,
+                    file_size: 0,
+                    id,
+                    flags: 0,
+                    flags_extended: 0,
+                    path: path.into(),
+                })
+                .unwrap();
+            index.write().unwrap();
+        };
+        let without_index = NestedRepositories::of(root);
+        assert_eq!(without_index.added(), Vec::<String>::new());
+        add("known", 0o160_000);
+        let nested = NestedRepositories::of(root);
+        assert_eq!(nested.added(), Vec::<String>::new());
+        add("file", 0o100_644);
+        assert_eq!(nested.added(), Vec::<String>::new());
+        add("sub/evil\n", 0o160_000);
+        let told = nested.added();
+        assert!(told.len() == 1 && told[0].starts_with("[sandbox] sub/evil is a nested"), "{told:#?}");
+        assert_eq!(nested.added(), Vec::<String>::new());
+        assert_eq!(without_index.added().len(), 2);
+    }
+}
