@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::adapters::ignore_files::read_ignore_file;
+
 /// Where the things are that a policy speaks of.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxPlaces {
@@ -35,7 +37,8 @@ pub fn linked_repository(root: &Path) -> Option<PathBuf> {
     let small = std::fs::symlink_metadata(&link).is_ok_and(|found| found.is_file() && found.len() < 1 << 16);
     let text = small.then(|| std::fs::read_to_string(&link).ok()).flatten()?;
     let own = root.join(text.strip_prefix("gitdir:")?.trim());
-    let common = std::fs::read_to_string(own.join("commondir")).ok();
-    let repository = common.map_or_else(|| own.clone(), |common| own.join(common.trim()));
+    let common = read_ignore_file(&own.join("commondir"));
+    let common = common.map(|text| own.join(String::from_utf8_lossy(&text).trim()));
+    let repository = common.unwrap_or_else(|| own.clone());
     repository.canonicalize().ok().filter(|path| path.join("objects").is_dir() || path.join("HEAD").is_file())
 }
