@@ -25,7 +25,7 @@ const KEY_PREFIXES: [&str; 14] = [
 const KEY_LENGTH: usize = 24;
 
 pub fn is_secret_name(name: &str) -> bool {
-    SECRET_NAMES.iter().any(|pattern| fits(pattern, name))
+    name.eq_ignore_ascii_case("key") || SECRET_NAMES.iter().any(|pattern| fits(pattern, name))
 }
 
 /// Whether a text begins as the keys of a known provider do.
