@@ -51,6 +51,7 @@ fn cost(c: &mut Criterion) {
         tool: "execute_terminal".to_owned(),
         arguments: json!({"command": "true"}),
         original: None,
+        network: None,
     };
     for (name, sandboxed, pause) in [
         ("true, without a sandbox", false, Duration::ZERO),

@@ -5,6 +5,7 @@ pub mod brief;
 pub mod catalog;
 pub mod check;
 mod circles;
+pub mod dotenv;
 pub mod envelope;
 pub mod fields;
 pub mod file_kind;

@@ -34,6 +34,7 @@ pub mod sandbox;
 pub mod script;
 pub mod scripted;
 pub mod secret;
+pub mod secret_names;
 pub mod snapshot;
 pub mod span;
 pub mod spending;

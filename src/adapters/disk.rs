@@ -61,27 +61,44 @@ pub struct Read {
 /// Every `*.json` file below `directory`, in a stable order. A missing directory is an empty one;
 /// one that cannot be read is an entry with its error.
 pub fn read_tree(directory: &Path) -> Vec<Read> {
-    read_below(directory, &["json"], &|_| true)
+    read_below(directory, &["json"])
 }
 
 /// As [`read_tree`], for a directory that may hold a whole project: what is hidden is left out, but for our own folder,
-/// and so are installed packages.
+/// and so are installed packages. A link that leads out of it is not opened.
 pub fn read_project_tree(directory: &Path) -> Vec<Read> {
     let inside = |name: &str| !name.starts_with('.') && name != "node_modules" || name == ".synthdev";
-    read_below(directory, &["json"], &inside)
+    let Ok(root) = fs::canonicalize(directory) else { return Vec::new() };
+    let stays = |path: &Path| fs::canonicalize(path).is_ok_and(|real| real.starts_with(&root));
+    let mut found = Vec::new();
+    walk(directory, "", 0, &Wanted { endings: &["json"], enters: &inside, follows: &stays }, &mut found);
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
 }
 
 /// Script files and prompts below `directory`, as [`read_tree`]. A link is not followed: it could lead anywhere.
 pub fn read_texts(directory: &Path) -> Vec<Read> {
-    read_below(directory, &["js", "mjs", "cjs", "md", "txt"], &|_| true)
+    read_below(directory, &["js", "mjs", "cjs", "md", "txt"])
 }
 
-/// Which directories are entered, by name.
-type Enters<'e> = dyn Fn(&str) -> bool + 'e;
+/// Whether a file was not opened because it is a link that leads out of the directory that was read.
+pub fn is_link_out(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::CrossesDevices
+}
 
-fn read_below(directory: &Path, endings: &[&str], enters: &Enters<'_>) -> Vec<Read> {
+/// What a walk looks at.
+struct Wanted<'w> {
+    endings: &'w [&'w str],
+    /// Which directories are entered, by name.
+    enters: &'w dyn Fn(&str) -> bool,
+    /// Which links to files are read, by path.
+    follows: &'w dyn Fn(&Path) -> bool,
+}
+
+fn read_below(directory: &Path, endings: &[&str]) -> Vec<Read> {
     let mut found = Vec::new();
-    walk(directory, "", 0, (endings, enters), &mut found);
+    let wanted = Wanted { endings, enters: &|_| true, follows: &|_| true };
+    walk(directory, "", 0, &wanted, &mut found);
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }
@@ -144,7 +161,7 @@ pub fn read_if_there(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-fn walk(directory: &Path, prefix: &str, depth: usize, wanted: (&[&str], &Enters<'_>), found: &mut Vec<Read>) {
+fn walk(directory: &Path, prefix: &str, depth: usize, wanted: &Wanted<'_>, found: &mut Vec<Read>) {
     let entries = match fs::read_dir(directory) {
         Ok(_) if depth > DEEPEST => {
             let text = Err(io::Error::other(format!("directories deeper than {DEEPEST} are not read")));
@@ -162,13 +179,8 @@ fn walk(directory: &Path, prefix: &str, depth: usize, wanted: (&[&str], &Enters<
     }
 }
 
-fn visit(
-    path: &Path,
-    prefix: &str,
-    depth: usize,
-    (endings, enters): (&[&str], &Enters<'_>),
-    found: &mut Vec<Read>,
-) {
+fn visit(path: &Path, prefix: &str, depth: usize, wanted: &Wanted<'_>, found: &mut Vec<Read>) {
+    let Wanted { endings, enters, follows } = wanted;
     let Some(own) = path.file_name().unwrap_or_default().to_str() else {
         // Two such names can look the same: what was looked at must be what is loaded.
         let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
@@ -178,14 +190,20 @@ fn visit(
     if path.is_dir() {
         // a link to a directory could lead in circles
         if !path.is_symlink() && enters(own) {
-            walk(path, &format!("{name}/"), depth + 1, (endings, enters), found);
+            walk(path, &format!("{name}/"), depth + 1, wanted, found);
         }
     } else if !own.starts_with('.')
         && path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known))
     {
         // editors keep their own copies as `.name.json`
         let linked = path.is_symlink() && !endings.contains(&"json");
-        let text = if linked { Err(io::Error::other("it is a link")) } else { read(path) };
+        let text = if linked {
+            Err(io::Error::other("it is a link"))
+        } else if path.is_symlink() && !follows(path) {
+            Err(io::Error::new(io::ErrorKind::CrossesDevices, "it is a link that leads out of the directory"))
+        } else {
+            read(path)
+        };
         found.push(Read { name, text });
     }
 }

@@ -29,6 +29,7 @@ pub(super) mod entry;
 pub(super) mod fault;
 pub(super) mod here;
 mod kept;
+pub(super) mod opening;
 mod pair;
 pub(super) mod place;
 pub(super) mod record;
@@ -249,7 +250,7 @@ impl SnapshotPort for GitSnapshots {
 
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
         let mut all = Vec::new();
-        for store in self.place()?.stores() {
+        for store in self.place()?.stores()? {
             all.extend(record::all(&store)?.iter().map(Found::info));
         }
         all.sort_by(|a, b| b.id.cmp(&a.id));
@@ -385,7 +386,7 @@ impl SnapshotPort for GitSnapshots {
         if !sweep.dry && !swept.is_empty() {
             let place = self.place()?;
             let _lock = place.lock()?;
-            for store in place.stores() {
+            for store in place.stores()? {
                 // Another instance may have deleted some meanwhile.
                 let there = record::all(&store)?.into_iter().map(|found| found.id);
                 let there: Vec<SnapshotId> =
@@ -404,7 +405,7 @@ impl SnapshotPort for GitSnapshots {
 /// Private copies of snapshots that are gone; call with the lock held.
 fn forget(place: &Place) -> Outcome<()> {
     let mut there = Vec::new();
-    for store in place.stores() {
+    for store in place.stores()? {
         there.push((store.private, record::all(&store)?.into_iter().map(|found| found.id.0).collect()));
     }
     kept::prune(place, &there)

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::adapters::git::opening::{is_refusal, open_around};
+
 /// The program of this name that a command would find.
 pub fn on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     std::env::split_paths(path?).map(|directory| directory.join(name)).find(|file| is_program(file))
@@ -19,10 +21,16 @@ pub async fn version(program: &Path, deadline: Duration) -> Option<String> {
     done.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// The top of the git repository that a directory is in.
-pub fn repository(directory: &Path) -> Option<PathBuf> {
-    let found = git2::Repository::discover(directory).ok()?;
-    Some(found.workdir().unwrap_or_else(|| found.path()).to_owned())
+/// The top of the git repository that a directory is in; `None`: there is none that can be used.
+///
+/// # Errors
+/// Why the repository is refused.
+pub fn repository(directory: &Path) -> Result<Option<PathBuf>, String> {
+    match open_around(directory) {
+        Ok(found) => Ok(Some(found.workdir().unwrap_or_else(|| found.path()).to_owned())),
+        Err(error) if is_refusal(&error) => Err(error.message().to_owned()),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The built-in git.

@@ -46,6 +46,7 @@ use crate::adapters::mcp::NoServers;
 use crate::adapters::sandbox::Sandbox;
 use crate::domain::command_preview::command_preview;
 use crate::domain::sandbox::NetworkAccess;
+use crate::domain::secret_names::SECRET_NAMES;
 use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
 use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
@@ -89,7 +90,7 @@ impl ToolSettings {
             root,
             terminal_timeout: Duration::from_secs(120),
             output_cap_bytes: 64 * 1024,
-            strip_env: environment::SECRET_NAMES.map(str::to_owned).to_vec(),
+            strip_env: SECRET_NAMES.map(str::to_owned).to_vec(),
             key_homes: BTreeMap::new(),
             hidden_paths: Vec::new(),
             indexed: None,

@@ -254,6 +254,7 @@ fn found_below(directory: &Path, read: disk::Read) -> Subject {
                 None => Subject::Foreign,
             }
         }
+        Err(error) if disk::is_link_out(&error) => Subject::Foreign,
         Err(error) if FileKind::is_ours(&name) || read.name.ends_with('.') => {
             Subject::Unreadable(name, error.to_string())
         }

@@ -25,7 +25,7 @@ use super::settings::Settings;
 use super::settings::environment::Environment;
 use super::settings::explain::{self, Explained};
 use super::settings::layers::Overrides;
-use super::settings::rules::is_harmless;
+use super::settings::rules::{holds_key, is_harmless};
 use super::source::SourceFile;
 use crate::domain::brief::Brief;
 use crate::domain::diagnostic::{Diagnostic, Severity};
@@ -312,7 +312,7 @@ impl Catalog {
             return Some(mask_settings(&text, &is_harmless));
         }
         if let Some(text) = named(&self.files.dotenv) {
-            return Some(mask_dotenv(&text));
+            return Some(mask_dotenv(&text, &holds_key));
         }
         let files = &self.files;
         if let Some(text) = named(&files.models) {

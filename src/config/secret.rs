@@ -1,7 +1,9 @@
 //! Keys that never show themselves, and texts with their secrets blotted out (CFG-20).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use super::dotenv::read;
 pub use crate::domain::secret::Secret;
 
 /// Keys by their *name*: `base`, `smart`, `fast`, or `provider:openai`.
@@ -24,7 +26,11 @@ pub fn mask_settings(text: &str, harmless: &dyn Fn(&str) -> bool) -> String {
             }
             let safe = is_key || (key_is_harmless && !may_hold_secret(inner)) || is_policy(inner);
             out.push('"');
-            out.push_str(&if safe { inner.to_owned() } else { blot(inner) });
+            out.push_str(&match (safe, key_is_harmless && inner.contains("://")) {
+                (true, _) => inner.to_owned(),
+                (false, true) => mask_urls(inner),
+                (false, false) => blot(inner),
+            });
             if closed {
                 out.push('"');
             }
@@ -40,19 +46,61 @@ pub fn mask_settings(text: &str, harmless: &dyn Fn(&str) -> bool) -> String {
     out
 }
 
-/// A `.env` text, safe to print: everything behind the first `=` of a line is blotted out, and so are
-/// lines without one (they may continue a quoted value).
-pub fn mask_dotenv(text: &str) -> String {
-    let mask = |line: &str| match line.split_once('=') {
-        Some((name, value)) => format!("{name}={}", blot(value)),
-        None if line.trim_start().starts_with('#') => line.to_owned(),
-        None => blot(line),
-    };
-    text.split('\n').map(mask).collect::<Vec<_>>().join("\n")
+/// A `.env` text, safe to print: keys are blotted out, of addresses what may be one. So are lines that are no assignment
+/// and no comment. `holds_key`: whether a name with this value is a key.
+pub fn mask_dotenv(text: &str, holds_key: &dyn Fn(&str, &str) -> bool) -> String {
+    let (assignments, broken) = read(text);
+    let mut parts: Vec<(Range<usize>, String)> =
+        broken.into_iter().map(|line| (line.clone(), blot(&text[line]))).collect();
+    for one in assignments {
+        let end = text[one.value_at.end..].find('\n').map_or(text.len(), |end| one.value_at.end + end);
+        let raw = &text[one.value_at.clone()];
+        let shown = if holds_key(&one.name, &one.value) { blot(raw) } else { mask_user(&mask_urls(raw)) };
+        // nobody reads what stands behind a closing quote
+        parts.push((one.value_at.start..end, shown + &blot(&text[one.value_at.end..end])));
+    }
+    parts.sort_by_key(|(place, _)| place.start);
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (place, shown) in parts {
+        out.push_str(&text[at..place.start]);
+        out.push_str(&shown);
+        at = place.end;
+    }
+    out.push_str(&text[at..]);
+    out
 }
 
-/// A text of any other file, safe to print: URLs that may hold a secret are blotted out.
+/// An address as a program reads it, or a text with addresses in it, without what may be a key: its user, query and
+/// fragment. Its server always shows.
+pub fn mask_address(text: &str) -> String {
+    mask_user(&masked_urls(text, &|place| without_key(place)))
+}
+
+/// A text of any other file, safe to print: of URLs, what may hold a secret is blotted out. A backslash may write any
+/// character of a URL in another way.
 pub fn mask_urls(text: &str) -> String {
+    masked_urls(text, &|place| if place.contains('\\') { blot(place) } else { without_key(place) })
+}
+
+/// What stands behind the `://` of a URL. A server's name ends where programs think so, which read a backslash as a slash.
+fn without_key(place: &str) -> String {
+    let end = place.find(['/', '?', '#', '\\']).unwrap_or(place.len());
+    let (server, rest) = place.split_at(end);
+    let host = server.rfind('@').unwrap_or(0);
+    let tail = rest.find(['?', '#']).unwrap_or(rest.len());
+    format!("{}{}{}{}", blot(&server[..host]), &server[host..], &rest[..tail], blot(&rest[tail..]))
+}
+
+/// The user before a server that is named without a scheme.
+fn mask_user(text: &str) -> String {
+    let end = text.find(['/', '?', '#', '\\']).unwrap_or(text.len());
+    match text[..end].rfind('@') {
+        Some(at) => blot(&text[..at]) + &text[at..],
+        None => text.to_owned(),
+    }
+}
+
+fn masked_urls(text: &str, masked: &dyn Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("://") {
@@ -61,12 +109,7 @@ pub fn mask_urls(text: &str) -> String {
         let end = end.map_or(rest.len(), |end| after + end);
         out.push_str(&rest[..after]);
         let place = &rest[after..end];
-        let bad = |mark: char| place.contains(mark);
-        out.push_str(&if ['@', '?', '#', '\\'].into_iter().any(bad) {
-            blot(place)
-        } else {
-            place.to_owned()
-        });
+        out.push_str(&masked(place));
         rest = &rest[end..];
     }
     out.push_str(rest);
@@ -147,8 +190,29 @@ mod tests {
         assert!(!masked.contains("hunter2") && masked.contains("http://h/v1"), "{masked}");
         assert_eq!(masked.len(), urls.len());
         let env = "A=sk-hunter2\nexport B='sk-\nhunter2'\n# note";
-        let masked = mask_dotenv(env);
+        let masked = mask_dotenv(env, &|_, _| true);
         assert!(!masked.contains("hunter2") && masked.ends_with("# note"), "{masked}");
         assert_eq!(masked.len(), env.len());
+    }
+
+    #[test]
+    fn of_a_dotenv_text_only_keys_are_hidden() {
+        let rows = [
+            ("URL=https://evil.example/v1", "URL=https://evil.example/v1"),
+            ("URL=https://good.example@evil.example/v1", "URL=https://************@evil.example/v1"),
+            ("URL=https://a@b@evil.example?key=c#d", "URL=https://***@evil.example********"),
+            ("HOST=me:pw@evil.example:80/x", "HOST=*****@evil.example:80/x"),
+            ("A=\"two\nlines\" more", "A=\"two\nlines\"*****"),
+            ("KEY=\"https://x\nURL=y\"\nB=1 # c", "KEY=**********\n******\nB=1 # c"),
+            ("nonsense\n# KEY=c", "********\n# KEY=c"),
+        ];
+        for (text, expected) in rows {
+            let masked = mask_dotenv(text, &|name, _| name == "KEY");
+            assert_eq!(masked, expected);
+            assert_eq!(masked.len(), text.len(), "{masked}");
+        }
+        let read = mask_address("https://evil.example\\@good.example/v1");
+        assert_eq!(read, "https://evil.example\\@good.example/v1", "its server shows");
+        assert_eq!(mask_urls("http://a:hunter2\\u0040h"), "http://****************");
     }
 }

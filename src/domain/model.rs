@@ -233,6 +233,9 @@ pub enum ModelError {
     /// The client that makes the call for us told an error (C6). `transient`: it may be gone a little later.
     #[error("{detail}")]
     Delegated { transient: bool, detail: String },
+    /// The client, or a sub-agent, answered again and again, and nothing of it fits what was asked for.
+    #[error("{detail}")]
+    Unfit { detail: String },
     /// The scripted model was asked something its script does not hold.
     #[error("{detail}")]
     Drift { detail: String },
@@ -252,7 +255,7 @@ impl ModelError {
             Self::Protocol { .. } => "model.protocol",
             Self::Empty { .. } => "model.empty",
             Self::Repetition { .. } => "model.repetition",
-            Self::Delegated { .. } => "delegate_error",
+            Self::Delegated { .. } | Self::Unfit { .. } => "delegate_error",
             Self::Drift { .. } => "model.drift",
         }
     }
@@ -285,6 +288,7 @@ impl ModelError {
             | Self::Empty { .. }
             | Self::Repetition { .. }
             | Self::Delegated { .. }
+            | Self::Unfit { .. }
             | Self::Drift { .. } => None,
         }
     }
@@ -333,6 +337,10 @@ impl ModelError {
             }
             Self::Delegated { .. } => {
                 "the client that makes the call gave no answer: see there, then take the run up again"
+            }
+            Self::Unfit { .. } => {
+                "its answers did not fit: see there what the model was asked for and what it answered, then take the \
+                 run up again, or use another model"
             }
             Self::Drift { .. } => {
                 "the replies file or recording does not match the run: correct it or the workflow"

@@ -4,6 +4,8 @@ mod directive;
 mod waiting;
 mod words;
 
+use std::collections::HashSet;
+
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
@@ -19,6 +21,11 @@ use crate::runtime::interactions::Interaction;
 
 /// Where a run is found as a resource.
 pub(super) const RUNS: &str = "synthdev://runs/";
+
+/// The name of the state at which a list of states ends.
+const END: &str = "stop";
+/// Stands in a path for what is too much of it.
+const CUT: &str = "…";
 
 /// How a run stands. `offers` are what it waits for, with the tokens that were given out for it.
 pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {
@@ -118,22 +125,11 @@ fn data(output: &Value) -> Value {
 }
 
 /// The names of states in the order of their visits, `name#2` for the second visit (B11); without those in which the
-/// run stands.
+/// run, a branch or an item stands, or stood when it was withdrawn.
 fn completed_steps(run: &RunSummary) -> Vec<String> {
     let mut path: Vec<&str> = run.progress.path.iter().map(String::as_str).collect();
-    let failed = run.progress.error.as_ref().and_then(|error| error.state.as_deref());
-    let standing: Vec<&str> = match run.progress.status {
-        RunStatus::Paused => run.progress.pauses.iter().map(|pause| pause.state.as_str()).collect(),
-        RunStatus::Failed => failed.into_iter().collect(),
-        RunStatus::Running | RunStatus::Interrupted | RunStatus::Cancelled => {
-            path.last().copied().into_iter().collect()
-        }
-        RunStatus::Completed => Vec::new(),
-    };
-    for state in standing {
-        if let Some(at) = path.iter().rposition(|visited| *visited == state) {
-            path.remove(at);
-        }
+    if run.progress.status != RunStatus::Completed {
+        leave_out_last(&mut path);
     }
     let mut visits = std::collections::HashMap::<&str, usize>::new();
     let numbered = path.into_iter().map(|state| {
@@ -142,6 +138,19 @@ fn completed_steps(run: &RunSummary) -> Vec<String> {
         if *visit == 1 { state.to_owned() } else { format!("{state}#{visit}") }
     });
     numbered.collect()
+}
+
+/// Takes out the last state of the run, of each branch, item and sub-workflow, unless it is its end: a state is left
+/// when the next one of the same list is entered.
+fn leave_out_last(path: &mut Vec<&str>) {
+    let mut seen = HashSet::new();
+    let is_last = |name: &str| {
+        let (list, state) = name.rsplit_once('/').unwrap_or(("", name));
+        state != CUT && seen.insert(list.to_owned()) && state != END
+    };
+    let last: Vec<bool> = path.iter().rev().copied().map(is_last).collect();
+    let mut last = last.into_iter().rev();
+    path.retain(|_| last.next() != Some(true));
 }
 
 fn failed(run: &RunSummary, fields: &mut Map<String, Value>) {

@@ -195,6 +195,7 @@ fn is_about_this(error: &ModelError) -> bool {
             | ModelError::Protocol { .. }
             | ModelError::Empty { .. }
             | ModelError::Repetition { .. }
+            | ModelError::Unfit { .. }
             | ModelError::Drift { .. }
     )
 }

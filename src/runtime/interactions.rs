@@ -168,7 +168,7 @@ impl Interactions {
             && let Some(waiting) = table.open.remove(id)
         {
             let detail = format!("the client gave {TRIES} answers that do not fit: {why}");
-            let _ = waiting.answer.send(Err(ModelError::Delegated { transient: false, detail }));
+            let _ = waiting.answer.send(Err(ModelError::Unfit { detail }));
         }
         left
     }

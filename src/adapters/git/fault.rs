@@ -58,6 +58,14 @@ pub fn git_write(place: &Path, error: &git2::Error) -> SnapshotError {
     )
 }
 
+/// A repository that is not opened, as that would wait for ever.
+pub fn refused(project: &Path, error: &git2::Error) -> SnapshotError {
+    fault(
+        format!("the git repository of {} is not used: {}", project.display(), error.message()),
+        "Git waits for ever for such a file. Remove it if you did not put it there, then try again.",
+    )
+}
+
 /// A libgit2 error while reading.
 pub fn git_read(place: &Path, error: &git2::Error) -> SnapshotError {
     fault(

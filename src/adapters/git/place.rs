@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use git2::{Repository, RepositoryInitOptions};
 use sha2::{Digest, Sha256};
 
 use super::entry::{RelPath, to_bytes};
 use super::fault::{self, Outcome, fault};
+use super::opening::{is_refusal, open_around};
 use super::rules::Rules;
 use crate::adapters::disk::make_private;
 use crate::adapters::ignore_files::{is_readable, parse_ignore_file as parse, read_ignore_file};
@@ -109,17 +110,20 @@ impl Place {
 
     /// The store new snapshots go to; the private one is created when needed.
     pub fn store(&self) -> Outcome<Store> {
-        match self.own_repository() {
+        match self.own_repository()? {
             Some(store) => Ok(store),
             None => self.create_private(),
         }
     }
 
     /// Every store that may hold snapshots of this project: git may have come or gone since.
-    pub fn stores(&self) -> Vec<Store> {
+    ///
+    /// # Errors
+    /// As [`Place::own_repository`].
+    pub fn stores(&self) -> Outcome<Vec<Store>> {
         let private = Repository::open_bare(self.private_path());
         let private = private.ok().map(|repo| Store { repo, private: true, prefix: PathBuf::new() });
-        self.own_repository().into_iter().chain(private).collect()
+        Ok(self.own_repository()?.into_iter().chain(private).collect())
     }
 
     /// Held while the private index or the project changes, so that two instances take turns.
@@ -158,10 +162,18 @@ impl Place {
 
     /// `None` when there is no repository or libgit2 cannot serve it: split or sparse index, reftable,
     /// SHA-256, foreign owner, or a surrounding repository that ignores the project.
-    pub fn own_repository(&self) -> Option<Store> {
-        let repo =
-            Repository::open_ext(&self.project, RepositoryOpenFlags::empty(), std::iter::empty::<&Path>())
-                .ok()?;
+    ///
+    /// # Errors
+    /// A file of it is a pipe or something else that cannot be read as a file.
+    pub fn own_repository(&self) -> Outcome<Option<Store>> {
+        match open_around(&self.project) {
+            Ok(repo) => Ok(self.served(repo)),
+            Err(error) if is_refusal(&error) => Err(fault::refused(&self.project, &error)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn served(&self, repo: Repository) -> Option<Store> {
         let work = fs::canonicalize(repo.workdir()?).ok()?;
         let prefix = self.project.strip_prefix(&work).ok()?.to_owned();
         if prefix.starts_with(".git") || !prefix.as_os_str().is_empty() && is_ignored(&repo, &work, &prefix)?

@@ -125,7 +125,7 @@ pub fn one<'repo>(store: &'repo Store, id: &str) -> Outcome<Found<'repo>> {
 /// # Errors
 /// Unknown id.
 pub fn holding(place: &Place, id: &str) -> Outcome<Store> {
-    for store in place.stores() {
+    for store in place.stores()? {
         if one(&store, id).is_ok() {
             return Ok(store);
         }

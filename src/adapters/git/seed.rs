@@ -12,6 +12,7 @@ use super::entry::{Entry, Kind, RelPath, Stat, ancestors, to_bytes, to_path};
 use super::fault::{self, Outcome};
 use super::place::Store;
 use super::stat_cache::doubt;
+use crate::adapters::ignore_files::read_ignore_file;
 
 /// The user's index, seen from the project.
 #[derive(Default)]
@@ -76,7 +77,7 @@ pub struct Trust<'a> {
 impl<'a> Trust<'a> {
     pub fn new(store: &'a Store, seed: &Seed, root: &Path) -> Self {
         let mut texts = Vec::new();
-        let mut look = |path: &Path| texts.extend(fs::read(path).ok());
+        let mut look = |path: &Path| texts.extend(read_ignore_file(path));
         let dirs: BTreeSet<&[u8]> = seed.tracked.iter().flat_map(|path| ancestors(path)).collect();
         dirs.iter().for_each(|dir| look(&root.join(to_path(dir)).join(".gitattributes")));
         for dir in store.prefix.ancestors() {

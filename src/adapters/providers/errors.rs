@@ -189,6 +189,7 @@ fn detail_mut(error: &mut ModelError) -> &mut String {
         | ModelError::Empty { detail }
         | ModelError::Repetition { detail }
         | ModelError::Delegated { detail, .. }
+        | ModelError::Unfit { detail }
         | ModelError::Drift { detail } => detail,
     }
 }

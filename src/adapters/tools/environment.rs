@@ -2,31 +2,17 @@
 
 use std::ffi::OsString;
 
-/// Names of variables that hold secrets by custom. An identifier beside a key (`AWS_ACCESS_KEY_ID`) is none.
-pub(super) const SECRET_NAMES: [&str; 8] =
-    ["*_KEY", "*APIKEY", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*_PAT", "*CREDENTIAL*"];
+use crate::domain::secret_names::fits;
 
 /// The variables to take away: those of `present` whose name fits one of `patterns` (`*` is any text).
 pub(super) fn secrets(patterns: &[String], present: impl Iterator<Item = OsString>) -> Vec<OsString> {
     present.filter(|name| name.to_str().is_some_and(|name| patterns.iter().any(|p| fits(p, name)))).collect()
 }
 
-fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern.eq_ignore_ascii_case(name),
-        Some((start, rest)) => {
-            let Some(tail) = name.get(..start.len()).filter(|head| head.eq_ignore_ascii_case(start)) else {
-                return false;
-            };
-            let name = &name[tail.len()..];
-            (0..=name.len()).any(|at| name.get(at..).is_some_and(|tail| fits(rest, tail)))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::secret_names::SECRET_NAMES;
 
     #[test]
     fn patterns() {

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository, RepositoryOpenFlags};
+use git2::Oid;
 
 use crate::adapters::git::GitSnapshots;
-use crate::adapters::git::fault::{Outcome, fault};
+use crate::adapters::git::fault::{self, Outcome, fault};
 use crate::adapters::git::here::Here;
+use crate::adapters::git::opening::{is_refusal, open_around};
 use crate::adapters::git::place::Store;
 use crate::domain::snapshot::Worktree;
 use crate::ports::snapshot::SnapshotError;
@@ -75,7 +76,7 @@ impl Linked {
     pub fn open(&self, snapshots: &GitSnapshots, store: &Store) -> Outcome<Here> {
         let inside = snapshots.at(&self.top);
         let place = inside.place().map_err(|_| self.gone())?;
-        let own = place.own_repository().filter(|own| {
+        let own = place.own_repository()?.filter(|own| {
             own.prefix.as_os_str().is_empty() && same(own.repo.commondir(), store.repo.commondir())
         });
         Ok(inside.here(place, own.ok_or_else(|| self.gone())?))
@@ -103,7 +104,12 @@ impl Linked {
 
 /// Why a directory cannot be isolated.
 pub fn unusable(project: &Path) -> SnapshotError {
-    let found = Repository::open_ext(project, RepositoryOpenFlags::empty(), std::iter::empty::<&Path>());
+    let found = open_around(project);
+    if let Err(error) = &found
+        && is_refusal(error)
+    {
+        return fault::refused(project, error);
+    }
     let project = project.display();
     match found {
         Ok(repo) if repo.is_bare() => fault(

@@ -36,8 +36,13 @@ pub(in crate::app) async fn git(world: &World) -> Vec<Line> {
         ),
     });
     lines.push(match machine::repository(&world.project) {
-        Some(top) => Line::ok("git", format!("{} is a repository", top.display())),
-        None => Line::ok(
+        Err(why) => Line::problem(
+            "git",
+            format!("the repository of {} is not used: {why}", world.project.display()),
+            "git waits for ever for such a file: remove it if you did not put it there",
+        ),
+        Ok(Some(top)) => Line::ok("git", format!("{} is a repository", top.display())),
+        Ok(None) => Line::ok(
             "git",
             format!("{} is no repository: snapshots go to a private one", world.project.display()),
         ),

@@ -1,9 +1,9 @@
 //! The process environment and the `.env` texts as one map; the process wins (CFG-4).
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::origin::Origin;
+use crate::config::dotenv::{Assignment, read};
 use crate::config::source::{Findings, SourceFile};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::place::Layer;
@@ -26,7 +26,12 @@ impl Environment {
         files.sort_by_key(|file| file.layer);
         for file in files {
             let mut findings = Findings::new(file);
-            for (name, value, span) in parse(&file.text, &mut findings) {
+            let (assignments, broken) = read(&file.text);
+            for span in broken {
+                let hint = Some("write NAME=value, or begin the line with #".to_owned());
+                findings.warning("C08", span, "this line is no assignment and is skipped", hint);
+            }
+            for Assignment { name, value, name_at: span, .. } in assignments {
                 let origin = Origin::dotenv(&name, file.layer, file.place(span.start), span);
                 let own = entries.insert(name.clone(), (value, origin));
                 if file.layer == Layer::Project {
@@ -60,91 +65,6 @@ impl Environment {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }
-}
-
-/// One `NAME=value` of a `.env` text, with the bytes of the name.
-type Assignment = (String, String, Range<usize>);
-
-/// `export`, comments, single quotes (literal), double quotes (with `\n`, `\"`, `\\`) that may run over
-/// several lines. A line that is none of these is a warning: the file belongs to other programs too.
-fn parse(text: &str, findings: &mut Findings<'_>) -> Vec<Assignment> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text[at..];
-        let line_end = rest.find('\n').unwrap_or(rest.len());
-        let line = &rest[..line_end];
-        let next = at + line_end + 1;
-        let trimmed = line.trim_start_matches('\u{feff}').trim();
-        if trimmed.is_empty() || trimmed.starts_with('#') {
-            at = next;
-            continue;
-        }
-        let Some((left, _)) = line.split_once('=') else {
-            broken(at..at + line.len(), findings);
-            at = next;
-            continue;
-        };
-        let name = left.trim_start_matches('\u{feff}').trim();
-        let name = name.strip_prefix("export ").map_or(name, str::trim);
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
-        {
-            broken(at..at + line.len(), findings);
-            at = next;
-            continue;
-        }
-        let name_at = at + line.find(name).unwrap_or(0);
-        let (value, used) = value(&rest[left.len() + 1..]);
-        found.push((name.to_owned(), value, name_at..name_at + name.len()));
-        let after = left.len() + 1 + used;
-        at += after + rest[after..].find('\n').map_or(rest.len() - after, |newline| newline + 1);
-    }
-    found
-}
-
-/// The value at the start of `text`, and how many bytes it took.
-fn value(text: &str) -> (String, usize) {
-    let lead = text.len() - text.trim_start_matches([' ', '\t']).len();
-    let body = &text[lead..];
-    match body.chars().next() {
-        Some('\'') => match body[1..].find('\'') {
-            Some(end) => (body[1..=end].to_owned(), lead + end + 2),
-            None => bare(text),
-        },
-        Some('"') => {
-            double_quoted(&body[1..]).map_or_else(|| bare(text), |(value, used)| (value, lead + 1 + used))
-        }
-        _ => bare(text),
-    }
-}
-
-fn bare(text: &str) -> (String, usize) {
-    let line = &text[..text.find('\n').unwrap_or(text.len())];
-    let end = line.find(" #").or_else(|| line.find("\t#")).unwrap_or(line.len());
-    (line[..end].trim().to_owned(), line.len())
-}
-
-fn double_quoted(text: &str) -> Option<(String, usize)> {
-    let mut out = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '"' => return Some((out, at + 1)),
-            '\\' => match chars.next()?.1 {
-                'n' => out.push('\n'),
-                'r' => out.push('\r'),
-                't' => out.push('\t'),
-                other => out.push(other),
-            },
-            _ => out.push(c),
-        }
-    }
-    None
-}
-
-fn broken(span: Range<usize>, findings: &mut Findings<'_>) {
-    let hint = Some("write NAME=value, or begin the line with #".to_owned());
-    findings.warning("C08", span, "this line is no assignment and is skipped", hint);
 }
 
 #[cfg(test)]

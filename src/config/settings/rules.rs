@@ -6,6 +6,7 @@ pub use super::rule::Rule;
 use super::rule::rule;
 use super::sandbox_rules;
 use super::shape::Shape;
+use crate::domain::secret_names::{begins_as_key, is_secret_name, looks_like_key};
 
 /// The three levels (CFG-2).
 pub const LEVELS: [&str; 3] = ["base", "smart", "fast"];
@@ -459,6 +460,14 @@ pub fn children(prefix: &str) -> Vec<&'static str> {
 /// Every environment name that sets something.
 pub fn environment_names() -> impl Iterator<Item = (&'static str, &'static Rule)> {
     RULES.iter().flat_map(|rule| rule.env.iter().map(move |name| (*name, rule)))
+}
+
+/// Whether a variable of a `.env` file holds a key, which is never shown. Our own settings hold one where they say so.
+pub fn holds_key(variable: &str, value: &str) -> bool {
+    match environment_names().find(|(name, _)| *name == variable) {
+        Some((_, rule)) => rule.shape == Shape::Secret || begins_as_key(value),
+        None => is_secret_name(variable) || looks_like_key(value),
+    }
 }
 
 /// Keys whose values may be printed beside a caret.

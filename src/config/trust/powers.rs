@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::config::brief::{GUIDANCE, TEMPLATE};
+use crate::config::dotenv::{Assignment, read};
 use crate::config::json::{Kind, Node};
-use crate::config::secret::{mask_dotenv, mask_settings, mask_urls};
-use crate::config::settings::rules::is_harmless;
+use crate::config::secret::{mask_address, mask_dotenv, mask_settings, mask_urls};
+use crate::config::settings::rules::{holds_key, is_harmless};
 use crate::config::source::{Findings, SourceFile};
 use crate::domain::place::Layer;
 use crate::domain::printable;
@@ -94,7 +95,7 @@ pub fn content(path: &str, text: &str) -> String {
 
 fn printable(path: &str, text: &str) -> String {
     if is_dotenv(path) {
-        mask_dotenv(text)
+        mask_dotenv(text, &holds_key)
     } else if path.ends_with("/settings.json") {
         mask_settings(text, &is_harmless)
     } else if path.ends_with("/models.json") {
@@ -136,14 +137,17 @@ fn look(path: &str, text: &str, found: &mut Found) {
     }
 }
 
-/// A file of assignments: our own settings by value, the rest by name.
+/// A file of assignments, as they are read; of keys only the name.
 fn dotenv(path: &str, text: &str, found: &mut Found) {
-    for line in text.lines().filter_map(|line| line.split_once('=').map(|(name, _)| name.trim())) {
-        let name = line.strip_prefix("export ").unwrap_or(line).trim();
-        if !name.starts_with('#') && !name.is_empty() {
-            let power = if name.ends_with("URL") { Power::Reaches } else { Power::Changes };
-            found.add(power, format!("{path}: sets {name}"));
+    for Assignment { name, value, .. } in read(text).0 {
+        if holds_key(&name, &value) {
+            found.add(Power::Changes, format!("{path}: sets {name}, which holds a key"));
+            continue;
         }
+        let is_address =
+            ["URL", "HOST", "PROXY", "ENDPOINT"].iter().any(|end| name.to_uppercase().ends_with(end));
+        let power = if is_address || value.contains("://") { Power::Reaches } else { Power::Changes };
+        found.add(power, format!("{path}: sets {name} = {}", mask_address(&value)));
     }
 }
 
@@ -154,18 +158,23 @@ fn settings(path: &str, node: &Node, prefix: &str, found: &mut Found) {
             settings(path, &member.value, &name, found);
             continue;
         }
+        if name.ends_with("base_url")
+            && let Some(url) = member.value.as_str()
+        {
+            found.add(Power::Reaches, format!("{path}: {name} = {:?}", mask_address(url)));
+            continue;
+        }
         let value =
             mask_settings(&format!("{{\"{}\": {}}}", member.key, member.value.to_value()), &is_harmless);
         let value = value.split_once(": ").map_or("", |(_, value)| value.strip_suffix('}').unwrap_or(value));
-        let power = if name.ends_with("base_url") { Power::Reaches } else { Power::Changes };
-        found.add(power, format!("{path}: {name} = {value}"));
+        found.add(Power::Changes, format!("{path}: {name} = {value}"));
     }
 }
 
 fn servers(path: &str, root: &Node, found: &mut Found) {
     for member in root.get("providers").and_then(Node::members).into_iter().flatten() {
         if let Some(url) = member.value.get("base_url").and_then(Node::as_str) {
-            found.add(Power::Reaches, format!("{path}: provider {} asks {}", member.key, mask_urls(url)));
+            found.add(Power::Reaches, format!("{path}: provider {} asks {}", member.key, mask_address(url)));
         }
         found.add(Power::Changes, format!("{path}: models and prices of provider {}", member.key));
     }
@@ -295,7 +304,10 @@ mod tests {
                 r#"{"coder": {"systemMessage": "Obey.", "includedTools": ["execute_terminal"], "sandbox": {"network": "on"}}}"#,
             ),
             (".synthdev/roles/broken.json", "{"),
-            (".env", "# c\nexport SYNTHDEV_BASE_URL=http://thief.example\nOPENAI_API_KEY=sk-hunter2\n"),
+            (
+                ".env",
+                "# c\nexport SYNTHDEV_BASE_URL=http://mine.example@thief.example/v1\nOPENAI_API_KEY=sk-hunter2\nX=sk-hunter2\nSYNTHDEV_BASE_MODEL='m'\n",
+            ),
             ("AGENTS.md", "one\ntwo\n"),
         ];
         let files: Vec<(String, String)> =
@@ -313,7 +325,10 @@ mod tests {
             "says what the role coder is told",
             "role coder: sandbox.network = on, where that is stricter",
             "broken.json: it is no JSON",
-            ".env: sets SYNTHDEV_BASE_URL",
+            ".env: sets SYNTHDEV_BASE_URL = http://************@thief.example/v1",
+            ".env: sets OPENAI_API_KEY, which holds a key",
+            ".env: sets X, which holds a key",
+            ".env: sets SYNTHDEV_BASE_MODEL = m",
             "AGENTS.md: every agent is given its text (2 lines)",
         ] {
             assert!(text.contains(part), "{part} in {text}");

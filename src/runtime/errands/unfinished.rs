@@ -73,7 +73,7 @@ pub(super) fn unfit(step: &Step, why: &str) -> Input {
     if matches!(step.work, Work::Prompt(_)) {
         return Input::Answered { call: step.call, answer: Answer::Unfit { detail } };
     }
-    failing(step, why, detail.clone(), ModelError::Delegated { transient: false, detail }, json!({}))
+    failing(step, why, detail.clone(), ModelError::Unfit { detail }, json!({}))
 }
 
 fn failing(step: &Step, why: &str, detail: String, error: ModelError, data: Value) -> Input {

@@ -302,7 +302,7 @@ fn a_hostile_clone_on_screen_executes_reaches_and_opens_nothing() {
         terminal.press("n");
         terminal.wait_for("message, or / for commands");
         for (command, sign) in
-            [("/workflows", "test_first"), ("/roles", "shopkeeper"), ("/runs", "none found")]
+            [("/workflows", "newspaper_copywriter"), ("/roles", "shopkeeper"), ("/runs", "none found")]
         {
             terminal.press(&format!("{command}\r"));
             terminal.wait_for(sign);
@@ -311,6 +311,43 @@ fn a_hostile_clone_on_screen_executes_reaches_and_opens_nothing() {
         terminal.press("/exit\r");
         assert!(!terminal.end().contains(SECRET));
         clone.nothing_happened(&format!("{way:?} on screen"));
+    }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_git_is_named_and_not_waited_for() {
+    let rows = [
+        (".git/HEAD", ""),
+        (".git/config", ""),
+        (".git/index", ""),
+        (".git/packed-refs", ""),
+        (".git/refs/heads/main", ""),
+        (".git/refs/heads/a/b", ""),
+        (".git/objects/info/alternates", ""),
+        (".git/info/attributes", ""),
+        ("ff", "[include] path=../ff\n"),
+        ("ff", "[includeIf \"gitdir:**\"]\n\tpath = \"../ff\"\n"),
+        ("ff", "[include]\n\tpath = more\n"),
+        ("ff", "[core]\n\tattributesFile = ../ff\n"),
+    ];
+    for (pipe, configured) in rows {
+        let world = World::repository();
+        own_workflow(&world);
+        let path = world.project().join(pipe);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&path);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        if !configured.is_empty() {
+            let config = world.read(".git/config") + configured;
+            world.write(".git/config", &config);
+            world.write(".git/more", "[include] path = ../ff\n");
+        }
+        for arguments in [&["doctor"], &["snapshot", "list"], &["trust"], &OWN] as [&[&str]; 4] {
+            let ran = world.run(arguments);
+            let told = format!("{}{}", ran.out, ran.err);
+            let name = format!("{} is not a regular file", pipe.rsplit('/').next().unwrap());
+            assert!(told.contains(&name) || *arguments == ["trust"], "{pipe} {arguments:?}\n{told}");
+        }
     }
 }
 

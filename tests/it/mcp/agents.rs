@@ -243,7 +243,7 @@ fn s1_13_objects_fit_their_schema_bare_or_not() {
     assert_eq!(runs[0]["error"]["type"], "delegate_error", "{runs}");
     let run = json!({"workflowId": runs[0]["workflowId"]});
     let hint = client.call("get_workflow_status", run)["error"]["hint"].to_string();
-    assert!(hint.contains("the client") && !hint.contains("URL"), "{hint}");
+    assert!(hint.contains("answers did not fit") && !hint.contains("URL"), "{hint}");
     client.close();
 }
 

@@ -294,6 +294,10 @@ fn a_failure_that_nothing_deals_with_withdraws_all_tasks_at_once_and_they_can_be
     let first = next(&mut client, &ids[2])["step"].clone();
     submit(&mut client, &ids[2], &first, &done(&first));
     let question = next(&mut client, &ids[2])["step"].clone();
+    let waits = client.call("get_workflow_status", json!({"workflowId": run}));
+    // what was handed in last may not be in the run's row yet
+    let done_steps = waits["completedSteps"].as_array().unwrap();
+    assert!(done_steps.iter().all(|step| step == "start[2]/start"), "{waits}");
     let step = next(&mut client, &ids[0])["step"].clone();
     let failed = json!({"stdout": "", "stderr": "no such thing", "exit_code": 2});
     let hand_in = json!({"workflow_id": ids[0], "step_id": step["step_id"], "result": failed, "next": true});
@@ -309,6 +313,7 @@ fn a_failure_that_nothing_deals_with_withdraws_all_tasks_at_once_and_they_can_be
     }
     let told = client.call("get_workflow_status", json!({"workflowId": run}));
     assert_eq!((&told["status"], &told["failedStep"]), (&json!("failed"), &json!("start")), "{told}");
+    assert_eq!(told["completedSteps"], json!(["start[2]/start"]), "{told}");
     // what was done stays, everything else is handed out again
     let told = client.call("continue_workflow", json!({"workflowId": run}));
     assert_eq!(tasks(&told), ids, "{told}");

@@ -1,0 +1,84 @@
+//! Which variables hold keys, by their names, and which texts look like keys.
+
+/// Names of variables that hold secrets by custom. An identifier beside a key (`AWS_ACCESS_KEY_ID`) is none.
+pub const SECRET_NAMES: [&str; 8] =
+    ["*_KEY", "*APIKEY", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*_PAT", "*CREDENTIAL*"];
+
+/// How keys of known providers begin.
+const KEY_PREFIXES: [&str; 14] = [
+    "sk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "gsk_",
+    "hf_",
+    "xai-",
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "AKIA",
+    "AIza",
+];
+/// A text without spaces that mixes letters and digits is taken for a key from this length on.
+const KEY_LENGTH: usize = 24;
+
+pub fn is_secret_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("key") || SECRET_NAMES.iter().any(|pattern| fits(pattern, name))
+}
+
+/// Whether a text begins as the keys of a known provider do.
+pub fn begins_as_key(text: &str) -> bool {
+    KEY_PREFIXES.iter().any(|prefix| text.len() > prefix.len() + 4 && text.starts_with(prefix))
+}
+
+/// Whether a text is as long and as mixed as keys are. No address is: it has a dot, a colon or a slash.
+pub fn looks_like_key(text: &str) -> bool {
+    let has = |wanted: fn(char) -> bool| text.contains(wanted);
+    let mixed = has(|c| c.is_ascii_lowercase()) && has(|c| c.is_ascii_uppercase());
+    let hexadecimal = text.chars().all(|c| c.is_ascii_hexdigit());
+    begins_as_key(text)
+        || text.len() >= KEY_LENGTH
+            && has(|c| c.is_ascii_digit())
+            && (mixed || hexadecimal)
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '='))
+}
+
+/// Whether a name fits a pattern, in which `*` is any text; letters count alike, large or small.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern.eq_ignore_ascii_case(name),
+        Some((start, rest)) => {
+            let Some(tail) = name.get(..start.len()).filter(|head| head.eq_ignore_ascii_case(start)) else {
+                return false;
+            };
+            let name = &name[tail.len()..];
+            (0..=name.len()).any(|at| name.get(at..).is_some_and(|tail| fits(rest, tail)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_look_like_keys() {
+        for (text, expected) in [
+            ("sk-hunter2", true),
+            ("ghp_0123456789", true),
+            ("0123456789abcdef0123456789abcdef", true),
+            ("Zm9vYmFyYmF6cXV4MTIzNDU2Nzg=", true),
+            ("https://evil.example/v1", false),
+            ("127.0.0.1:8080", false),
+            ("sk-", false),
+            ("a value of several words 1 A", false),
+            ("claude-sonnet-4-20250514", false),
+            ("true", false),
+            ("", false),
+        ] {
+            assert_eq!(looks_like_key(text), expected, "{text}");
+        }
+    }
+}
