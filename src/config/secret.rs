@@ -77,9 +77,12 @@ pub fn mask_address(text: &str) -> String {
 }
 
 /// A text of any other file, safe to print: of URLs, what may hold a secret is blotted out. A backslash may write any
-/// character of a URL in another way.
+/// character of a URL in another way, and a password may have a slash in it.
 pub fn mask_urls(text: &str) -> String {
-    masked_urls(text, &|place| if place.contains('\\') { blot(place) } else { without_key(place) })
+    let unclear = |place: &str| {
+        place.contains('\\') || place.split_once('/').is_some_and(|(_, path)| path.contains('@'))
+    };
+    masked_urls(text, &|place| if unclear(place) { blot(place) } else { without_key(place) })
 }
 
 /// What stands behind the `://` of a URL. A server's name ends where programs think so, which read a backslash as a slash.
@@ -214,5 +217,11 @@ mod tests {
         let read = mask_address("https://evil.example\\@good.example/v1");
         assert_eq!(read, "https://evil.example\\@good.example/v1", "its server shows");
         assert_eq!(mask_urls("http://a:hunter2\\u0040h"), "http://****************");
+        assert_eq!(mask_urls("http://a:hunter2/b@h/v1"), "http://****************");
+        assert_eq!(
+            mask_address("https://evil.example/x@good"),
+            "https://evil.example/x@good",
+            "its server shows"
+        );
     }
 }

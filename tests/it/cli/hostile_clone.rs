@@ -147,26 +147,8 @@ fn mark(world: &World, name: &str) -> PathBuf {
 fn traps_of_git(world: &World, repository: &Path, url: &str) {
     let touch = |name: &str| format!("touch {}", mark(world, name).display());
     let out = |name: &str| world.root().join("git").join(name).display().to_string();
-    let names = [
-        "applypatch-msg",
-        "pre-commit",
-        "post-checkout",
-        "post-index-change",
-        "reference-transaction",
-        "pre-auto-gc",
-        "post-commit",
-        "post-merge",
-        "fsmonitor-watchman",
-        "proc-receive",
-    ];
-    for directory in [".git/hooks", "hooks-of-the-project"] {
-        fs::create_dir_all(repository.join(directory)).unwrap();
-        for name in names {
-            let hook = repository.join(directory).join(name);
-            fs::write(&hook, format!("#!/bin/sh\n{}\n", touch(&format!("hook-{name}")))).unwrap();
-            fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
-        }
-    }
+    hooks(repository, &touch);
+    modules(repository, url, &mark(world, "far").display().to_string());
     let rows = [
         ("core", "fsmonitor", touch("fsmonitor") + "; false"),
         ("core", "pager", touch("pager")),
@@ -213,11 +195,37 @@ fn traps_of_git(world: &World, repository: &Path, url: &str) {
     }
     fs::write(file, text).unwrap();
     fs::write(repository.join(".gitattributes"), "* filter=evil diff=evil merge=evil\n").unwrap();
+}
+
+fn hooks(repository: &Path, touch: &dyn Fn(&str) -> String) {
+    let names = [
+        "applypatch-msg",
+        "pre-commit",
+        "post-checkout",
+        "post-index-change",
+        "reference-transaction",
+        "pre-auto-gc",
+        "post-commit",
+        "post-merge",
+        "fsmonitor-watchman",
+        "proc-receive",
+    ];
+    for directory in [".git/hooks", "hooks-of-the-project"] {
+        fs::create_dir_all(repository.join(directory)).unwrap();
+        for name in names {
+            let hook = repository.join(directory).join(name);
+            fs::write(&hook, format!("#!/bin/sh\n{}\n", touch(&format!("hook-{name}")))).unwrap();
+            fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+}
+
+fn modules(repository: &Path, url: &str, far: &str) {
     let modules = format!(
         "[submodule \"sub\"]\n\tpath = sub\n\turl = {url}/sub.git\n[submodule \"far\"]\n\tpath = far\n\
         \turl = ext::sh -c {}\n\tupdate = !{}\n",
-        mark(world, "far").display(),
-        touch("far")
+        far,
+        format_args!("touch {far}")
     );
     fs::write(repository.join(".gitmodules"), modules).unwrap();
 }

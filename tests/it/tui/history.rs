@@ -628,35 +628,40 @@ fn a_wrong_word_waits_for_no_other_question() {
     assert_eq!(desk.take().pop(), Some(say("then test it")));
 }
 
-#[test]
-fn what_became_of_a_tool() {
-    let question = || Question::Uncertain {
+/// What became of a tool when the program ended is not known.
+fn uncertain() -> Question {
+    Question::Uncertain {
         began: CallId(7),
         state: "code".into(),
         tool: "execute_terminal".into(),
         arguments: json!({"command": "make install"}),
         reason: "it may have done nothing, a part, or all of its work".into(),
-    };
-    let result = |value: serde_json::Value| {
-        let answer = Answer::Value { value };
-        vec![Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer })]
-    };
+    }
+}
+
+fn answered(value: serde_json::Value) -> Vec<Cmd> {
+    let answer = Answer::Value { value };
+    vec![Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer })]
+}
+
+#[test]
+fn what_became_of_a_tool() {
     let rows: Vec<(&str, Vec<KeyCode>, Vec<Cmd>)> = vec![
-        ("", vec![KeyCode::Char('1')], result(json!("repeat"))),
-        ("", vec![KeyCode::Char('3')], result(json!("skip"))),
+        ("", vec![KeyCode::Char('1')], answered(json!("repeat"))),
+        ("", vec![KeyCode::Char('3')], answered(json!("skip"))),
         ("", vec![KeyCode::Down, KeyCode::Enter], vec![]),
-        ("exit 0", vec![KeyCode::Char('2')], result(json!({"decision": "done", "result": "exit 0"}))),
+        ("exit 0", vec![KeyCode::Char('2')], answered(json!({"decision": "done", "result": "exit 0"}))),
         (
             "{\"exit_code\": 0}",
             vec![KeyCode::Char('2')],
-            result(json!({"decision": "done", "result": {"exit_code": 0}})),
+            answered(json!({"decision": "done", "result": {"exit_code": 0}})),
         ),
-        (" ", vec![KeyCode::Char('2')], result(json!("done"))),
+        (" ", vec![KeyCode::Char('2')], answered(json!("done"))),
         ("", vec![KeyCode::Esc], vec![stop()]),
     ];
     for (typed, keys, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, question()));
+        desk.workflow().run("r1", person(20, uncertain()));
         for key in &keys {
             let _ = desk.key(*key);
         }
@@ -665,7 +670,14 @@ fn what_became_of_a_tool() {
         }
         assert_eq!(desk.take(), expected, "{typed} {keys:?}");
     }
-    let mut long = question();
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, uncertain())).frames("uncertain");
+    desk.key(KeyCode::Char('2')).frames("uncertain_done");
+}
+
+#[test]
+fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
+    let mut long = uncertain();
     if let Question::Uncertain { arguments, .. } = &mut long {
         let lines: String = (0..60).map(|at| format!("echo {at}\n")).collect();
         *arguments = json!({"command": format!("{lines}{}rm -rf x\u{200b}", "\n".repeat(30))});
@@ -687,10 +699,7 @@ fn what_became_of_a_tool() {
     let end = desk.screen(80, 24);
     assert!(end.contains("… 30 blank lines") && end.contains("┃ rm -rf x‹U+200B›"), "{end}");
     desk.pause(2_000).unseen(KeyCode::Char('1'), KeyModifiers::NONE);
-    assert_eq!(desk.take(), result(json!("repeat")));
-    let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, question())).frames("uncertain");
-    desk.key(KeyCode::Char('2')).frames("uncertain_done");
+    assert_eq!(desk.take(), answered(json!("repeat")));
 }
 
 #[test]

@@ -445,17 +445,12 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
 
 #[test]
 fn a_yes_counts_only_when_the_end_was_on_screen() {
-    let long = |last: &str| (0..40).map(|at| format!("echo {at}\n")).collect::<String>() + last;
     let asked = || {
         let mut desk = Desk::new();
         desk.workflow().run("r1", approval(20, "execute_terminal", command_preview(&long("rm -rf x"))));
         desk.pause(5_000).take();
         desk.screen(80, 24);
         desk
-    };
-    let key = |desk: &mut Desk, code: KeyCode| {
-        desk.pause(2_000).unseen(code, KeyModifiers::NONE);
-        desk.screen(80, 24)
     };
     for code in "ya34".chars().map(KeyCode::Char) {
         let mut desk = asked();
@@ -487,7 +482,10 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
     key(&mut desk, KeyCode::End);
     approve_by_line(&mut desk);
     assert_eq!(desk.take().len(), 1);
-    // the same for a pause that wants a yes
+}
+
+#[test]
+fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     let mut desk = Desk::new();
     let mut question = preset(PauseKind::Approval, json!(true));
     if let Question::Pause { message, .. } = &mut question {
@@ -522,6 +520,16 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
     key(&mut desk, KeyCode::Down);
     key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take(), [value(20, json!("test more"))]);
+}
+
+/// More lines than a screen has.
+fn long(last: &str) -> String {
+    (0..40).map(|at| format!("echo {at}\n")).collect::<String>() + last
+}
+
+fn key(desk: &mut Desk, code: KeyCode) -> String {
+    desk.pause(2_000).unseen(code, KeyModifiers::NONE);
+    desk.screen(80, 24)
 }
 
 fn approve_by_line(desk: &mut Desk) {
