@@ -178,7 +178,8 @@ async fn file_tools_obey_the_policy_that_holds_commands() {
     let hidden =
         "[sandbox] secrets/key may not be read (policy project) (sandbox.hidden); this is the user's policy";
     let steers = "[sandbox] .mcp.json may not be written (policy project) (it steers later runs); this is";
-    let hook = "[sandbox] .husky/pre-commit may not be written (policy project) (git runs what it names)";
+    let hook =
+        "[sandbox] .husky/pre-commit may not be written (policy project) (git runs it, or what it names)";
     let rows = [
         ("a.txt", "", ""),
         ("secrets/key", hidden, hidden),
