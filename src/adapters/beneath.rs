@@ -145,7 +145,7 @@ pub fn make_parent(base: &Path, path: &Path) -> io::Result<(Parent, Vec<Parent>)
     let reached = reach(base, &parts, |directory, name| {
         let one = Parent { directory: directory.again()?, name: name.to_owned() };
         match make_directory(directory, name, 0o777) {
-            // somebody else was faster
+            // another process was faster
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
             other => other?,
         }
@@ -164,7 +164,7 @@ pub fn make_parent(base: &Path, path: &Path) -> io::Result<(Parent, Vec<Parent>)
 /// Takes back what `make_parent` made.
 pub fn remove_made(made: &[Parent]) {
     for one in made.iter().rev() {
-        // not empty any more: somebody else uses it by now
+        // not empty any more: another process uses it by now
         let _ = fs::remove_dir(one.entry());
     }
 }

@@ -56,7 +56,7 @@ pub fn mask_dotenv(text: &str, holds_key: &dyn Fn(&str, &str) -> bool) -> String
         let end = text[one.value_at.end..].find('\n').map_or(text.len(), |end| one.value_at.end + end);
         let raw = &text[one.value_at.clone()];
         let shown = if holds_key(&one.name, &one.value) { blot(raw) } else { mask_user(&mask_urls(raw)) };
-        // nobody reads what stands behind a closing quote
+        // no program reads what stands behind a closing quote
         parts.push((one.value_at.start..end, shown + &blot(&text[one.value_at.end..end])));
     }
     parts.sort_by_key(|(place, _)| place.start);

@@ -167,7 +167,7 @@ impl Handle {
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        // whatever went wrong: if somebody else was faster, that is the reason
+        // whatever went wrong: if another process was faster, that is the reason
         match self.used_meanwhile(&hash, &error).await? {
             Some(record) => used_before(record, &results),
             None => Err(error),

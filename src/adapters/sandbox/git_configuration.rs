@@ -57,7 +57,7 @@ struct GitEntry {
 /// A configuration with all that it includes.
 #[derive(Default)]
 pub(super) struct GitConfiguration {
-    /// Also those that are not there: git reads them when somebody makes them.
+    /// Also those that are not there: git reads them once they are made.
     pub(super) files: Vec<PathBuf>,
     entries: Vec<GitEntry>,
 }

@@ -1,4 +1,4 @@
-//! Which paths a file tool may touch (ERR-6): those that lie in the project once every link is followed, as far as the
+//! Which paths a file tool may touch: those that lie in the project once every link is followed, as far as the
 //! policy of the sandbox allows them to commands.
 //! Refuses without saying what is on the other side. A command that swaps a directory for a link between the check and
 //! the use gains nothing: files are used through a handle of their directory, and it is judged where that handle is.
