@@ -37,11 +37,13 @@ pub(super) async fn known(backend: &dyn Backend, id: &str, response: &Map<String
     }
     let answered = || replies(&*ports.store, &run.id).iter().any(|reply| is_said(reply, response));
     for _ in 0..LOOKS {
+        // read before the heir is looked for: what the run asks in between is found in the next look
+        let (asks, runs) = (backend.interactions().asks(&run.id), handle.running().contains(&run.id));
         if let Some(heir) = backend.interactions().inherit(id, &run.id) {
             return Revived::Open(heir);
         }
         // an equal answer to another question is no repetition while this one may still be asked
-        if backend.interactions().asks(&run.id) || !handle.running().contains(&run.id) {
+        if asks || !runs {
             break;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
