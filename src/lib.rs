@@ -66,7 +66,6 @@
 //! | when a run takes the project's lock | `runtime/{locking,files}.rs`, `adapters/project_lock.rs` |
 //! | what a long run lets go of, and what it packs | `engine/machine/forget.rs`, `domain/context/packed.rs` |
 //! | patterns and walks with made-up answers | `app/templates.rs`, `app/rehearsal.rs` |
-//! | the order of functions in a release | `build/order.py` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | files that commands may swap meanwhile | `adapters/beneath.rs`, `adapters/tools/fence.rs` |
