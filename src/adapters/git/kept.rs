@@ -358,7 +358,7 @@ mod tests {
             project: dir.path().to_owned(),
             corner: dir.path().join("corner"),
             fenced: None,
-            outside: super::opening::OutsideFiles::Refused,
+            outside: crate::adapters::git::OutsideFiles::Refused,
         };
         let id = SnapshotId::from("1");
         let rows = [
