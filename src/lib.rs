@@ -68,6 +68,7 @@
 //! | patterns and walks with made-up answers | `app/templates.rs`, `app/rehearsal.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
+//! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/beneath.rs`, `adapters/tools/fence.rs` |
 //! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandboxing.rs` |
 //! | command lines that are always refused | `domain/refused_commands.rs` |
@@ -78,6 +79,7 @@
 //! | where an answer is cut | `adapters/providers/answer_guard.rs` |
 //! | commands that are never run, and warnings of commands | `adapters/tools/refused_commands/` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
+//! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/opening.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recorded model calls | `adapters/providers/cassette.rs`, `app/cassettes.rs` |
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |

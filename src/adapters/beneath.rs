@@ -37,7 +37,11 @@ impl HeldDirectory {
         Some(Self { handle, named: self.named.join(below) })
     }
 
-    fn child(&self, name: &OsStr) -> io::Result<Self> {
+    /// A directory in it.
+    ///
+    /// # Errors
+    /// It is not there, or a link or a file is in its place.
+    pub fn child(&self, name: &OsStr) -> io::Result<Self> {
         use rustix::fs::{Mode, openat};
         let handle = openat(&self.handle, name, Self::flags(), Mode::empty())?;
         Ok(Self { handle, named: self.named.join(name) })
@@ -78,7 +82,11 @@ impl HeldDirectory {
         None
     }
 
-    fn child(&self, name: &OsStr) -> io::Result<Self> {
+    /// A directory in it.
+    ///
+    /// # Errors
+    /// It is not there, or a link or a file is in its place.
+    pub fn child(&self, name: &OsStr) -> io::Result<Self> {
         Self::open(&self.named.join(name))
     }
 
@@ -103,6 +111,14 @@ pub struct Parent {
 }
 
 impl Parent {
+    pub fn directory(&self) -> &HeldDirectory {
+        &self.directory
+    }
+
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
     /// A path to the name that holds while this value lives, whatever is renamed meanwhile.
     pub fn entry(&self) -> PathBuf {
         self.directory.place().join(&self.name)

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 
+use crate::adapters::beneath::read_regular;
+
 pub use inside::{Found, ProjectReader};
 pub use large::{create_large, open_large};
 pub use scratch::Scratch;
@@ -147,6 +149,11 @@ pub fn read(path: &Path) -> io::Result<String> {
             format!("it is not UTF-8 text: see line {line} (byte {at})"),
         )
     })
+}
+
+/// A small file below `base` that no link leads to; `None`: there is none.
+pub fn read_unlinked(base: &Path, name: &str) -> Option<String> {
+    String::from_utf8(read_regular(base, &base.join(name), LARGEST).ok()?).ok()
 }
 
 /// As `read`; a missing file is `None`.

@@ -47,6 +47,7 @@ use compare::Change;
 use entry::RelPath;
 use fault::{Outcome, fault};
 use here::Here;
+pub use opening::OutsideFiles;
 use place::{Place, Store};
 use record::{Found, Record, holding, one, unknown};
 use scan::{Blobs, Scan};
@@ -78,6 +79,7 @@ pub struct GitSnapshots {
     data: PathBuf,
     exclude: Vec<String>,
     home: Option<PathBuf>,
+    outside: OutsideFiles,
     clock: Arc<dyn Clock>,
 }
 
@@ -85,7 +87,15 @@ impl GitSnapshots {
     /// `data_dir` is the user's data directory; `exclude` holds lines as in an ignore file, and wins over git's
     /// tracking. Touches nothing until used.
     pub fn open(project: PathBuf, data_dir: PathBuf, exclude: Vec<String>, clock: Arc<dyn Clock>) -> Self {
-        Self { project, data: data_dir, exclude, home: std::env::home_dir(), clock }
+        let (home, outside) = (std::env::home_dir(), OutsideFiles::Refused);
+        Self { project, data: data_dir, exclude, home, outside, clock }
+    }
+
+    /// Whether the project's repository may open files outside of itself.
+    #[must_use]
+    pub fn with_outside_files(mut self, outside: OutsideFiles) -> Self {
+        self.outside = outside;
+        self
     }
 
     /// Another home directory than the environment's.
@@ -102,6 +112,7 @@ impl GitSnapshots {
             data: self.data.clone(),
             exclude: self.exclude.clone(),
             home: self.home.clone(),
+            outside: self.outside,
             clock: Arc::clone(&self.clock),
         }
     }
@@ -117,7 +128,8 @@ impl GitSnapshots {
     /// # Errors
     /// The project does not exist or is refused.
     pub(super) fn place(&self) -> Outcome<Place> {
-        Place::resolve(&self.project, &self.data, self.home.as_deref())
+        let place = Place::resolve(&self.project, &self.data, self.home.as_deref())?;
+        Ok(Place { outside: self.outside, ..place })
     }
 
     /// Scans, writes and records; call with the lock held.

@@ -9,6 +9,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::beneath::{open_parent, open_unfollowed};
+use super::repository_bounds::linked;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use ignore::{DirEntry, Match, WalkBuilder};
 
@@ -17,11 +19,18 @@ const MOST: u64 = 4 * 1024 * 1024;
 
 /// The text of an ignore file; `None` where there is none, or something else in its place.
 pub fn read_ignore_file(path: &Path) -> Option<Vec<u8>> {
-    if !is_readable(path) {
-        return None;
-    }
+    if is_readable(path) { limited(File::open(path).ok()?) } else { None }
+}
+
+/// The same for a file of a project or of its repository, below `base`: no link is followed, as git follows none there.
+pub fn read_project_ignore_file(base: &Path, path: &Path) -> Option<Vec<u8>> {
+    let file = open_unfollowed(&open_parent(base, path, false).ok()?.entry()).ok()?;
+    if file.metadata().ok()?.is_file() { limited(file) } else { None }
+}
+
+fn limited(file: File) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(path).ok()?.take(MOST).read_to_end(&mut text).ok()?;
+    file.take(MOST).read_to_end(&mut text).ok()?;
     if text.len() as u64 == MOST {
         // half a pattern is another pattern
         text.truncate(text.iter().rposition(|byte| *byte == b'\n').unwrap_or(0));
@@ -77,8 +86,8 @@ struct Level {
 
 impl IgnoreFiles {
     fn new(root: &Path, hidden: bool) -> Self {
-        let global = gitconfig_excludes_path().map(|path| rules(root, &path));
-        let global = global.unwrap_or_else(Gitignore::empty);
+        let global = gitconfig_excludes_path().and_then(|path| read_ignore_file(&path));
+        let global = global.map_or_else(Gitignore::empty, |text| parse_ignore_file(root, &text));
         Self { hidden, global, levels: Mutex::default() }
     }
 
@@ -111,10 +120,10 @@ impl IgnoreFiles {
             return level;
         }
         let above = dir.parent().and_then(|parent| self.level(parent));
-        let exclude = common_dir(&dir.join(".git")).map(|git| rules(dir, &git.join("info/exclude")));
+        let exclude = common_dir(dir).map(|git| rules(dir, (&git, "info/exclude")));
         let kinds = [
-            rules(dir, &dir.join(".ignore")),
-            rules(dir, &dir.join(".gitignore")),
+            rules(dir, (dir, ".ignore")),
+            rules(dir, (dir, ".gitignore")),
             exclude.unwrap_or_else(Gitignore::empty),
         ];
         let level = if kinds.iter().all(Gitignore::is_empty) {
@@ -128,19 +137,18 @@ impl IgnoreFiles {
     }
 }
 
-fn rules(root: &Path, file: &Path) -> Gitignore {
-    read_ignore_file(file).map_or_else(Gitignore::empty, |text| parse_ignore_file(root, &text))
+fn rules(root: &Path, (base, name): (&Path, &str)) -> Gitignore {
+    read_project_ignore_file(base, &base.join(name))
+        .map_or_else(Gitignore::empty, |text| parse_ignore_file(root, &text))
 }
 
 /// Git's directory, of a linked worktree that of its repository.
-fn common_dir(git: &Path) -> Option<PathBuf> {
-    if fs::metadata(git).ok()?.is_dir() {
-        return Some(git.to_owned());
+fn common_dir(dir: &Path) -> Option<PathBuf> {
+    let git = dir.join(".git");
+    match fs::symlink_metadata(&git).ok()?.is_dir() {
+        true => Some(git),
+        false => Some(linked(dir)?.common),
     }
-    let text = String::from_utf8(read_ignore_file(git)?).ok()?;
-    let own = git.parent()?.join(text.strip_prefix("gitdir: ")?.trim_end());
-    let common = read_ignore_file(&own.join("commondir")).and_then(|text| String::from_utf8(text).ok());
-    Some(common.map_or_else(|| own.clone(), |common| own.join(common.trim_end())))
 }
 
 #[cfg(test)]
@@ -193,7 +201,15 @@ mod tests {
         // a pipe without a writer: reading it would not end
         let pipe = root.join(".pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        for (name, target) in [(".gitignore", pipe.as_path()), ("sub/.ignore", &pipe), (".ignore", root)] {
+        let rules = root.join(".rules");
+        fs::write(&rules, "a\n").unwrap();
+        let links = [
+            (".gitignore", pipe.as_path()),
+            ("sub/.ignore", &pipe),
+            (".ignore", root),
+            ("sub/.gitignore", &rules),
+        ];
+        for (name, target) in links {
             std::os::unix::fs::symlink(target, root.join(name)).unwrap();
         }
         assert_eq!(seen(root, false), ["sub/a"]);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::adapters::git::opening::{is_refusal, open_around};
+use crate::adapters::git::OutsideFiles;
+use crate::adapters::git::opening::{self, is_leading_out, is_refusal, open_around};
 
 /// The program of this name that a command would find.
 pub fn on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
@@ -21,16 +22,30 @@ pub async fn version(program: &Path, deadline: Duration) -> Option<String> {
     done.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// The top of the git repository that a directory is in; `None`: there is none that can be used.
-///
-/// # Errors
-/// Why the repository is refused.
-pub fn repository(directory: &Path) -> Result<Option<PathBuf>, String> {
-    match open_around(directory) {
-        Ok(found) => Ok(Some(found.workdir().unwrap_or_else(|| found.path()).to_owned())),
-        Err(error) if is_refusal(&error) => Err(error.message().to_owned()),
-        Err(_) => Ok(None),
+/// The git repository that a directory is in.
+pub enum FoundRepository {
+    /// At this place.
+    Usable(PathBuf),
+    /// There is none that can be used.
+    Missing,
+    /// A file of it is none, and git would wait for it: which.
+    Stuck(String),
+    /// Its own files lead out of it, and its user has not seen which: one of them.
+    LeadsOut(String),
+}
+
+pub fn repository(directory: &Path, outside: OutsideFiles) -> FoundRepository {
+    match open_around(directory, outside) {
+        Ok(found) => FoundRepository::Usable(found.workdir().unwrap_or_else(|| found.path()).to_owned()),
+        Err(error) if is_refusal(&error) => FoundRepository::Stuck(error.message().to_owned()),
+        Err(error) if is_leading_out(&error) => FoundRepository::LeadsOut(error.message().to_owned()),
+        Err(_) => FoundRepository::Missing,
     }
+}
+
+/// What the git repository that a directory is in opens outside of itself, because its own files say so: a line each.
+pub fn git_leads_out(directory: &Path) -> Vec<String> {
+    opening::leads_out(directory)
 }
 
 /// The built-in git.

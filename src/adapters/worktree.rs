@@ -54,7 +54,7 @@ impl GitWorktrees {
     /// The project's repository; isolation cannot do without.
     fn repository(&self) -> Outcome<Store> {
         let place = self.snapshots.place()?;
-        place.own_repository()?.ok_or_else(|| linked::unusable(&place.project))
+        place.own_repository()?.ok_or_else(|| linked::unusable(&place))
     }
 
     /// Compares the project's part of the base with the present, of which nothing is stored.

@@ -32,10 +32,12 @@ const MODELS: &str = "models";
 pub(super) fn doctor(world: &World, offline: bool, as_json: bool) -> Result<u8> {
     let mut lines = screen::terminal(world);
     let runtime = runtime()?;
-    lines.extend(runtime.block_on(place::git(world)));
+    let gathered = sources::gather(world, world.overrides.clone(), world.trust);
+    let leads_out = gathered.as_ref().is_ok_and(|gathered| gathered.sources.git_leads_out);
+    lines.extend(runtime.block_on(place::git(world, wiring::outside_files(leads_out))));
     lines.extend(place::store(world));
     // what cannot even be gathered is a finding like any other
-    match sources::gather(world, world.overrides.clone(), world.trust) {
+    match gathered {
         Ok(gathered) => {
             let notice = trust::notice(&gathered.verdict);
             let unreadable = gathered.not_read();

@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::adapters::disk::UserDirs;
+use crate::adapters::repository_bounds::linked_repository;
 use crate::adapters::sandbox::Sandbox;
-use crate::adapters::sandbox::places::{SandboxPlaces, linked_repository};
+use crate::adapters::sandbox::places::SandboxPlaces;
 use crate::cli::sandbox::{Explanation, SandboxReport, explanation};
 use crate::config::catalog::Catalog;
 
 /// `root`: the project, or a run's worktree of it.
 pub(super) fn sandbox(root: &Path, data: &Path, catalog: &Catalog) -> Arc<Sandbox> {
-    Arc::new(Sandbox::new(catalog.settings().sandbox(), places(root, data)))
+    Arc::new(Sandbox::new(catalog.settings().sandbox(), places(root, data, catalog)))
 }
 
-fn places(root: &Path, data: &Path) -> SandboxPlaces {
+fn places(root: &Path, data: &Path, catalog: &Catalog) -> SandboxPlaces {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let paths = |name: &str| -> Vec<PathBuf> {
         let listed = std::env::var_os(name).unwrap_or_default();
@@ -23,6 +24,7 @@ fn places(root: &Path, data: &Path) -> SandboxPlaces {
     SandboxPlaces {
         root: root.to_owned(),
         repository: linked_repository(root),
+        outside_files: catalog.git_may_lead_out(),
         home: variable("HOME"),
         data: data.to_owned(),
         configuration: UserDirs::find().map(|dirs| dirs.config).unwrap_or_default(),

@@ -126,6 +126,7 @@ impl Gathered {
 
     /// Exactly the texts that were judged: a file that changed since is not looked at again.
     fn use_project(&mut self, left_out: &[String]) {
+        self.sources.git_leads_out = self.project.leads_out_but(left_out);
         let counts = |name: &str| !left_out.iter().any(|out| out == name);
         for (name, text) in self.project.readable.iter().filter(|(name, _)| counts(name)) {
             let inside = name.strip_prefix(trust::FOLDER).map(|rest| rest.trim_start_matches('/'));

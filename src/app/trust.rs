@@ -7,11 +7,12 @@ use anyhow::{Context, Result};
 
 use super::world::World;
 use crate::adapters::disk::{self, Found, ProjectReader};
+use crate::adapters::machine::git_leads_out;
 use crate::cli::exit;
 use crate::cli::words::{Clean, names};
 use crate::config::brief::{GUIDANCE, TEMPLATE};
 use crate::config::test_file::ENDING;
-use crate::config::trust::powers::{contents, powers};
+use crate::config::trust::powers::{REPOSITORY, contents, powers};
 use crate::config::trust::{TrustBook, Verdict, changes, fingerprint, new_files};
 
 /// The project's own folder.
@@ -31,6 +32,8 @@ pub(super) struct ProjectFiles {
     links: Vec<(String, String)>,
     /// `AGENTS.md`, or why it cannot be read. Agents follow it, so what it says is asked about.
     pub(super) guidance: Option<Result<String, String>>,
+    /// What git, and its library, open outside of the project because the repository says so.
+    leads_out: Vec<String>,
 }
 
 impl ProjectFiles {
@@ -40,14 +43,23 @@ impl ProjectFiles {
             Ok(text) | Err(text) => (GUIDANCE.to_owned(), text.clone()),
         };
         let files = self.readable.iter().chain(&self.unreadable).chain(&self.links).cloned();
-        files.chain(self.guidance.as_ref().map(said)).collect()
+        files.chain(self.guidance.as_ref().map(said)).chain(self.of_git()).collect()
     }
 
     /// What can be read of that.
     fn texts(&self) -> Vec<(String, String)> {
         let guidance =
             self.guidance.iter().filter_map(|text| Some((GUIDANCE.to_owned(), text.clone().ok()?)));
-        self.readable.iter().cloned().chain(guidance).collect()
+        self.readable.iter().cloned().chain(guidance).chain(self.of_git()).collect()
+    }
+
+    fn of_git(&self) -> Option<(String, String)> {
+        (!self.leads_out.is_empty()).then(|| (REPOSITORY.to_owned(), self.leads_out.join("\n")))
+    }
+
+    /// The repository opens something outside of itself, and that is not among these names.
+    pub(super) fn leads_out_but(&self, left_out: &[String]) -> bool {
+        !self.leads_out.is_empty() && !left_out.iter().any(|name| name == REPOSITORY)
     }
 
     fn extend(&mut self, found: impl IntoIterator<Item = Found>) {
@@ -87,7 +99,7 @@ impl ProjectFiles {
 }
 
 pub(super) fn project_files(project: &Path) -> ProjectFiles {
-    let mut files = ProjectFiles::default();
+    let mut files = ProjectFiles { leads_out: git_leads_out(project), ..ProjectFiles::default() };
     let mut reader = ProjectReader::new(project);
     files.extend(reader.file(".env"));
     if let Some(found) = reader.file(GUIDANCE) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::deck::Deck;
 use super::sandboxing;
-use crate::adapters::git::GitSnapshots;
+use crate::adapters::git::{GitSnapshots, OutsideFiles};
 use crate::adapters::javascript::Host;
 use crate::adapters::project_index::ProjectIndex;
 use crate::adapters::project_lock::FileLock;
@@ -178,9 +178,15 @@ pub fn worktrees(project: &Path, data: &Path, catalog: &Catalog) -> GitWorktrees
     GitWorktrees::new(snapshots(project, data, catalog))
 }
 
+/// What the project's repository may open outside of itself.
+pub(super) fn outside_files(allowed: bool) -> OutsideFiles {
+    if allowed { OutsideFiles::Allowed } else { OutsideFiles::Refused }
+}
+
 fn snapshots(project: &Path, data: &Path, catalog: &Catalog) -> GitSnapshots {
     let exclude = catalog.settings().snapshot_exclude();
-    GitSnapshots::open(project.to_owned(), data.to_owned(), exclude, Arc::new(SystemClock))
+    let snapshots = GitSnapshots::open(project.to_owned(), data.to_owned(), exclude, Arc::new(SystemClock));
+    snapshots.with_outside_files(outside_files(catalog.git_may_lead_out()))
 }
 
 pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<ScriptedModel>) -> Wired {

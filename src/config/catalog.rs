@@ -53,6 +53,8 @@ pub struct Sources {
     pub environment: BTreeMap<String, String>,
     /// `.env` texts of the user's directory and the project (CFG-4).
     pub dotenv: Vec<SourceFile>,
+    /// The user has seen which files the project's repository opens outside of itself.
+    pub git_leads_out: bool,
     pub command_line: Overrides,
 }
 
@@ -106,6 +108,11 @@ impl Catalog {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Whether the project's repository may open the files outside of itself that its own configuration names.
+    pub fn git_may_lead_out(&self) -> bool {
+        self.files.git_leads_out
     }
 
     pub fn models(&self) -> &Models {

@@ -1,10 +1,11 @@
 //! What separates two stored trees: lists and unified diffs. Knows neither the present nor any ref.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use git2::{DiffFormat, DiffLineType, DiffOptions, Repository, Tree};
 
-use super::entry::{Kind, RelPath, shown, to_path};
+use super::entry::{Kind, RelPath, ancestors, shown, to_path};
 use super::tree::Stored;
 use crate::domain::snapshot::{ChangedFile, FileChange};
 
@@ -41,13 +42,22 @@ pub fn print<'a>(
 ) -> Result<String, git2::Error> {
     let mut options = DiffOptions::new();
     options.disable_pathspec_match(true);
+    let mut directories = BTreeSet::new();
     let mut any = false;
     for path in paths {
         any = true;
         options.pathspec(to_path(path));
+        directories.extend(ancestors(path).map(to_path));
     }
     let mut text = Vec::new();
     if any {
+        let plain;
+        let (repo, old, new) = if leads_away(repo, &directories) {
+            plain = Repository::from_odb(repo.odb()?)?;
+            (&plain, &plain.find_tree(old.id())?, &plain.find_tree(new.id())?)
+        } else {
+            (repo, old, new)
+        };
         let diff = repo.diff_tree_to_tree(Some(old), Some(new), Some(&mut options))?;
         diff.print(DiffFormat::Patch, |_, _, line| {
             if matches!(line.origin(), '+' | '-' | ' ') {
@@ -62,6 +72,13 @@ pub fn print<'a>(
         })?;
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Whether a link takes the place of attributes, or of a directory that may have some: libgit2 follows it, as git does not.
+fn leads_away(repo: &Repository, directories: &BTreeSet<PathBuf>) -> bool {
+    let Some(work) = repo.workdir() else { return false };
+    let is_link = |place: PathBuf| place.is_symlink() || place.join(".gitattributes").is_symlink();
+    work.join(".gitattributes").is_symlink() || directories.iter().any(|below| is_link(work.join(below)))
 }
 
 /// Git ends a name that holds white space with a tab, for programs that would cut it there.

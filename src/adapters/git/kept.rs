@@ -354,7 +354,12 @@ mod tests {
     #[test]
     fn a_list_that_leads_out_of_the_project_is_no_list_of_ours() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place { project: dir.path().to_owned(), corner: dir.path().join("corner"), fenced: None };
+        let place = Place {
+            project: dir.path().to_owned(),
+            corner: dir.path().join("corner"),
+            fenced: None,
+            outside: crate::adapters::git::OutsideFiles::Refused,
+        };
         let id = SnapshotId::from("1");
         let rows = [
             (".env", true),

@@ -10,18 +10,24 @@ use sha2::{Digest, Sha256};
 
 use super::entry::{RelPath, to_bytes};
 use super::fault::{self, Outcome, fault};
-use super::opening::{is_refusal, open_around};
+use super::opening::{OutsideFiles, is_refusal, open_around};
 use super::rules::Rules;
 use crate::adapters::disk::make_private;
-use crate::adapters::ignore_files::{is_readable, parse_ignore_file as parse, read_ignore_file};
+use crate::adapters::ignore_files::{
+    is_readable, parse_ignore_file as parse, read_ignore_file, read_project_ignore_file,
+};
 
 /// Asked of libgit2 only where every file that it opens for this is one, as it would wait for a pipe. `None`: unknown.
 fn is_ignored(repo: &Repository, work: &Path, prefix: &Path) -> Option<bool> {
     let global = repo.config().ok().and_then(|config| config.get_path("core.excludesFile").ok());
     let above = prefix.ancestors().skip(1).map(|dir| work.join(dir).join(".gitignore"));
-    let exclude = repo.commondir().join("info/exclude");
-    let mut files = above.chain(global).chain([exclude]);
-    let readable = files.all(|file| is_readable(&file) || fs::symlink_metadata(&file).is_err());
+    let info = repo.commondir().join("info");
+    let mut own = above.chain([info.join("exclude")]);
+    let missing = |file: &Path| fs::symlink_metadata(file).is_err();
+    let plain = |file: &Path| fs::symlink_metadata(file).is_ok_and(|found| found.is_file());
+    let readable = !info.is_symlink()
+        && own.all(|file| plain(&file) || missing(&file))
+        && global.is_none_or(|file| is_readable(&file) || missing(&file));
     if readable { repo.is_path_ignored(prefix).ok() } else { None }
 }
 
@@ -33,6 +39,8 @@ pub struct Place {
     pub corner: PathBuf,
     /// The data directory, when it lies inside the project.
     pub fenced: Option<PathBuf>,
+    /// What the project's repository may open outside of itself.
+    pub outside: OutsideFiles,
 }
 
 /// One repository that holds snapshots.
@@ -98,7 +106,7 @@ impl Place {
         let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
         let fenced = data.starts_with(&real).then(|| data.clone());
         let corner = Self::corner(&data, &real);
-        Ok(Self { project: real, corner, fenced })
+        Ok(Self { project: real, corner, fenced, outside: OutsideFiles::Refused })
     }
 
     /// The part of the data directory that belongs to a project, by its path without symbolic links.
@@ -147,26 +155,27 @@ impl Place {
         outer.extend(global.and_then(|path| read_ignore_file(&path)).map(|text| parse(top, &text)));
         let common =
             if store.private { self.project.join(".git") } else { store.repo.commondir().to_owned() };
-        outer.extend(read_ignore_file(&common.join("info/exclude")).map(|text| parse(top, &text)));
+        let of_repository = read_project_ignore_file(&common, &common.join("info/exclude"));
+        outer.extend(of_repository.map(|text| parse(top, &text)));
         if let Some(work) = store.repo.workdir() {
             let mut above: Vec<&Path> = store.prefix.ancestors().skip(1).collect();
             above.reverse();
             for dir in above {
-                outer.extend(
-                    read_ignore_file(&work.join(dir).join(".gitignore")).map(|text| parse(dir, &text)),
-                );
+                let text = read_project_ignore_file(work, &work.join(dir).join(".gitignore"));
+                outer.extend(text.map(|text| parse(dir, &text)));
             }
         }
         Rules { outer, exclude: parse(top, exclude.join("\n").as_bytes()), prefix: store.prefix.clone() }
     }
 
     /// `None` when there is no repository or libgit2 cannot serve it: split or sparse index, reftable,
-    /// SHA-256, foreign owner, or a surrounding repository that ignores the project.
+    /// SHA-256, foreign owner, a surrounding repository that ignores the project, or files of it that lead out of it
+    /// while its user has not seen which.
     ///
     /// # Errors
     /// A file of it is a pipe or something else that cannot be read as a file.
     pub fn own_repository(&self) -> Outcome<Option<Store>> {
-        match open_around(&self.project) {
+        match open_around(&self.project, self.outside) {
             Ok(repo) => Ok(self.served(repo)),
             Err(error) if is_refusal(&error) => Err(fault::refused(&self.project, &error)),
             Err(_) => Ok(None),

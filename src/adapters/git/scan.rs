@@ -10,7 +10,7 @@ use git2::{ObjectType, Odb, Oid, Repository};
 use super::entry::{Entry, Kind, RelPath, Stat, ancestors, shown, to_bytes, to_path};
 use super::fault::{self, Outcome};
 use super::kept::{LeftOut, MAX_FILE};
-use super::opening::open_at;
+use super::opening::{OutsideFiles, open_at};
 use super::place::{Place, Store};
 use super::rules::Rules;
 use super::seed::{Seed, Trust};
@@ -359,7 +359,7 @@ fn add_submodules(root: &Path, submodules: &BTreeMap<RelPath, Oid>, scan: &mut S
         if !fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
             continue;
         }
-        let head = open_at(&place).ok().and_then(|repo| repo.head().ok()?.target());
+        let head = open_at(&place, OutsideFiles::Refused).ok().and_then(|repo| repo.head().ok()?.target());
         let stat = Stat { kind: Kind::Submodule, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
         scan.entries.push(Entry { path: path.clone(), stat, blob: head.unwrap_or(*indexed) });
     }

@@ -12,7 +12,7 @@ use super::entry::{Entry, Kind, RelPath, Stat, ancestors, to_bytes, to_path};
 use super::fault::{self, Outcome};
 use super::place::Store;
 use super::stat_cache::doubt;
-use crate::adapters::ignore_files::read_ignore_file;
+use crate::adapters::ignore_files::{read_ignore_file, read_project_ignore_file};
 
 /// The user's index, seen from the project.
 #[derive(Default)]
@@ -72,17 +72,25 @@ pub struct Trust<'a> {
     store: &'a Store,
     converts: bool,
     rewrites: bool,
+    /// Attributes are a link, which git does not follow, and libgit2 does.
+    linked: bool,
 }
 
 impl<'a> Trust<'a> {
     pub fn new(store: &'a Store, seed: &Seed, root: &Path) -> Self {
         let mut texts = Vec::new();
-        let mut look = |path: &Path| texts.extend(read_ignore_file(path));
+        let mut linked = false;
+        let mut own = |base: &Path, path: &Path| {
+            linked |= path.is_symlink();
+            texts.extend(read_project_ignore_file(base, path));
+        };
         let dirs: BTreeSet<&[u8]> = seed.tracked.iter().flat_map(|path| ancestors(path)).collect();
-        dirs.iter().for_each(|dir| look(&root.join(to_path(dir)).join(".gitattributes")));
+        dirs.iter().for_each(|dir| own(root, &root.join(to_path(dir)).join(".gitattributes")));
         for dir in store.prefix.ancestors() {
-            store.repo.workdir().into_iter().for_each(|work| look(&work.join(dir).join(".gitattributes")));
+            let work = store.repo.workdir().into_iter();
+            work.for_each(|work| own(work, &work.join(dir).join(".gitattributes")));
         }
+        let mut look = |path: &Path| texts.extend(read_ignore_file(path));
         look(&store.repo.commondir().join("info/attributes"));
         look(Path::new("/etc/gitattributes"));
         let config = store.repo.config().ok();
@@ -94,14 +102,15 @@ impl<'a> Trust<'a> {
         let crlf = crlf.is_some_and(|value| !matches!(value.as_str(), "false" | "no" | "off" | "0"));
         let words: [&[u8]; 3] = [b"filter", b"ident", b"working-tree-encoding"];
         let rewrites = texts.iter().any(|text| words.iter().any(|word| contains(text, word)));
-        Self { store, converts: crlf || !texts.is_empty(), rewrites }
+        Self { store, converts: crlf || linked || !texts.is_empty(), rewrites, linked }
     }
 
     pub fn holds(&self, odb: &git2::Odb<'_>, path: &[u8], size: u64, blob: Oid) -> bool {
         if !self.converts {
             return odb.exists_ext(blob, git2::OdbLookupFlags::NO_REFRESH);
         }
-        !(self.rewrites && rewritten(&self.store.repo, &to_path(&self.store.in_tree(path))))
+        !self.linked
+            && !(self.rewrites && rewritten(&self.store.repo, &to_path(&self.store.in_tree(path))))
             && odb.read_header(blob).is_ok_and(|(stored, _)| stored as u64 == size)
     }
 }

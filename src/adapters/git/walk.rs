@@ -12,7 +12,7 @@ use ignore::gitignore::Gitignore;
 
 use super::entry::{RelPath, shown, to_path};
 use super::rules::Rules;
-use crate::adapters::ignore_files::read_ignore_file;
+use crate::adapters::ignore_files::read_project_ignore_file;
 use crate::domain::snapshot::{Lack, Skipped};
 
 /// Excluded files that are listed; more are looked at by directory only.
@@ -73,7 +73,7 @@ impl Walk<'_> {
         }
         let mut rules = outer.to_vec();
         if names.iter().any(|(name, kind)| name == ".gitignore" && kind.is_some_and(|kind| kind.is_file()))
-            && let Some(text) = read_ignore_file(&place.join(".gitignore"))
+            && let Some(text) = read_project_ignore_file(self.root, &place.join(".gitignore"))
         {
             rules.push(self.rules.parse(dir, &text));
         }

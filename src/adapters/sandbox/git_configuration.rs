@@ -3,16 +3,14 @@
 //! Every condition of an include counts as true, and every value counts, not only the last one: what is protected too much
 //! does no harm. Nothing is executed, and what is no plain file of ordinary size is not opened: git would wait for a pipe.
 
-use std::io::Read as _;
-use std::iter::Peekable;
 use std::path::{Path, PathBuf};
-use std::str::Chars;
 
 use super::plain_paths::lexical;
+use crate::adapters::git_entries::{GitEntry, entries, plain_text};
+use crate::adapters::repository_bounds::RepositoryBounds;
 
-/// Files that one configuration consists of, and bytes of one.
+/// Files that one configuration consists of.
 const MOST_FILES: usize = 256;
-const LARGEST: u64 = 1 << 20;
 
 /// What git looks for in the directory of hooks.
 const HOOKS: [&str; 28] = [
@@ -46,14 +44,6 @@ const HOOKS: [&str; 28] = [
     "post-index-change",
 ];
 
-/// `[section "subsection"] key = value`; section and key in small letters.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct GitEntry {
-    section: String,
-    key: String,
-    value: String,
-}
-
 /// A configuration with all that it includes.
 #[derive(Default)]
 pub(super) struct GitConfiguration {
@@ -63,16 +53,19 @@ pub(super) struct GitConfiguration {
 }
 
 impl GitConfiguration {
-    pub(super) fn read(file: &Path, home: Option<&Path>) -> Self {
+    /// `within`: what lies outside of this is named, and not opened.
+    pub(super) fn read(file: &Path, home: Option<&Path>, within: Option<&RepositoryBounds>) -> Self {
         let mut found = Self::default();
         let mut open = vec![file.to_owned()];
+        let held = |path: &Path| within.is_none_or(|bounds| bounds.hold(path));
         while let Some(file) = open.pop().filter(|_| found.files.len() < MOST_FILES) {
             if found.files.contains(&file) {
                 continue;
             }
-            let text = plain_text(&file).unwrap_or_default();
+            let text =
+                Some(&file).filter(|file| held(file)).and_then(|file| plain_text(file)).unwrap_or_default();
             for entry in entries(&text) {
-                if matches!(entry.section.as_str(), "include" | "includeif") && entry.key == "path" {
+                if entry.is_include() {
                     open.extend(file.parent().and_then(|base| expanded(&entry.value, base, home)));
                 } else {
                     found.entries.push(entry);
@@ -81,12 +74,6 @@ impl GitConfiguration {
             found.files.push(file);
         }
         found
-    }
-
-    /// The work tree that a git directory names, as that of a submodule does.
-    pub(super) fn work_tree(&self, git: &Path) -> Option<PathBuf> {
-        let named = |entry: &&GitEntry| entry.section == "core" && entry.key == "worktree";
-        self.entries.iter().rfind(named).map(|entry| git.join(&entry.value))
     }
 
     /// What git runs, as far as it is named by a path: relative ones are of the work tree, which has no links in its path.
@@ -105,15 +92,6 @@ impl GitConfiguration {
         }
         found
     }
-}
-
-/// A file that can be read whole without waiting.
-pub(super) fn plain_text(path: &Path) -> Option<String> {
-    let plain = |found: &std::fs::Metadata| found.is_file() && found.len() < LARGEST;
-    std::fs::metadata(path).ok().filter(plain)?;
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The directory, or each hook in it: it can be the work tree itself.
@@ -172,119 +150,9 @@ fn expanded(value: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// What git would refuse as a whole is read as far as it has a meaning.
-fn entries(text: &str) -> Vec<GitEntry> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-    let mut letters = text.chars().peekable();
-    let (mut found, mut section) = (Vec::new(), String::new());
-    while let Some(letter) = letters.next() {
-        match letter {
-            '#' | ';' => comment(&mut letters),
-            '[' => section = header(&mut letters),
-            letter if letter.is_ascii_alphabetic() => {
-                let mut key = String::from(letter);
-                let in_key = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
-                while let Some(letter) = letters.next_if(in_key) {
-                    key.push(letter);
-                }
-                while letters.next_if(|letter| matches!(letter, ' ' | '\t')).is_some() {}
-                let value =
-                    if letters.next_if_eq(&'=').is_some() { value(&mut letters) } else { String::new() };
-                found.push(GitEntry { section: section.clone(), key: key.to_ascii_lowercase(), value });
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// Behind `[`. A subsection may have every letter in it; it is of no interest here.
-fn header(letters: &mut Peekable<Chars<'_>>) -> String {
-    let (mut name, mut quoted) = (String::new(), false);
-    while let Some(letter) = letters.next_if(|letter| *letter != '\n') {
-        match letter {
-            ']' if !quoted => break,
-            '"' => quoted = !quoted,
-            '\\' if quoted => {
-                letters.next_if(|letter| *letter != '\n');
-            }
-            letter if !quoted => name.push(letter),
-            _ => {}
-        }
-    }
-    // `[section.subsection]` is an old form
-    name.split(['.', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase()
-}
-
-fn comment(letters: &mut Peekable<Chars<'_>>) {
-    for letter in letters {
-        if letter == '\n' {
-            break;
-        }
-    }
-}
-
-/// Behind `=`, to the end of the line.
-fn value(letters: &mut Peekable<Chars<'_>>) -> String {
-    let (mut value, mut kept, mut quoted) = (String::new(), 0, false);
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\n' => break,
-            '"' => quoted = !quoted,
-            '#' | ';' if !quoted => {
-                comment(letters);
-                break;
-            }
-            '\\' => match letters.next() {
-                Some('\n') | None => continue,
-                Some('n') => value.push('\n'),
-                Some('t') => value.push('\t'),
-                Some('b') => value.push('\u{8}'),
-                Some(letter) => value.push(letter),
-            },
-            ' ' | '\t' if !quoted => {
-                // blanks at both ends do not count
-                if !value.is_empty() {
-                    value.push(letter);
-                }
-                continue;
-            }
-            letter => value.push(letter),
-        }
-        kept = value.len();
-    }
-    value.truncate(kept);
-    value
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_are_read_as_git_reads_them() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("config");
-        for (text, value) in [
-            ("[core]\n\thooksPath = a\n", "a"),
-            ("[core] hooksPath=a", "a"),
-            ("[CORE]hookspath=a # b\n", "a"),
-            ("\u{feff}[core]\r\n  HooksPath = a b  \r\n", "a b"),
-            ("[core]\n hooksPath = \" a;b\"c ; d\n", " a;bc"),
-            ("[core]\n hooksPath = a\\\nb\n", "ab"),
-            ("[core]\n hooksPath = \"a\\\"\\\\b\\tc\"\n", "a\"\\b\tc"),
-            ("[other \"x]\\\"y\"]\n a = [core]\n[core] # x\n hooksPath = a\n", "a"),
-            ("; [core]\n[core]\n bare\n hooksPath = a\n", "a"),
-            ("[core]\n hooksPath = x\n[a]\n b = c\n[core]\n hooksPath = a\n", "a"),
-        ] {
-            std::fs::write(&file, text).unwrap();
-            let oracle = git2::Config::open(&file).unwrap().get_string("core.hooksPath").unwrap();
-            let found = entries(text);
-            let found = found.iter().rfind(|entry| entry.section == "core" && entry.key == "hookspath");
-            assert_eq!(found.map(|entry| entry.value.as_str()), Some(value), "{text}");
-            assert_eq!(oracle, value, "{text}");
-        }
-    }
 
     #[test]
     fn programs_of_the_work_tree_are_named() {
@@ -302,7 +170,7 @@ mod tests {
             ("[core] pager = ./dir/ ./", &[]),
         ] {
             std::fs::write(root.join("config"), text).unwrap();
-            let found = GitConfiguration::read(&root.join("config"), None).programs(root, None);
+            let found = GitConfiguration::read(&root.join("config"), None, None).programs(root, None);
             let expected: Vec<PathBuf> = named.iter().map(|name| root.join(name)).collect();
             assert_eq!(found, expected, "{text}");
         }
@@ -321,7 +189,7 @@ mod tests {
         )
         .unwrap();
         std::fs::write(root.join("a"), "[include] path = config\n[core] hooksPath = .\n").unwrap();
-        let found = GitConfiguration::read(&root.join("config"), Some(Path::new("/home/x")));
+        let found = GitConfiguration::read(&root.join("config"), Some(Path::new("/home/x")), None);
         let mut files = found.files.clone();
         files.sort();
         let expected = [root.join("a"), root.join("config"), root.join("gone"), pipe];

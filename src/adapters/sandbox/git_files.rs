@@ -4,59 +4,74 @@ use std::path::{Path, PathBuf};
 
 use super::git_configuration::GitConfiguration;
 use super::places::SandboxPlaces;
+use crate::adapters::git_entries::work_tree;
+use crate::adapters::repository_bounds::RepositoryBounds;
 
 /// Of the project's repository and of the user, each with all that is included.
 pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> Vec<PathBuf> {
     let home = places.home.as_deref();
+    let bounds = (!places.outside_files).then(|| RepositoryBounds::of(root));
+    let of_project = Reading { home, within: bounds.as_ref() };
     let mut files = Vec::new();
     let directories = [places.repository.clone(), Some(root.join(".git"))];
     for git in directories.into_iter().flatten() {
-        files.extend(of_directory(&git, root, home));
+        of_project.directory(&git, root, &mut files);
     }
+    let users = Reading { home, within: None };
     let own = home.map(|home| home.join(".gitconfig"));
     let second = places.config_home.clone().or_else(|| Some(home?.join(".config")));
-    let users = [own, second.map(|path| path.join("git/config")), Some(PathBuf::from("/etc/gitconfig"))];
-    for file in users.into_iter().flatten() {
-        named_by(&file, root, home, &mut files);
+    let second = second.map(|path| path.join("git/config"));
+    for file in [own, second, Some(PathBuf::from("/etc/gitconfig"))].into_iter().flatten() {
+        users.named_by(&file, root, &mut files);
     }
     files.sort();
     files.dedup();
     files
 }
 
-fn of_directory(git: &Path, root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        ["hooks", "commondir", "gitdir"].iter().map(|name| git.join(name)).collect();
-    if git.is_file() {
-        files.push(git.to_owned());
-    }
-    for name in ["config", "config.worktree"] {
-        named_by(&git.join(name), root, home, &mut files);
-    }
-    for module in modules(&git.join("modules")) {
-        files.extend(["hooks", "commondir"].map(|name| module.join(name)));
-        let own = GitConfiguration::read(&module.join("config"), home).work_tree(&module);
-        let work_tree = own.and_then(|path| path.canonicalize().ok()).unwrap_or_else(|| root.to_owned());
-        for name in ["config", "config.worktree"] {
-            named_by(&module.join(name), &work_tree, home, &mut files);
-        }
-    }
-    for entry in std::fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten().take(256) {
-        files.extend(["gitdir", "commondir"].map(|name| entry.path().join(name)));
-        named_by(&entry.path().join("config.worktree"), root, home, &mut files);
-    }
-    files
+/// How configurations are read.
+struct Reading<'a> {
+    home: Option<&'a Path>,
+    /// What lies outside of this is not opened.
+    within: Option<&'a RepositoryBounds>,
 }
 
-/// A file of the configuration, what it includes, and the programs that it names.
-fn named_by(file: &Path, work_tree: &Path, home: Option<&Path>, files: &mut Vec<PathBuf>) {
-    let found = GitConfiguration::read(file, home);
-    files.extend(found.programs(work_tree, home));
-    files.extend(found.files);
+impl Reading<'_> {
+    fn directory(&self, git: &Path, root: &Path, files: &mut Vec<PathBuf>) {
+        files.extend(["hooks", "commondir", "gitdir"].map(|name| git.join(name)));
+        if git.is_file() {
+            files.push(git.to_owned());
+        }
+        for name in ["config", "config.worktree"] {
+            self.named_by(&git.join(name), root, files);
+        }
+        let below =
+            |name: &str| Some(git.join(name)).filter(|path| self.within.is_none_or(|own| own.hold(path)));
+        for module in below("modules").iter().flat_map(|modules| modules_in(modules)) {
+            files.extend(["hooks", "commondir"].map(|name| module.join(name)));
+            let own = work_tree(&module).and_then(|path| path.canonicalize().ok());
+            let own = own.unwrap_or_else(|| root.to_owned());
+            for name in ["config", "config.worktree"] {
+                self.named_by(&module.join(name), &own, files);
+            }
+        }
+        let worktrees = below("worktrees").and_then(|worktrees| std::fs::read_dir(worktrees).ok());
+        for entry in worktrees.into_iter().flatten().flatten().take(256) {
+            files.extend(["gitdir", "commondir"].map(|name| entry.path().join(name)));
+            self.named_by(&entry.path().join("config.worktree"), root, files);
+        }
+    }
+
+    /// A file of the configuration, what it includes, and the programs that it names.
+    fn named_by(&self, file: &Path, work_tree: &Path, files: &mut Vec<PathBuf>) {
+        let found = GitConfiguration::read(file, self.home, self.within);
+        files.extend(found.programs(work_tree, self.home));
+        files.extend(found.files);
+    }
 }
 
 /// Git directories of submodules. Their names may have slashes, and submodules have submodules.
-fn modules(directory: &Path) -> Vec<PathBuf> {
+fn modules_in(directory: &Path) -> Vec<PathBuf> {
     let (mut open, mut found) = (vec![directory.to_owned()], Vec::new());
     while let Some(next) = open.pop().filter(|_| found.len() < 256) {
         let is_one = next.join("HEAD").is_file();

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::git_configuration::plain_text;
+use crate::adapters::repository_bounds::linked;
 
 /// A larger index is not read.
 const LARGEST: u64 = 256 << 20;
@@ -29,17 +29,16 @@ struct SeenIndex {
 impl NestedRepositories {
     /// Those that are there already are not told.
     pub(super) fn of(root: &Path) -> Self {
-        let git = root.join(".git");
-        let link = git.is_file().then(|| plain_text(&git)).flatten();
-        let elsewhere = link.and_then(|text| Some(root.join(text.strip_prefix("gitdir:")?.trim())));
-        let found = Self { index: elsewhere.unwrap_or(git).join("index"), seen: Mutex::default() };
+        let own = linked(root).map_or_else(|| root.join(".git"), |linked| linked.own);
+        let found = Self { index: own.join("index"), seen: Mutex::default() };
         found.added();
         found
     }
 
     /// One line for each that the index names since the last call. An index that did not change is not read.
     pub(super) fn added(&self) -> Vec<String> {
-        let found = std::fs::metadata(&self.index).ok();
+        let plain = self.index.parent().is_some_and(|git| !git.is_symlink());
+        let found = std::fs::symlink_metadata(&self.index).ok().filter(|_| plain);
         let found = found.filter(|found| found.is_file() && found.len() < LARGEST);
         let stamp = found.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::credentials::CredentialFile;
 use super::git_files::git_files;
 use super::places::SandboxPlaces;
-use super::plain_paths::{canonical, lexical};
+use super::plain_paths::{canonical, lexical, way_of};
 use super::{credentials, toolchains};
 
 use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode, SandboxSettings};
@@ -164,9 +164,12 @@ impl SandboxPolicy {
         }
         protected.extend(named(&settings.read_only).into_iter().map(|path| (path, "sandbox.read_only")));
         for (path, reason) in protected {
-            let path = lexical(&path);
-            if self.access(&path).0 == PathAccess::Write {
-                self.add(path, PathAccess::Read, reason);
+            // a link that is put in the place of another one leads to what a command has written
+            let way = way_of(&path).into_iter().filter(|way| way.is_absolute());
+            for path in [lexical(&path)].into_iter().chain(way) {
+                if self.access_resolved(&path).0 == PathAccess::Write {
+                    self.add(path, PathAccess::Read, reason);
+                }
             }
         }
     }
@@ -368,7 +371,13 @@ mod tests {
             "project/.git/config",
             "[include]\n\tpath = ../shared\n[core] hooksPath=a\n[core]\n hooksPath=b\n",
         );
-        put("project/shared", "[filter \"x\"] clean = sh clean.sh\n[include] path = more\n");
+        put(
+            "project/shared",
+            "[filter \"x\"] clean = sh clean.sh\n[include] path = more\n[include] path = d/link\n",
+        );
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", root.join("d")).unwrap();
+        std::os::unix::fs::symlink("../end", root.join("real/link")).unwrap();
         put("project/clean.sh", "");
         put("project/.git/modules/sub/HEAD", "");
         put(
@@ -382,8 +391,12 @@ mod tests {
         {
             assert_eq!(policy.access(&root.join(name)).0, PathAccess::Read, "{name}");
         }
-        for name in ["tools/x", "sub/x", "watch", "sh"] {
+        for name in ["tools/x", "sub/x", "watch", "sh", "real/x"] {
             assert_eq!(policy.access(&root.join(name)).0, PathAccess::Write, "{name}");
+        }
+        // each link on the way, and where they end, although nothing is there
+        for name in ["d", "real/link", "end"] {
+            assert_eq!(policy.access_resolved(&root.join(name)).0, PathAccess::Read, "{name}");
         }
     }
 

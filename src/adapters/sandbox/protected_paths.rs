@@ -5,6 +5,7 @@
 //! holds a path by itself nothing is compared.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,12 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-use super::beneath::{Parent, open_parent};
+use super::beneath::{HeldDirectory, Parent, open_parent, open_unfollowed, read_held};
 use super::policy::{PathAccess, SandboxPolicy};
 
 /// Files of one protected path, and bytes of one file, that are kept.
 const MOST_FILES: usize = 2_000;
 const LARGEST: u64 = 1 << 20;
+
+/// Directories in each other.
+const DEEPEST: usize = 100;
 
 /// Lines about them that one command is answered with.
 const MOST_TOLD: usize = 10;
@@ -30,6 +34,17 @@ struct Identity {
     size: u64,
     mode: u32,
     changed: (i64, i64),
+}
+
+impl Identity {
+    fn of(found: &fs::Metadata) -> Self {
+        Self {
+            inode: found.ino(),
+            size: found.len(),
+            mode: found.mode(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -154,7 +169,7 @@ impl ProtectedPaths {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = BTreeMap::new();
         for path in &self.paths {
-            look(path, &seen, &mut now, &mut 0);
+            self.look(path, &seen, &mut now);
         }
         *seen = now.clone();
         let existing = self.paths.iter().filter(|path| now.contains_key(*path));
@@ -180,8 +195,7 @@ impl ProtectedPaths {
     fn restore_path(&self, path: &Path, before: &ProtectedState, told: &mut Vec<String>) {
         self.straighten(path, told);
         let mut now = BTreeMap::new();
-        let mut count = 0;
-        look(path, &before.entries, &mut now, &mut count);
+        let count = self.look(path, &before.entries, &mut now);
         let kept = before.entries.range(path.to_owned()..).take_while(|(known, _)| known.starts_with(path));
         let kept: Vec<(&PathBuf, &Entry)> = kept.collect();
         let mut refilled = false;
@@ -208,6 +222,20 @@ impl ProtectedPaths {
                 }
             }
         }
+    }
+
+    /// What a path is, and all below it, reached without following a link: how many files there are, or too many.
+    fn look(
+        &self,
+        path: &Path,
+        known: &BTreeMap<PathBuf, Entry>,
+        into: &mut BTreeMap<PathBuf, Entry>,
+    ) -> usize {
+        let mut look = Look { known, into, count: 0 };
+        if let Ok(parent) = self.parent(path, false) {
+            look.entry(parent.directory(), parent.name(), path, 0);
+        }
+        look.count
     }
 
     /// What leads to a protected path is a directory: through a link, programs would read it elsewhere, and so would we.
@@ -259,7 +287,7 @@ impl ProtectedPaths {
         match fs::rename(&from, &to) {
             // another file system
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                copy_all(&from, &to)?;
+                copy_all(parent.directory(), parent.name(), &to)?;
                 if from.symlink_metadata()?.is_dir() {
                     fs::remove_dir_all(&from)
                 } else {
@@ -277,30 +305,39 @@ impl ProtectedPaths {
         }
         let parent = self.parent(path, true)?;
         let to = parent.entry();
+        let mode = fs::Permissions::from_mode(entry.identity.mode & 0o7777);
         match &entry.kept {
-            Kept::Directory => match fs::create_dir(&to) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            },
-            Kept::Link(target) => return std::os::unix::fs::symlink(target, &to),
-            Kept::File(Some(bytes)) => fs::File::create_new(&to)?.write_all(bytes)?,
-            Kept::File(None) => return Err(io::Error::other("it was too large to be kept")),
+            Kept::Directory => {
+                match fs::create_dir(&to) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    _ => {}
+                }
+                fs::set_permissions(parent.directory().child(parent.name())?.place(), mode)
+            }
+            Kept::Link(target) => std::os::unix::fs::symlink(target, &to),
+            Kept::File(Some(bytes)) => {
+                let mut file = fs::File::create_new(&to)?;
+                file.write_all(bytes)?;
+                file.set_permissions(mode)
+            }
+            Kept::File(None) => Err(io::Error::other("it was too large to be kept")),
         }
-        fs::set_permissions(&to, fs::Permissions::from_mode(entry.identity.mode & 0o7777))
     }
 }
 
 /// Links are not kept.
-fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_all(directory: &HeldDirectory, name: &OsStr, to: &Path) -> io::Result<()> {
+    let from = directory.place().join(name);
     let kind = from.symlink_metadata()?;
     if kind.is_dir() {
+        let from = directory.child(name)?;
         fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            copy_all(&entry.path(), &to.join(entry.file_name()))?;
+        for entry in fs::read_dir(from.place())? {
+            let name = entry?.file_name();
+            copy_all(&from, &name, &to.join(&name))?;
         }
     } else if kind.is_file() {
-        fs::copy(from, to)?;
+        io::copy(&mut open_unfollowed(&from)?, &mut fs::File::create_new(to)?)?;
     }
     Ok(())
 }
@@ -336,37 +373,58 @@ fn is_same(before: &Entry, now: &Entry) -> bool {
     }
 }
 
-fn look(
-    path: &Path,
-    known: &BTreeMap<PathBuf, Entry>,
-    into: &mut BTreeMap<PathBuf, Entry>,
-    count: &mut usize,
-) {
-    let Ok(found) = path.symlink_metadata() else { return };
-    *count += 1;
-    if *count > MOST_FILES {
-        return;
-    }
-    let identity = Identity {
-        inode: found.ino(),
-        size: found.len(),
-        mode: found.mode(),
-        changed: (found.ctime(), found.ctime_nsec()),
-    };
-    let same = known.get(path).filter(|entry| entry.identity == identity && !found.is_dir());
-    let kept = match same {
-        Some(entry) => entry.kept.clone(),
-        None if found.is_symlink() => Kept::Link(fs::read_link(path).unwrap_or_default()),
-        None if found.is_dir() => Kept::Directory,
-        None if found.is_file() && found.len() <= LARGEST => Kept::File(fs::read(path).ok()),
-        None => Kept::File(None),
-    };
-    into.insert(path.to_owned(), Entry { identity, kept });
-    if found.is_dir() {
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            look(&entry.path(), known, into, count);
+/// A look at a protected path.
+struct Look<'a> {
+    known: &'a BTreeMap<PathBuf, Entry>,
+    into: &'a mut BTreeMap<PathBuf, Entry>,
+    /// Files so far; one more than is kept where not all can be looked at.
+    count: usize,
+}
+
+impl Look<'_> {
+    /// `path` is what the entry is called; it is reached through its directory.
+    fn entry(&mut self, directory: &HeldDirectory, name: &OsStr, path: &Path, depth: usize) {
+        let place = directory.place().join(name);
+        let Ok(found) = place.symlink_metadata() else { return };
+        self.count += 1;
+        if self.count > MOST_FILES || depth > DEEPEST {
+            self.count = MOST_FILES + 1;
+            return;
+        }
+        let identity = Identity::of(&found);
+        let same = self.known.get(path).filter(|entry| entry.identity == identity && !found.is_dir());
+        let entry = match same {
+            Some(entry) => entry.clone(),
+            None if found.is_symlink() => {
+                Entry { identity, kept: Kept::Link(fs::read_link(&place).unwrap_or_default()) }
+            }
+            None if found.is_dir() => Entry { identity, kept: Kept::Directory },
+            None if found.is_file() => file(&place).unwrap_or(Entry { identity, kept: Kept::File(None) }),
+            None => Entry { identity, kept: Kept::File(None) },
+        };
+        self.into.insert(path.to_owned(), entry);
+        if found.is_dir() {
+            match directory.child(name) {
+                Ok(inside) => self.directory(&inside, path, depth + 1),
+                // it is another thing by now
+                Err(_) => self.count = MOST_FILES + 1,
+            }
         }
     }
+
+    fn directory(&mut self, directory: &HeldDirectory, path: &Path, depth: usize) {
+        for entry in fs::read_dir(directory.place()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            self.entry(directory, &name, &path.join(&name), depth);
+        }
+    }
+}
+
+/// What is told and what is kept of a file are of the same one.
+fn file(place: &Path) -> io::Result<Entry> {
+    let file = open_unfollowed(place)?;
+    let identity = Identity::of(&file.metadata()?);
+    Ok(Entry { identity, kept: Kept::File(read_held(file, LARGEST).ok()) })
 }
 
 #[cfg(test)]
@@ -467,10 +525,25 @@ mod tests {
         let before = protected.state();
         fs::rename(root.join(".git"), root.join("moved")).unwrap();
         std::os::unix::fs::symlink(&outside, root.join(".git")).unwrap();
+        assert!(protected.state().entries.is_empty(), "nothing of what the link leads to is read");
         assert_eq!(protected.restore(&before).len(), 3);
         assert_eq!(fs::read_to_string(outside.join("hooks/own")).unwrap(), "own");
         assert_eq!(fs::read_dir(outside.join("hooks")).unwrap().count(), 1);
         assert!(!root.join(".git").is_symlink() && root.join(".git/hooks/sample").exists());
+        // a directory that is swapped while it is looked at
+        let (mut found, held) =
+            (BTreeMap::new(), open_parent(&root, &root.join(".git/hooks"), false).unwrap());
+        fs::rename(root.join(".git"), root.join("away")).unwrap();
+        std::os::unix::fs::symlink(&outside, root.join(".git")).unwrap();
+        let mut look = Look { known: &BTreeMap::new(), into: &mut found, count: 0 };
+        look.entry(held.directory(), held.name(), &root.join(".git/hooks"), 0);
+        let names: Vec<&str> = found.keys().filter_map(|path| path.file_name()?.to_str()).collect();
+        assert_eq!(names, ["hooks", "sample"]);
+        assert!(file(&root.join(".git")).is_err(), "a link is not opened");
+        copy_all(held.directory(), held.name(), &directory.path().join("copy")).unwrap();
+        assert!(directory.path().join("copy/sample").exists() && !directory.path().join("copy/own").exists());
+        fs::remove_file(root.join(".git")).unwrap();
+        fs::rename(root.join("away"), root.join(".git")).unwrap();
         // a mode alone: what is in the directory stays where it is
         let before = protected.state();
         fs::set_permissions(root.join(".git/hooks"), fs::Permissions::from_mode(0o700)).unwrap();

@@ -38,7 +38,7 @@ pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &s
     let top = store.repo.workdir().unwrap_or(&place.project);
     let whole = snapshots.at(top);
     let whole_place = whole.place().map_err(|error| about_the_whole(error, &place.project, top))?;
-    let whole_store = whole_place.own_repository()?.ok_or_else(|| linked::unusable(top))?;
+    let whole_store = whole_place.own_repository()?.ok_or_else(|| linked::unusable(&whole_place))?;
     refuse_sparse(&store.repo)?;
     let here = whole.here(whole_place, whole_store);
     let scan = here.scan(&Stored::new(), Blobs::Stored)?;
@@ -150,7 +150,7 @@ fn fill(snapshots: &GitSnapshots, made: &Linked, scan: &Scan, tree: Oid) -> Outc
     let inside = snapshots.at(&made.top);
     let place = inside.place()?;
     let _lock = place.lock()?;
-    let store = place.own_repository()?.ok_or_else(|| linked::unusable(&made.top))?;
+    let store = place.own_repository()?.ok_or_else(|| linked::unusable(&place))?;
     let repo = &store.repo;
     let (modules, files): (Vec<&Entry>, Vec<&Entry>) =
         scan.entries.iter().partition(|entry| entry.stat.kind == Kind::Submodule);

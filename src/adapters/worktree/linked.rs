@@ -8,8 +8,8 @@ use git2::Oid;
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::git::fault::{self, Outcome, fault};
 use crate::adapters::git::here::Here;
-use crate::adapters::git::opening::{is_refusal, open_around};
-use crate::adapters::git::place::Store;
+use crate::adapters::git::opening::{is_leading_out, is_refusal, open_around};
+use crate::adapters::git::place::{Place, Store};
 use crate::domain::snapshot::Worktree;
 use crate::ports::snapshot::SnapshotError;
 
@@ -103,8 +103,9 @@ impl Linked {
 }
 
 /// Why a directory cannot be isolated.
-pub fn unusable(project: &Path) -> SnapshotError {
-    let found = open_around(project);
+pub fn unusable(place: &Place) -> SnapshotError {
+    let project = &place.project;
+    let found = open_around(project, place.outside);
     if let Err(error) = &found
         && is_refusal(error)
     {
@@ -130,6 +131,10 @@ pub fn unusable(project: &Path) -> SnapshotError {
         Ok(_) => fault(
             format!("{project} is a directory that its git repository ignores, so it cannot be isolated"),
             "Run `git init` in it, or run without isolation.",
+        ),
+        Err(error) if is_leading_out(&error) => fault(
+            format!("the git repository of {project} is not opened: {}", error.message()),
+            "See what it names with `synthdev trust`, then start with --trust, or run without isolation.",
         ),
         Err(error) => fault(
             format!("the git repository of {project} cannot be isolated: {}", error.message()),

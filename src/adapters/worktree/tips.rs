@@ -5,7 +5,7 @@ use git2::{Commit, ErrorCode, Oid, Repository};
 
 use super::linked::Linked;
 use crate::adapters::git::fault::{self, Outcome};
-use crate::adapters::git::opening::open_at;
+use crate::adapters::git::opening::{OutsideFiles, open_at};
 use crate::adapters::git::record::{self, ADDRESS};
 use crate::domain::ids::{RunId, Timestamp};
 
@@ -109,7 +109,8 @@ pub fn tip(repo: &Repository, linked: &Linked) -> Option<Oid> {
 
 /// Where the worktree stands, which may be off its branch.
 fn head(linked: &Linked) -> Option<Oid> {
-    open_at(&linked.top).ok()?.head().ok()?.target()
+    // of a repository that is open
+    open_at(&linked.top, OutsideFiles::Allowed).ok()?.head().ok()?.target()
 }
 
 /// The branch's tip and the worktree's HEAD, without one that the other contains.

@@ -104,7 +104,7 @@ pub(super) fn definition(handle: &Handle, run: &RunId) -> Result<Definition, Str
 
 /// The branch from `.git/HEAD`; no git process for one word.
 pub(super) fn branch_of(project: &Path) -> Option<String> {
-    let head = project.ancestors().find_map(|directory| disk::read(&directory.join(".git/HEAD")).ok())?;
+    let head = project.ancestors().find_map(|directory| disk::read_unlinked(directory, ".git/HEAD"))?;
     let head = head.trim();
     Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
 }

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use crate::adapters::machine;
+use crate::adapters::git::OutsideFiles;
+use crate::adapters::machine::{self, FoundRepository};
 use crate::adapters::sqlite::SqliteStore;
 use crate::app::world::World;
 use crate::app::{sandboxing, wiring};
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// With less, a run may not be recorded to its end. Bytes.
 const LEAST_FREE: u64 = 200 << 20;
 
-pub(in crate::app) async fn git(world: &World) -> Vec<Line> {
+pub(in crate::app) async fn git(world: &World, outside: OutsideFiles) -> Vec<Line> {
     let mut lines = Vec::new();
     let library = machine::git_library();
     let program = machine::on_path("git", path(world));
@@ -35,14 +36,22 @@ pub(in crate::app) async fn git(world: &World) -> Vec<Line> {
             "install git if agents are to use it",
         ),
     });
-    lines.push(match machine::repository(&world.project) {
-        Err(why) => Line::problem(
+    lines.push(match machine::repository(&world.project, outside) {
+        FoundRepository::Stuck(why) => Line::problem(
             "git",
             format!("the repository of {} is not used: {why}", world.project.display()),
             "git waits for ever for such a file: remove it if you did not put it there",
         ),
-        Ok(Some(top)) => Line::ok("git", format!("{} is a repository", top.display())),
-        Ok(None) => Line::ok(
+        FoundRepository::LeadsOut(why) => Line::warning(
+            "git",
+            format!(
+                "the repository of {} is not opened, snapshots go to a private one: {why}",
+                world.project.display()
+            ),
+            "see all that it names with `synthdev trust`, then start with --trust",
+        ),
+        FoundRepository::Usable(top) => Line::ok("git", format!("{} is a repository", top.display())),
+        FoundRepository::Missing => Line::ok(
             "git",
             format!("{} is no repository: snapshots go to a private one", world.project.display()),
         ),

@@ -16,6 +16,9 @@ use crate::config::source::{Findings, SourceFile};
 use crate::domain::place::Layer;
 use crate::domain::printable;
 
+/// The name under which a repository stands that leads out of the project; its text has a line for each way.
+pub const REPOSITORY: &str = ".git";
+
 /// Lines of one file that are shown; the rest is in the file.
 const LINES: usize = 300;
 
@@ -24,6 +27,7 @@ enum Power {
     Runs,
     Reaches,
     Reads,
+    Opens,
     Changes,
     Steers,
     Unclear,
@@ -35,6 +39,7 @@ impl Power {
             Self::Runs => "It runs commands and tools:",
             Self::Reaches => "It reaches the network:",
             Self::Reads => "It reads variables of your environment:",
+            Self::Opens => "Its git repository leads to files outside of it:",
             Self::Changes => "It changes settings:",
             Self::Steers => "It steers agents:",
             Self::Unclear => "It brings files that cannot be understood:",
@@ -112,6 +117,9 @@ fn is_dotenv(path: &str) -> bool {
 fn look(path: &str, text: &str, found: &mut Found) {
     if is_dotenv(path) {
         return dotenv(path, text, found);
+    }
+    if path == REPOSITORY {
+        return text.lines().for_each(|line| found.add(Power::Opens, line.to_owned()));
     }
     if path == GUIDANCE || path.ends_with(&format!("/{TEMPLATE}")) {
         let lines = text.lines().count();

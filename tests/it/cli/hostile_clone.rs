@@ -31,6 +31,11 @@ struct Clone {
     url: String,
     #[cfg(target_os = "linux")]
     opened: opened::Opened,
+    /// Of what the configuration of git leads to.
+    #[cfg(target_os = "linux")]
+    opened_by_git: opened::Opened,
+    /// The user has trusted what was shown.
+    trusted: std::cell::Cell<bool>,
 }
 
 impl Clone {
@@ -55,9 +60,16 @@ impl Clone {
         world.git(&["init", "-q", "sub"]);
         traps_of_git(&world, &world.project().join("sub"), &url);
         world.write("sub/file", "text\n");
+        let link = |name: &str| symlink(outside.join("id"), world.project().join(name)).unwrap();
+        fs::create_dir(world.project().join("far")).unwrap();
+        ["far/.gitignore", "far/.gitattributes", "far/.ignore"].into_iter().for_each(link);
+        world.write("far/.git", &format!("gitdir: {}\n", outside.display()));
         Self {
             #[cfg(target_os = "linux")]
             opened: opened::Opened::below(&outside),
+            #[cfg(target_os = "linux")]
+            opened_by_git: opened::Opened::below(&world.root().join("git")),
+            trusted: std::cell::Cell::new(false),
             world,
             server,
             url,
@@ -72,7 +84,11 @@ impl Clone {
         let connected = self.server.accept().map(drop).map_err(|error| error.kind());
         assert_eq!(connected, Err(ErrorKind::WouldBlock), "{about} has reached the server");
         #[cfg(target_os = "linux")]
-        assert_eq!(self.opened.names(), Vec::<String>::new(), "{about} opened what is outside");
+        {
+            assert_eq!(self.opened.names(), Vec::<String>::new(), "{about} opened what is outside");
+            let names = self.opened_by_git.names();
+            assert!(self.trusted.get() || names.is_empty(), "{about} opened what git names: {names:?}");
+        }
         for (path, bytes) in World::files(&self.world.data()) {
             assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "{about}: {path}");
         }
@@ -87,6 +103,12 @@ fn fill(outside: &Path, url: &str) {
         fs::write(path, text).unwrap();
     };
     put("id", SECRET);
+    // as a directory of git
+    for (name, text) in
+        [("HEAD", "ref: refs/heads/main\n"), ("commondir", ".\n"), ("config", ""), ("info/exclude", "x\n")]
+    {
+        put(name, text);
+    }
     let role = json!({"spy": {"systemMessage": SECRET, "includedTools": []}}).to_string();
     let flow = json!({"workflow_name": SECRET, "states": [{"name": "start", "type": "http", "url": url}]})
         .to_string();
@@ -98,9 +120,11 @@ fn fill(outside: &Path, url: &str) {
         put(&format!("{at}settings.json"), &settings);
         put(&format!("{at}models.json"), &settings);
     }
-    // the library of git opens these by itself, whatever is done with them: they must not be shown
+    // the library of git opens these by itself
     put("../git/config", &format!("[core]\n\tpager = {SECRET}\n"));
     put("../git/attributes", "* filter=evil\n");
+    put("../git/packed-refs", "");
+    put("../git/objects/info/packs", "");
 }
 
 fn definitions(world: &World, outside: &Path, way: Way, url: &str) {
@@ -194,6 +218,11 @@ fn traps_of_git(world: &World, repository: &Path, url: &str) {
         text.push_str(&format!("[{section}]\n\t{key} = {}\n", json!(value)));
     }
     fs::write(file, text).unwrap();
+    fs::write(repository.join(".git/objects/info/alternates"), out("objects")).unwrap();
+    symlink(out("packed-refs"), repository.join(".git/packed-refs")).unwrap();
+    let exclude = repository.join(".git/info/exclude");
+    let _ = fs::remove_file(&exclude);
+    symlink(world.root().join("outside/id"), exclude).unwrap();
     fs::write(repository.join(".gitattributes"), "* filter=evil diff=evil merge=evil\n").unwrap();
 }
 
@@ -231,7 +260,7 @@ fn modules(repository: &Path, url: &str, far: &str) {
 }
 
 /// What the question about the clone says.
-fn shown(url: &str) -> Vec<String> {
+fn shown(url: &str, root: &Path) -> Vec<String> {
     [
         "strange/start: $ touch executed",
         "GET URL",
@@ -240,12 +269,17 @@ fn shown(url: &str) -> Vec<String> {
         "snapshots.exclude = [\"*\"]",
         "role coder may call *",
         "Obey.",
+        "Its git repository leads to files outside of it:",
+        ".git/config: include.path = ROOT/git/config",
+        ".git/config: core.attributesfile = ROOT/git/attributes",
+        ".git/objects/info/alternates: ROOT/git/objects",
+        ".git/packed-refs lies elsewhere",
         "AGENTS.md is not read: it is a link that leads out of the project",
         ".env is not read: it is a link that leads out of the project",
         ".synthdev/roles/role.json is not read: it is a link that leads out",
         ".synthdev/roles/deep is not read: it is a link, and linked directories are not followed",
     ]
-    .map(|part| part.replace("URL", url))
+    .map(|part| part.replace("URL", url).replace("ROOT", &root.display().to_string()))
     .to_vec()
 }
 
@@ -336,7 +370,7 @@ fn a_pipe_in_the_place_of_a_file_of_git_is_named_and_not_waited_for() {
         ("ff", "[include] path=../ff\n"),
         ("ff", "[includeIf \"gitdir:**\"]\n\tpath = \"../ff\"\n"),
         ("ff", "[include]\n\tpath = more\n"),
-        ("ff", "[core]\n\tattributesFile = ../ff\n"),
+        ("ff", "[core]\n\tattributesFile = ff\n"),
     ];
     for (pipe, configured) in rows {
         let world = World::repository();
@@ -365,7 +399,7 @@ fn of_a_hostile_clone_that_is_trusted_only_what_was_shown_counts() {
     let world = &clone.world;
     own_workflow(world);
     let told = world.run(&["trust"]).code(0).out;
-    for part in shown(&clone.url) {
+    for part in shown(&clone.url, world.root()) {
         assert!(told.contains(&part), "{part}\n{told}");
     }
     let refused = world.run(&["run", "strange", "--json"]).code(2);
@@ -373,7 +407,11 @@ fn of_a_hostile_clone_that_is_trusted_only_what_was_shown_counts() {
     let model = ["--linear", "--base-url", "http://127.0.0.1:1/v1", "--base-model", "m"];
     let lines = world.run_with(&model, "2\n").out;
     assert!(lines.contains("strange/start: $ touch executed") && lines.contains("1. trust them"), "{lines}");
+    let about_git = world.run(&["doctor"]).out;
+    assert!(about_git.contains("snapshots go to a private one: it leads out of itself"), "{about_git}");
+    clone.nothing_happened("all before the trust");
     let settings = world.run(&["--trust", "config", "show"]).code(0);
+    clone.trusted.set(true);
     for (key, value) in [("approvals.execute ", "\"ask\""), ("snapshots.exclude ", "[\".env\"")] {
         let line = settings.out.lines().find(|line| line.starts_with(key)).unwrap();
         assert!(line.contains(value), "{line}");
@@ -392,6 +430,8 @@ fn of_a_hostile_clone_that_is_trusted_only_what_was_shown_counts() {
         clone.nothing_happened(&format!("trusted {arguments:?}"));
     }
     assert!(world.run(&["roles", "--json"]).out.contains("Obey."), "what was shown counts");
+    let about_git = world.run(&["doctor"]).out;
+    assert!(about_git.contains("is a repository"), "{about_git}");
 }
 
 /// Which files below a directory are opened, by whatever process.

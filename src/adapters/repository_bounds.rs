@@ -1,0 +1,170 @@
+//! Where a repository ends. What a clone or an archive brings as configuration of git leads wherever it likes: to files of
+//! the user, to devices, to directories that are mounted once they are looked at.
+//!
+//! Opens nothing outside of the directory that is asked about, but what a linked worktree or a submodule is known by.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::git_entries::{plain_text, work_tree};
+
+/// A repository with its work tree: the directories that are its own.
+pub struct RepositoryBounds {
+    inside: Vec<PathBuf>,
+}
+
+impl RepositoryBounds {
+    /// `top`: the directory that has the `.git`, or is a bare repository.
+    pub fn of(top: &Path) -> Self {
+        let mut inside = vec![top.canonicalize().unwrap_or_else(|_| top.to_owned())];
+        if let Some(linked) = linked(top) {
+            // a file of the main work tree, named by the configuration that all worktrees share
+            let main = linked.common.parent().filter(|_| linked.common.ends_with(".git"));
+            inside.extend(main.map(Path::to_owned));
+            inside.push(linked.common);
+        }
+        Self { inside }
+    }
+
+    /// Whether a path stays inside, also through its links. What is named outside is not looked at.
+    pub fn hold(&self, path: &Path) -> bool {
+        let is_inside = |path: &Path| self.inside.iter().any(|bound| path.starts_with(bound));
+        if !is_inside(&plain(path)) {
+            return false;
+        }
+        match (path.canonicalize(), path.symlink_metadata()) {
+            (Ok(real), _) => is_inside(&real),
+            // a link to nothing: what is made through it is made elsewhere
+            (Err(_), Ok(found)) => !found.is_symlink(),
+            (Err(_), Err(_)) => true,
+        }
+    }
+}
+
+/// Without `.` and `..`; nothing is looked at.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// Git's directory of a linked worktree or of a submodule.
+pub struct LinkedDirectory {
+    /// Its own: what it has checked out.
+    pub own: PathBuf,
+    /// That of the whole repository.
+    pub common: PathBuf,
+}
+
+/// Git's own directory where it does not lie in `root`: `root` is a linked worktree or a submodule.
+///
+/// A project's `.git` file may name any directory, and what is named here may be read and written. So the directory must be
+/// where git makes such ones, and name the project, too: a project's files cannot make it do that.
+pub fn linked(root: &Path) -> Option<LinkedDirectory> {
+    let root = root.canonicalize().ok()?;
+    let link = root.join(".git");
+    let text = std::fs::symlink_metadata(&link).is_ok_and(|found| found.is_file()).then(|| plain_text(&link));
+    let own = root.join(text??.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let above = own.parent()?;
+    if above.ends_with("worktrees") && own.join("commondir").is_file() {
+        let common = own.join(plain_text(&own.join("commondir"))?.trim()).canonicalize().ok()?;
+        let back = own.join(plain_text(&own.join("gitdir"))?.trim());
+        let is_back = back.file_name()? == ".git" && back.parent()?.canonicalize().ok()? == root;
+        // a directory of the project could name both
+        let is_one = is_back && above == common.join("worktrees") && is_repository(&common);
+        return is_one.then_some(LinkedDirectory { own, common });
+    }
+    let is_module = above.components().any(|part| part.as_os_str() == "modules") && is_repository(&own);
+    let back = if is_module { work_tree(&own)?.canonicalize().ok()? } else { return None };
+    (back == root).then(|| LinkedDirectory { common: own.clone(), own })
+}
+
+/// The whole repository that `root` is a linked worktree or a submodule of.
+pub fn linked_repository(root: &Path) -> Option<PathBuf> {
+    linked(root).map(|linked| linked.common)
+}
+
+fn is_repository(git: &Path) -> bool {
+    git.join("objects").is_dir() || git.join("HEAD").is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_repository_elsewhere_names_the_project() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let (root, other, own) = (base.join("project"), base.join("other"), base.join("main/.git"));
+        fs::create_dir_all(other.join("objects")).unwrap();
+        fs::create_dir_all(own.join("objects")).unwrap();
+        fs::create_dir_all(own.join("worktrees/project")).unwrap();
+        fs::create_dir_all(own.join("modules/sub/objects")).unwrap();
+        fs::create_dir_all(root.join("fake")).unwrap();
+        let put = |path: &Path, text: &str| fs::write(path, text).unwrap();
+        let found = |link: &str| {
+            put(&root.join(".git"), &format!("gitdir: {link}\n"));
+            linked_repository(&root)
+        };
+        put(&root.join("fake/commondir"), "../../other\n");
+        assert_eq!(found("fake"), None);
+        put(&root.join("fake/gitdir"), "../.git\n");
+        assert_eq!(found("fake"), None, "both are the project's");
+        assert_eq!(found("../other"), None);
+        put(&other.join("config"), "[core]\n\tworktree = ../third\n");
+        assert_eq!(found("../other"), None);
+        let worktree = own.join("worktrees/project");
+        put(&worktree.join("commondir"), "../..\n");
+        assert_eq!(found(&worktree.display().to_string()), None);
+        put(&worktree.join("gitdir"), &format!("{}\n", base.join("elsewhere/.git").display()));
+        assert_eq!(found(&worktree.display().to_string()), None);
+        for back in [root.join(".git").display().to_string(), "../../../../project/.git".to_owned()] {
+            put(&worktree.join("gitdir"), &format!("{back}\n"));
+            assert_eq!(found(&worktree.display().to_string()), Some(own.clone()), "{back}");
+            assert_eq!(found("../main/.git/worktrees/project"), Some(own.clone()), "{back}");
+        }
+        let module = own.join("modules/sub");
+        put(&module.join("config"), "[core]\n\tworktree = ../../../../project\n");
+        assert_eq!(found("../main/.git/modules/sub"), Some(module));
+    }
+
+    #[test]
+    fn what_leads_out_is_outside() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let root = base.join("project");
+        fs::create_dir_all(root.join(".git/objects")).unwrap();
+        fs::create_dir(base.join("out")).unwrap();
+        fs::write(base.join("out/file"), "").unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        symlink(base.join("out"), root.join("far")).unwrap();
+        symlink("../file", root.join(".git/near")).unwrap();
+        symlink(base.join("gone"), root.join("dangling")).unwrap();
+        let bounds = RepositoryBounds::of(&root);
+        for (path, held) in [
+            ("file", true),
+            (".git/near", true),
+            ("not/there", true),
+            (".git/../file", true),
+            ("../out/file", false),
+            ("../project2", false),
+            ("far/file", false),
+            ("far", false),
+            ("dangling", false),
+            ("/net/host", false),
+        ] {
+            assert_eq!(bounds.hold(&root.join(path)), held, "{path}");
+        }
+    }
+}
