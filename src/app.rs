@@ -76,8 +76,11 @@ pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
     {
-        let become_command =
-            if word == PORTS_COMMAND { port_listener::become_command } else { landlock_helper::become_command };
+        let become_command = if word == PORTS_COMMAND {
+            port_listener::become_command
+        } else {
+            landlock_helper::become_command
+        };
         match become_command(&arguments) {
             Ok(code) => return Some(ExitCode::from(code)),
             Err(error) => words::tell(format_args!("[sandbox] the command was not started: {error}")),

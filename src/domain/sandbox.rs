@@ -177,7 +177,10 @@ impl SandboxSettings {
     /// What a command reaches whose role and workflow say this.
     pub fn reach_for<'a>(&self, role: Option<RoleNetwork>, ports: &'a BTreeSet<u16>) -> NetworkReach<'a> {
         const NONE: &BTreeSet<u16> = &BTreeSet::new();
-        NetworkReach { access: self.network_for(role), ports: if self.ports_are_closed { NONE } else { ports } }
+        NetworkReach {
+            access: self.network_for(role),
+            ports: if self.ports_are_closed { NONE } else { ports },
+        }
     }
 
     /// For the commands of a role, or of a step of a workflow.

@@ -215,9 +215,13 @@ fn network_line(network: MissingNetwork<'_>) -> String {
     let ports = listed(network.reach.ports);
     match network.ports_closed {
         None => {
-            format!("[sandbox] network is off, but for the ports of this machine that the workflow declares ({ports}): {how}")
+            format!(
+                "[sandbox] network is off, but for the ports of this machine that the workflow declares ({ports}): {how}"
+            )
         }
-        Some(why) => format!("[sandbox] network is off, also for the ports that the workflow declares ({ports}), as {why}: {how}"),
+        Some(why) => format!(
+            "[sandbox] network is off, also for the ports that the workflow declares ({ports}), as {why}: {how}"
+        ),
     }
 }
 
@@ -292,8 +296,14 @@ mod tests {
         let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
         let ports = BTreeSet::from([80, 5432]);
         for (closed, expected) in [
-            (None, "network is off, but for the ports of this machine that the workflow declares (80, 5432): the user"),
-            (Some("x"), "network is off, also for the ports that the workflow declares (80, 5432), as x: the user"),
+            (
+                None,
+                "network is off, but for the ports of this machine that the workflow declares (80, 5432): the user",
+            ),
+            (
+                Some("x"),
+                "network is off, also for the ports that the workflow declares (80, 5432), as x: the user",
+            ),
         ] {
             let reach = NetworkReach { access: NetworkAccess::Off, ports: &ports };
             let network = MissingNetwork { reach, ports_closed: closed };
@@ -309,9 +319,8 @@ mod tests {
         let settings =
             SandboxSettings { hidden: vec!["/home/x/.ssh".to_owned()], ..SandboxSettings::default() };
         let policy = SandboxPolicy::resolve(&settings, &SandboxPlaces::of_project(Path::new("/home/x/p")));
-        let told = |printed: &str, failed: bool| {
-            found(&policy, printed, Path::new("/home/x/p"), failed, NO_PORTS)
-        };
+        let told =
+            |printed: &str, failed: bool| found(&policy, printed, Path::new("/home/x/p"), failed, NO_PORTS);
         for (printed, expected) in [
             (
                 "touch: cannot touch '/etc/x': Read-only file system",
@@ -354,11 +363,7 @@ mod tests {
             ("./a: 2: cannot create b: Permission denied", 2),
             ("PermissionError: [Errno 13] Permission denied: 'a'", 0),
         ] {
-            assert_eq!(
-                found(&policy, line, project.path(), true, NO_PORTS).lines.len(),
-                lines,
-                "{line}"
-            );
+            assert_eq!(found(&policy, line, project.path(), true, NO_PORTS).lines.len(), lines, "{line}");
         }
         let many: String = (0..20).map(|at| format!("touch: /etc/{at}: Read-only file system\n")).collect();
         assert_eq!(told(&many, true).lines.len(), MOST + 2);

@@ -97,7 +97,13 @@ pub fn wrap(helper: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::R
     let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), || Ok(text))?;
     let mut line = vec![helper.into(), HELPER_COMMAND.into(), file.into()];
     line.extend_from_slice(arguments);
-    Ok(SandboxedCommand { arguments: line, files: Vec::new(), last_process: None, mounted, forwarded: BTreeSet::new() })
+    Ok(SandboxedCommand {
+        arguments: line,
+        files: Vec::new(),
+        last_process: None,
+        mounted,
+        forwarded: BTreeSet::new(),
+    })
 }
 
 /// The same restrictions are written once.

@@ -133,3 +133,64 @@ async fn carry(mut inside: TcpStream, port: u16, unanswered: &Mutex<BTreeSet<u16
 fn lock(ports: &Mutex<BTreeSet<u16>>) -> MutexGuard<'_, BTreeSet<u16>> {
     ports.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+    use std::os::fd::AsFd;
+
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_listeners_at_declared_ports_of_a_loopback_are_served() {
+        let listen = |address: &str| std::net::TcpListener::bind(address).unwrap();
+        // the same network stands for both: the one side has the addresses of 127.0.0.2, the other the true ones
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let declared = server.local_addr().unwrap().port();
+        let (inside, other) = (listen(&format!("127.0.0.2:{declared}")), listen("127.0.0.2:0"));
+        // bound, so that nobody else takes it, and not listened at
+        let bound = tokio::net::TcpSocket::new_v4().unwrap();
+        bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let silent = bound.local_addr().unwrap().port();
+        let inside_silent = listen(&format!("127.0.0.2:{silent}"));
+        let (address, other_address) = (inside.local_addr().unwrap(), other.local_addr().unwrap());
+        let (control, sender) = StdUnixStream::pair().unwrap();
+        let forwarder = PortForwarder::start(control, BTreeSet::from([declared, silent])).unwrap();
+        let no_socket = std::fs::File::open("/dev/null").unwrap();
+        {
+            let files = [no_socket.as_fd(), other.as_fd(), inside.as_fd(), inside_silent.as_fd()];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_LISTENERS))];
+            let mut sent = SendAncillaryBuffer::new(&mut space);
+            assert!(sent.push(SendAncillaryMessage::ScmRights(&files)));
+            sendmsg(&sender, &[IoSlice::new(b"x")], &mut sent, SendFlags::empty()).unwrap();
+        }
+        let silent_address = inside_silent.local_addr().unwrap();
+        drop((inside, other, inside_silent));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"asked").await.unwrap();
+        client.shutdown().await.unwrap();
+        let (mut served, _) = server.accept().await.unwrap();
+        let mut asked = String::new();
+        served.read_to_string(&mut asked).await.unwrap();
+        served.write_all(b"answered").await.unwrap();
+        drop(served);
+        let mut answered = String::new();
+        client.read_to_string(&mut answered).await.unwrap();
+        assert_eq!((asked.as_str(), answered.as_str()), ("asked", "answered"));
+        // nothing holds the undeclared one open: it has been closed, not served
+        assert!(TcpStream::connect(other_address).await.is_err());
+        assert_eq!(forwarder.told(), None);
+        let mut client = TcpStream::connect(silent_address).await.unwrap();
+        assert!(client.read(&mut [0]).await.is_err(), "reset");
+        assert!(forwarder.told().unwrap().contains(&silent.to_string()));
+        let mut open = TcpStream::connect(address).await.unwrap();
+        let (mut served, _) = server.accept().await.unwrap();
+        drop(forwarder);
+        assert_eq!(open.read(&mut [0]).await.unwrap_or(0), 0, "it ends with the command");
+        assert_eq!(served.read(&mut [0]).await.unwrap_or(0), 0);
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}

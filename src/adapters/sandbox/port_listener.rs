@@ -28,7 +28,8 @@ pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             Ok(listener) => listeners.push(listener),
             Err(error) => {
-                let told = format!("[sandbox] port {port}, which the workflow declares, is not reached: {error}");
+                let told =
+                    format!("[sandbox] port {port}, which the workflow declares, is not reached: {error}");
                 writeln!(io::stderr(), "{told}")?;
             }
         }

@@ -256,7 +256,8 @@ fn steps(path: &str, label: &str, node: &Node, found: &mut Found) {
     }
     if let Some(ports) = node.get("sandbox").and_then(|sandbox| sandbox.get("ports")) {
         let ports = listed(&ports.to_value());
-        let line = format!("{at}: its commands reach port {ports} of this machine, also with the network off");
+        let line =
+            format!("{at}: its commands reach port {ports} of this machine, also with the network off");
         found.add(Power::Reaches, line);
     }
     if members.iter().any(|member| member.key == "snapshot")

@@ -35,7 +35,8 @@ pub(super) fn read(node: &Node, findings: &mut Findings<'_>) -> BTreeSet<u16> {
     }
     if ports.len() > MOST {
         let message = format!("`sandbox.ports` holds {} ports, at most {MOST} are opened", ports.len());
-        let hint = "declare only what the commands of this workflow need; a workflow that it calls has its own";
+        let hint =
+            "declare only what the commands of this workflow need; a workflow that it calls has its own";
         findings.error("E10", list.span.clone(), message, Some(hint.to_owned()));
     }
     ports

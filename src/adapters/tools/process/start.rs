@@ -116,8 +116,14 @@ impl StartPlan {
         let (leader, output, errors) = self.start_leader(gate, last_process.as_ref())?;
         let group = leader.id().ok_or(io::ErrorKind::NotFound)?;
         // from here on it is killed if something fails
-        let mut started =
-            ProcessGroup { leader, killed: false, last_process, forwarder: None, _watcher: watcher, lifeline };
+        let mut started = ProcessGroup {
+            leader,
+            killed: false,
+            last_process,
+            forwarder: None,
+            _watcher: watcher,
+            lifeline,
+        };
         if let Some(limits) = self.limits {
             // it waits at the gate: what it starts inherits them
             limit(group, limits)?;
