@@ -70,7 +70,8 @@ async fn a_driver_that_lost_its_claim_begins_nothing_and_lets_go() {
 /// Both the row before the approval is taken down, and the one right before the tool.
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
-    for trigger in [NOTHING, NO_BEGIN] {
+    // recording is tried for seconds: both rows wait at once
+    futures_util::future::join_all([NOTHING, NO_BEGIN].map(|trigger| async move {
         let (mut stage, run, call) = about_to_write().await;
         sql(&stage, trigger);
         allow(&stage, &run, call);
@@ -97,7 +98,8 @@ async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
         assert!(stage.path("one.txt").exists());
         assert_eq!(stage.heard.requests().len(), 2, "nothing was asked twice");
         assert!(matches!(stage.handle.verify(&run).unwrap(), Verdict::Same { .. }));
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]

@@ -47,7 +47,8 @@ async fn used(dialect: Dialect, behaviour: Behaviour) -> Option<Used> {
 
 #[tokio::test]
 async fn what_a_broken_answer_used_is_told() {
-    for dialect in Dialect::ALL {
+    // a silent server is given up after seconds: all are waited for at once
+    futures_util::future::join_all(Dialect::ALL.map(|dialect| async move {
         for broken in [half(dialect).cut(), half(dialect).stall()] {
             let used = used(dialect, broken).await.unwrap_or_else(|| panic!("{dialect:?}"));
             assert!(used.estimated && used.model.is_some(), "{dialect:?}: {used:?}");
@@ -58,7 +59,8 @@ async fn what_a_broken_answer_used_is_told() {
         for nothing in [Behaviour::status(401, "{}"), Behaviour::silence(), Behaviour::raw_stream("").cut()] {
             assert_eq!(used(dialect, nothing).await, None, "{dialect:?}");
         }
-    }
+    }))
+    .await;
 }
 
 /// What a server has counted itself is no estimate.

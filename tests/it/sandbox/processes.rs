@@ -89,9 +89,8 @@ const NETWORK_ON: &[Row] = &[
     Row::new("socket-file-with-network", "reach unix /outside/socket").intact("absent /log/unix"),
     Row::new(
         "link-down-with-network",
-        "ip link set lo down 2>&1 || { echo 'Operation not permitted'; false; }",
+        "ip link set lo down 2>&1 && echo ESCAPED && ip link set lo up || { echo 'Operation not permitted'; false; }",
     )
-    .intact("ip link show lo | grep -q UP")
     .inert(),
 ];
 
@@ -136,14 +135,13 @@ const PORTS_CLOSED: &[Row] =
     &[Row::new("port-closed-by-the-user", "reach tcp 7004").words("network is off: ")];
 
 /// What a role says of the network, against what the settings say. That the server answers shows `role-of-user-loosens`.
-const ROLE_OFF: &[Row] = &[Row::new("role-off-beats-settings-on", "reach tcp 7001").inert()];
-const PROJECT_ROLE: &[Row] = &[Row::new("role-of-project-does-not-loosen", "reach tcp 7001").inert()];
-const PROJECT_ROLE_OFF: &[Row] = &[Row::new("role-of-project-makes-stricter", "reach tcp 7001").inert()];
+const ROLE_OFF: &[Row] = &[Row::new("role-off-beats-settings-on", "reach tcp 7001")];
+const PROJECT_ROLE: &[Row] = &[Row::new("role-of-project-does-not-loosen", "reach tcp 7001")];
+const PROJECT_ROLE_OFF: &[Row] = &[Row::new("role-of-project-makes-stricter", "reach tcp 7001")];
 const USERS_ROLE: &[Row] =
     &[Row::new("role-of-user-loosens", "reach tcp 7001 >/dev/null && echo WORKS").works("WORKS")];
-const USERS_ROLE_CHANGED: &[Row] =
-    &[Row::new("role-of-user-that-a-project-changes", "reach tcp 7001").inert()];
-const FLAG: &[Row] = &[Row::new("flag-beats-role-of-user", "reach tcp 7001").inert()];
+const USERS_ROLE_CHANGED: &[Row] = &[Row::new("role-of-user-that-a-project-changes", "reach tcp 7001")];
+const FLAG: &[Row] = &[Row::new("flag-beats-role-of-user", "reach tcp 7001")];
 
 const USERS_ON: &str = "mkdir $HOME/.config/synthdev/roles
     echo '{\"coder\": {\"sandbox\": {\"network\": \"on\"}}}' >$HOME/.config/synthdev/roles/own.json";
