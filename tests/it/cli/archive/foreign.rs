@@ -12,7 +12,9 @@ const KEY: &str = "sk-of-this-place-4711";
 
 /// Waits, runs a command that tries the port of this machine that it declares, asks a model.
 fn flow_with(port: u16) -> Value {
-    let line = format!("echo done >> made.txt; bash -c ': >/dev/tcp/127.0.0.1/{port}' && echo reached >> made.txt; true");
+    let line = format!(
+        "echo done >> made.txt; bash -c ': >/dev/tcp/127.0.0.1/{port}' && echo reached >> made.txt; true"
+    );
     let mut flow = workflow(&json!([
         {"name": "start", "type": "pause", "kind": "text", "message": {"text": "What?"},
             "transition": [{"target": "write"}]},
