@@ -52,6 +52,7 @@ fn cost(c: &mut Criterion) {
         arguments: json!({"command": "true"}),
         original: None,
         network: None,
+        loopback_ports: std::collections::BTreeSet::new(),
     };
     for (name, sandboxed, pause) in [
         ("true, without a sandbox", false, Duration::ZERO),

@@ -60,22 +60,28 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::adapters::sandbox::HELPER_COMMAND;
+use crate::adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND};
 #[cfg(target_os = "linux")]
-use crate::adapters::sandbox::landlock_helper;
+use crate::adapters::sandbox::{landlock_helper, port_listener};
 use crate::cli::args::{Cli, Command, ConfigCommand, SettingFlags, completions};
 use crate::cli::{exit, limits, words};
 use world::World;
 
 /// This program started once more by itself: it becomes a command within the sandbox. `None`: it was started by the user.
 pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    if arguments.nth(1)? != HELPER_COMMAND {
+    let word = arguments.nth(1)?;
+    if word != HELPER_COMMAND && word != PORTS_COMMAND {
         return None;
     }
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
     {
-        match landlock_helper::become_command(&arguments) {
+        let become_command = if word == PORTS_COMMAND {
+            port_listener::become_command
+        } else {
+            landlock_helper::become_command
+        };
+        match become_command(&arguments) {
             Ok(code) => return Some(ExitCode::from(code)),
             Err(error) => words::tell(format_args!("[sandbox] the command was not started: {error}")),
         }

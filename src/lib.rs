@@ -71,6 +71,7 @@
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/beneath.rs`, `adapters/tools/fence.rs` |
 //! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandboxing.rs` |
+//! | ports of the machine that a workflow declares | `config/workflow_file/ports.rs`, `adapters/sandbox/port_{listener,forwarder}.rs` |
 //! | command lines that are always refused | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |
 //! | what a project may change, and what its files can do | `config/settings/project_may.rs`, `config/trust/powers.rs` |

@@ -14,6 +14,7 @@ mod nested_repositories;
 pub mod places;
 mod plain_paths;
 pub mod policy;
+mod port_forwarder;
 mod private_directory;
 mod protected_paths;
 mod toolchains;
@@ -25,20 +26,23 @@ pub mod landlock_helper;
 #[cfg(target_os = "linux")]
 mod local_services;
 #[cfg(target_os = "linux")]
+pub mod port_listener;
+#[cfg(target_os = "linux")]
 mod process_keeper;
 #[cfg(target_os = "macos")]
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscall_filter;
 
-pub use launch::{HELPER_COMMAND, SandboxedCommand};
+pub use launch::{HELPER_COMMAND, PORTS_COMMAND, SandboxedCommand};
 pub use layer::WorkingLayer;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::adapters::beneath;
-use crate::domain::sandbox::{NetworkAccess, SandboxMode, SandboxSettings};
+use crate::domain::sandbox::{NetworkReach, SandboxMode, SandboxSettings};
 use credentials::CredentialWatch;
 use launch::Launch;
 use nested_repositories::NestedRepositories;
@@ -64,6 +68,8 @@ pub struct ReadySandbox {
     protected: Arc<ProtectedPaths>,
     credentials: CredentialWatch,
     nested: NestedRepositories,
+    /// This program.
+    helper: PathBuf,
 }
 
 impl Sandbox {
@@ -122,7 +128,8 @@ impl Sandbox {
         let protected = Arc::new(ProtectedPaths::of(&policy, private.base().join("set-aside"), held));
         let credentials = CredentialWatch::new(&self.places);
         let nested = NestedRepositories::of(&self.places.root);
-        Ok(ReadySandbox { policy, layer, private, protected, credentials, nested })
+        let helper = self.places.helper.clone();
+        Ok(ReadySandbox { policy, layer, private, protected, credentials, nested, helper })
     }
 }
 
@@ -142,15 +149,29 @@ impl ReadySandbox {
         arguments: &[std::ffi::OsString],
         directory: &Path,
         environment: &[(String, String)],
-        network: bool,
+        reach: NetworkReach<'_>,
     ) -> std::io::Result<SandboxedCommand> {
+        const NONE: &BTreeSet<u16> = &BTreeSet::new();
         // a token may have been written since the last command
         let mut policy = self.policy.clone();
         self.credentials.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
         let rules = policy.in_mount_order(|path| self.protected.is_known(path));
         let (policy, private) = (&policy, &self.private);
-        let launch = Launch { policy, rules, private, directory, environment, network };
+        let (network, helper) = (reach.is_open(), self.helper.as_path());
+        let ports = if self.why_ports_are_closed().is_some() { NONE } else { reach.ports };
+        let launch = Launch { policy, rules, private, directory, environment, network, ports, helper };
         self.layer.wrap(&launch, arguments)
+    }
+
+    /// Why no command reaches a port that its workflow declares.
+    fn why_ports_are_closed(&self) -> Option<&'static str> {
+        match self.layer {
+            WorkingLayer::Landlock { .. } => Some("landlock cannot open single ports, bubblewrap can"),
+            WorkingLayer::Bubblewrap(_) if !self.helper.is_file() => {
+                Some("the file of this program is gone or was replaced, so start synthdev again")
+            }
+            WorkingLayer::Bubblewrap(_) | WorkingLayer::Seatbelt => None,
+        }
     }
 
     /// For files about single commands, which commands do not see.
@@ -170,8 +191,9 @@ impl ReadySandbox {
         printed: &str,
         directory: &Path,
         failed: bool,
-        network: NetworkAccess,
+        reach: NetworkReach<'_>,
     ) -> denial::Denials {
+        let network = denial::MissingNetwork { reach, ports_closed: self.why_ports_are_closed() };
         let mut denials = denial::found(&self.policy, printed, directory, failed, network);
         denials.lines.extend(self.nested.added());
         denials
@@ -179,4 +201,5 @@ impl ReadySandbox {
 }
 
 pub use denial::{Denials, of_file_tool};
+pub use port_forwarder::PortForwarder;
 pub use protected_paths::ProtectedCommand;

@@ -153,7 +153,7 @@ impl ProjectTools {
         }
     }
 
-    async fn answer(&self, invocation: &ToolInvocation, confinement: Confinement) -> Answer {
+    async fn answer(&self, invocation: &ToolInvocation, confinement: Confinement<'_>) -> Answer {
         let confinement = if self.project.typed_by_user { Confinement::Nothing } else { confinement };
         match invocation.tool.as_str() {
             read_files::NAME => match self.read_arguments(invocation) {
@@ -297,11 +297,11 @@ impl ToolPort for ProjectTools {
     fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
         match invocation.tool.as_str() {
             execute_terminal::NAME => {
-                let network = self.project.network_for(invocation) == NetworkAccess::On;
+                let network = self.project.network_for(invocation).is_open();
                 execute_terminal::refusal(&self.project, &self.read_arguments(invocation).ok()?, network)
             }
             shell::NAME => {
-                let network = self.project.network_for(invocation) == NetworkAccess::On;
+                let network = self.project.network_for(invocation).is_open();
                 shell::refusal(&self.project, &self.read_arguments(invocation).ok()?, network)
             }
             _ => None,
@@ -360,14 +360,14 @@ impl ToolPort for ProjectTools {
 
 impl ProjectTools {
     /// What holds a command. A role whose network is off has none, whatever was allowed to others of the run.
-    fn confinement(&self, invocation: &ToolInvocation, network: bool) -> Confinement {
+    fn confinement<'a>(&self, invocation: &'a ToolInvocation, network: bool) -> Confinement<'a> {
         match self.project.network_for(invocation) {
-            access if network && access != NetworkAccess::Off => Confinement::WithNetwork,
-            access => Confinement::Policy(access),
+            reach if network && reach.access != NetworkAccess::Off => Confinement::WithNetwork,
+            reach => Confinement::Policy(reach),
         }
     }
 
-    async fn outcome(&self, invocation: &ToolInvocation, confinement: Confinement) -> ToolOutcome {
+    async fn outcome(&self, invocation: &ToolInvocation, confinement: Confinement<'_>) -> ToolOutcome {
         let started = Instant::now();
         let answer = self.answer(invocation, confinement).await;
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)

@@ -34,9 +34,10 @@ pub(super) fn here(
 }
 
 /// Every agent asks the model that its level means here: keys go only where they belong. The network that its role had
-/// there is not allowed here.
+/// there, and the ports that the workflow opened there, are not allowed here.
 fn asking_here(catalog: &Catalog, mut program: Program) -> Result<Program> {
     for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
+        workflow.loopback_ports.clear();
         for agent in &mut workflow.agents {
             agent.network = agent.network.map(RoleNetwork::of_elsewhere);
         }

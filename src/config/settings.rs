@@ -222,6 +222,7 @@ impl Settings {
             network_is_fixed: self.get("sandbox.network").is_some_and(|setting| {
                 setting.origin.of_project || setting.origin.layer == Layer::CommandLine
             }),
+            ports_are_closed: self.value("sandbox.workflow_ports") == Some(&Value::Bool(false)),
             layer: self.text("sandbox.layer").and_then(SandboxLayer::from_name).unwrap_or_default(),
             writable: texts("sandbox.writable"),
             read_only: texts("sandbox.read_only"),

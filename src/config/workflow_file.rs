@@ -15,6 +15,7 @@ mod keys;
 mod named;
 mod parts;
 mod pauses;
+mod ports;
 mod safety;
 mod schema;
 mod states;
@@ -103,6 +104,7 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
         condition_errors_are_false: parts::condition_errors(node, findings),
         snapshot: parts::snapshot(node, findings),
         isolated: parts::isolated(node, findings),
+        loopback_ports: ports::read(node, findings),
         span: node.span.clone(),
     })
 }

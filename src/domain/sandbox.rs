@@ -2,6 +2,8 @@
 //!
 //! Approvals decide whether a command is executed, the sandbox decides what it can reach. Paths are resolved elsewhere.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// What a command may write.
@@ -66,6 +68,23 @@ impl NetworkAccess {
             (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
             (Self::On, Self::On) => Self::On,
         }
+    }
+}
+
+/// What one command reaches besides files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NetworkReach<'a> {
+    pub access: NetworkAccess,
+    /// Ports of the machine's loopback that its workflow declares, for where the network is off.
+    pub ports: &'a BTreeSet<u16>,
+}
+
+impl NetworkReach<'_> {
+    /// All of the network.
+    pub const OPEN: Self = Self { access: NetworkAccess::On, ports: &BTreeSet::new() };
+
+    pub fn is_open(self) -> bool {
+        self.access == NetworkAccess::On
     }
 }
 
@@ -135,6 +154,8 @@ pub struct SandboxSettings {
     pub network: NetworkAccess,
     /// No role may loosen it: the command line says it, or the project, which only makes it stricter.
     pub network_is_fixed: bool,
+    /// The ports that a workflow declares stay closed.
+    pub ports_are_closed: bool,
     pub layer: SandboxLayer,
     /// May be written besides.
     pub writable: Vec<String>,
@@ -151,6 +172,15 @@ impl SandboxSettings {
     /// No sandbox.
     pub fn off() -> Self {
         Self { mode: SandboxMode::Off, network: NetworkAccess::On, ..Self::default() }
+    }
+
+    /// What a command reaches whose role and workflow say this.
+    pub fn reach_for<'a>(&self, role: Option<RoleNetwork>, ports: &'a BTreeSet<u16>) -> NetworkReach<'a> {
+        const NONE: &BTreeSet<u16> = &BTreeSet::new();
+        NetworkReach {
+            access: self.network_for(role),
+            ports: if self.ports_are_closed { NONE } else { ports },
+        }
     }
 
     /// For the commands of a role, or of a step of a workflow.

@@ -1,5 +1,7 @@
 //! Tools: what a model may call, how risky it is, what came of it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -111,6 +113,9 @@ pub struct ToolInvocation {
     /// What the role of the agent says of the network; absent: as the settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<RoleNetwork>,
+    /// Ports of the machine's loopback that its command reaches with the network off: those of the workflow.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub loopback_ports: BTreeSet<u16>,
     /// The arguments as they were decided, where a key in `arguments` is hidden: JSON text. They are what is executed,
     /// and never written down.
     #[serde(skip)]

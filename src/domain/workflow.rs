@@ -1,6 +1,7 @@
 //! A checked workflow: targets are indices, so an unknown target cannot exist.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,10 @@ pub struct Workflow {
     /// Runs work in a git worktree of their own (SNAP-13).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub isolated: bool,
+    /// Ports of the machine's loopback that commands of its states reach with the network off. Not those of workflows
+    /// that it calls: each has its own.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub loopback_ports: BTreeSet<u16>,
     /// Whether sub-agents do work of the run, and how much. Only of the root, set by who can reach them.
     #[serde(default, skip_serializing_if = "SubAgents::is_none")]
     pub sub_agents: SubAgents,

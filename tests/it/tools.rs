@@ -114,6 +114,7 @@ fn invocation(tool: &str, arguments: Value) -> ToolInvocation {
         tool: tool.to_owned(),
         arguments,
         network: None,
+        loopback_ports: std::collections::BTreeSet::new(),
         original: None,
     }
 }

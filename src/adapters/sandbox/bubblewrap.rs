@@ -2,6 +2,7 @@
 //!
 //! `bwrap` makes them; what is given to it comes from the policy only.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use seccompiler::BpfProgram;
 
-use super::launch::{Launch, SandboxedCommand};
+use super::launch::{Launch, PORTS_COMMAND, SandboxedCommand};
 use super::policy::{PathAccess, PathRule};
 use super::syscall_filter::{self, Sockets};
 
@@ -41,6 +42,12 @@ const MISSING_CALLS: u32 = 9;
 
 /// The number of what `bwrap` writes about the first process of the namespace, which ends last.
 const LAST_PROCESS: u32 = 7;
+
+/// Where a command sees this program: on the outside it may be anywhere, also where the command sees nothing.
+const HELPER: &str = "/dev/synthdev";
+
+/// Below it a right is needed to listen.
+const FIRST_FREE_PORT: u16 = 1024;
 
 /// # Errors
 /// It is not there, or namespaces cannot be made: why.
@@ -104,10 +111,22 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
     line.extend(["--info-fd".into(), OsString::from(LAST_PROCESS.to_string())]);
+    let forwarded = if launch.network { BTreeSet::new() } else { launch.ports.clone() };
+    if !forwarded.is_empty() {
+        bind(&mut line, "--ro-bind", launch.helper, Path::new(HELPER));
+        if forwarded.iter().any(|port| *port < FIRST_FREE_PORT) {
+            // over its own network only, and given up before the command
+            line.extend(["--cap-add", "CAP_NET_BIND_SERVICE"].map(OsString::from));
+        }
+    }
     let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
     line.push("--".into());
+    if !forwarded.is_empty() {
+        let ports: Vec<String> = forwarded.iter().map(u16::to_string).collect();
+        line.extend([HELPER, PORTS_COMMAND, &ports.join(",")].map(OsString::from));
+    }
     line.extend_from_slice(arguments);
-    Ok(SandboxedCommand { arguments: line, files, last_process: Some(LAST_PROCESS), mounted })
+    Ok(SandboxedCommand { arguments: line, files, last_process: Some(LAST_PROCESS), mounted, forwarded })
 }
 
 /// Shortest paths first: what is mounted later lies over what was mounted before.

@@ -1,10 +1,11 @@
 //! What a command printed, read for denials: programs tell of them in words of their own, and a model takes them for bugs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::policy::{PathAccess, SandboxPolicy};
-use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode};
+use crate::domain::sandbox::{NetworkAccess, NetworkReach, ProcessLimits, SandboxMode};
 
 /// What was denied, in lines for the model and the user.
 #[derive(Default, Debug)]
@@ -87,13 +88,22 @@ fn advice(of: &str) -> String {
     format!("this is the user's policy, not a fault of the {of}: do without it, or ask the user")
 }
 
+/// What a command reaches of the network, and what it should reach and does not.
+#[derive(Clone, Copy)]
+pub struct MissingNetwork<'a> {
+    pub reach: NetworkReach<'a>,
+    /// Why the declared ports are not reached.
+    pub ports_closed: Option<&'static str>,
+}
+
 pub fn found(
     policy: &SandboxPolicy,
     printed: &str,
     directory: &Path,
     failed: bool,
-    network: NetworkAccess,
+    network: MissingNetwork<'_>,
 ) -> Denials {
+    let access = network.reach.access;
     let mut denials = Denials::default();
     let mut more = 0_usize;
     let mode = policy.mode.as_str();
@@ -101,7 +111,7 @@ pub fn found(
         let says = |all: &[&str]| all.iter().any(|one| words.contains(one));
         let read_only = says(&READ_ONLY);
         let refused = says(&NO_PERMISSION) || says(&NOT_PERMITTED);
-        if network != NetworkAccess::On && says(&NO_NETWORK) {
+        if access != NetworkAccess::On && says(&NO_NETWORK) {
             denials.network = true;
         }
         let missing = says(&NOT_THERE);
@@ -140,7 +150,7 @@ pub fn found(
     denials.network &= failed;
     if denials.network {
         denials.lines.push(network_line(network));
-        denials.network = network == NetworkAccess::Ask;
+        denials.network = access == NetworkAccess::Ask;
     }
     if !denials.lines.is_empty() {
         denials.lines.push(format!("[sandbox] {}", advice("command")));
@@ -190,8 +200,8 @@ fn limits_reached(limits: ProcessLimits, printed: &str) -> Vec<String> {
         .collect()
 }
 
-fn network_line(network: NetworkAccess) -> String {
-    let how = match network {
+fn network_line(network: MissingNetwork<'_>) -> String {
+    let how = match network.reach.access {
         NetworkAccess::Off => {
             "the user allows it with `sandbox.network` (in the settings, or for the role) or --sandbox-network on"
         }
@@ -199,7 +209,32 @@ fn network_line(network: NetworkAccess) -> String {
             "the user allows it on screen when asked, or with --sandbox-network on"
         }
     };
-    format!("[sandbox] network is off: {how}")
+    if network.reach.ports.is_empty() {
+        return format!("[sandbox] network is off: {how}");
+    }
+    let ports = listed(network.reach.ports);
+    match network.ports_closed {
+        None => {
+            format!(
+                "[sandbox] network is off, but for the ports of this machine that the workflow declares ({ports}): {how}"
+            )
+        }
+        Some(why) => format!(
+            "[sandbox] network is off, also for the ports that the workflow declares ({ports}), as {why}: {how}"
+        ),
+    }
+}
+
+fn listed(ports: &BTreeSet<u16>) -> String {
+    ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Ports that a command was let through to, where nothing answered: no policy has denied it anything.
+pub fn unanswered(ports: &BTreeSet<u16>) -> Option<String> {
+    let said = listed(ports);
+    (!ports.is_empty()).then(|| {
+        format!("[sandbox] nothing listens at 127.0.0.1 on this machine at what the workflow declares: port {said}. Start it, and try again")
+    })
 }
 
 /// Words of a line that may be paths.
@@ -250,14 +285,42 @@ mod tests {
     use crate::adapters::sandbox::places::SandboxPlaces;
     use crate::domain::sandbox::SandboxSettings;
 
+    const NO_PORTS: MissingNetwork<'_> = MissingNetwork {
+        reach: NetworkReach { access: NetworkAccess::Off, ports: &BTreeSet::new() },
+        ports_closed: None,
+    };
+
+    #[test]
+    fn declared_ports_are_told_with_the_network() {
+        let places = SandboxPlaces::of_project(Path::new("/home/x/p"));
+        let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        let ports = BTreeSet::from([80, 5432]);
+        for (closed, expected) in [
+            (
+                None,
+                "network is off, but for the ports of this machine that the workflow declares (80, 5432): the user",
+            ),
+            (
+                Some("x"),
+                "network is off, also for the ports that the workflow declares (80, 5432), as x: the user",
+            ),
+        ] {
+            let reach = NetworkReach { access: NetworkAccess::Off, ports: &ports };
+            let network = MissingNetwork { reach, ports_closed: closed };
+            let told = found(&policy, "connect: Connection refused", Path::new("/"), true, network);
+            assert!(told.lines[0].starts_with(&format!("[sandbox] {expected}")), "{:?}", told.lines);
+        }
+        assert_eq!(unanswered(&BTreeSet::new()), None);
+        assert!(unanswered(&ports).unwrap().contains("port 80, 5432."));
+    }
+
     #[test]
     fn denials_are_told_by_their_path() {
         let settings =
             SandboxSettings { hidden: vec!["/home/x/.ssh".to_owned()], ..SandboxSettings::default() };
         let policy = SandboxPolicy::resolve(&settings, &SandboxPlaces::of_project(Path::new("/home/x/p")));
-        let told = |printed: &str, failed: bool| {
-            found(&policy, printed, Path::new("/home/x/p"), failed, NetworkAccess::Off)
-        };
+        let told =
+            |printed: &str, failed: bool| found(&policy, printed, Path::new("/home/x/p"), failed, NO_PORTS);
         for (printed, expected) in [
             (
                 "touch: cannot touch '/etc/x': Read-only file system",
@@ -300,11 +363,7 @@ mod tests {
             ("./a: 2: cannot create b: Permission denied", 2),
             ("PermissionError: [Errno 13] Permission denied: 'a'", 0),
         ] {
-            assert_eq!(
-                found(&policy, line, project.path(), true, NetworkAccess::Off).lines.len(),
-                lines,
-                "{line}"
-            );
+            assert_eq!(found(&policy, line, project.path(), true, NO_PORTS).lines.len(), lines, "{line}");
         }
         let many: String = (0..20).map(|at| format!("touch: /etc/{at}: Read-only file system\n")).collect();
         assert_eq!(told(&many, true).lines.len(), MOST + 2);

@@ -3,7 +3,7 @@
 //! A right that was given to a directory holds for all below it and cannot be taken back there. So what is read is given
 //! path by path around what is hidden, and what is protected within the project is looked at again after a command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -97,7 +97,13 @@ pub fn wrap(helper: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::R
     let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), || Ok(text))?;
     let mut line = vec![helper.into(), HELPER_COMMAND.into(), file.into()];
     line.extend_from_slice(arguments);
-    Ok(SandboxedCommand { arguments: line, files: Vec::new(), last_process: None, mounted })
+    Ok(SandboxedCommand {
+        arguments: line,
+        files: Vec::new(),
+        last_process: None,
+        mounted,
+        forwarded: BTreeSet::new(),
+    })
 }
 
 /// The same restrictions are written once.

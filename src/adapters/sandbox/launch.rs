@@ -1,5 +1,6 @@
 //! What a layer is told of one command, and what it makes of it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,9 @@ use super::private_directory::PrivateDirectory;
 
 /// The first argument that makes this program the helper of the Landlock layer.
 pub const HELPER_COMMAND: &str = "__sandboxed";
+
+/// The same for a command that reaches declared ports.
+pub const PORTS_COMMAND: &str = "__with_ports";
 
 /// A command of the outside, to be started within the sandbox.
 pub struct SandboxedCommand {
@@ -19,6 +23,8 @@ pub struct SandboxedCommand {
     pub last_process: Option<u32>,
     /// Paths that the layer takes as they are when it starts: what replaces one of them later is not what was meant.
     pub mounted: Vec<PathBuf>,
+    /// Ports for which its first program sends listening sockets over its standard input, which must be a socket then.
+    pub forwarded: BTreeSet<u16>,
 }
 
 pub struct Launch<'a> {
@@ -30,4 +36,8 @@ pub struct Launch<'a> {
     /// Set within the sandbox only: a workflow's variables must not reach the programs that make the sandbox.
     pub environment: &'a [(String, String)],
     pub network: bool,
+    /// Ports of the machine's loopback that it reaches without the network; none where the layer cannot open them.
+    pub ports: &'a BTreeSet<u16>,
+    /// This program.
+    pub helper: &'a Path,
 }

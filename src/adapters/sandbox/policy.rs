@@ -43,6 +43,8 @@ pub struct PathRule {
 pub struct SandboxPolicy {
     pub mode: SandboxMode,
     pub network: NetworkAccess,
+    /// Commands do not reach the ports that their workflow declares.
+    pub ports_are_closed: bool,
     pub root: PathBuf,
     /// A longer path wins over a shorter one.
     pub rules: Vec<PathRule>,
@@ -55,6 +57,7 @@ impl SandboxPolicy {
         let mut policy = Self {
             mode: settings.mode,
             network: settings.network,
+            ports_are_closed: settings.ports_are_closed,
             root: root.clone(),
             rules: Vec::new(),
             limits: settings.limits,
@@ -243,6 +246,10 @@ impl SandboxPolicy {
     /// The whole policy, for people.
     pub fn describe(&self) -> String {
         let mut text = format!("mode: {}\nnetwork: {}\n", self.mode.as_str(), self.network.as_str());
+        if self.network != NetworkAccess::On {
+            let ports = if self.ports_are_closed { "closed (sandbox.workflow_ports)" } else { "open" };
+            let _ = writeln!(text, "ports of this machine that a workflow declares: {ports}");
+        }
         for access in [PathAccess::Write, PathAccess::Read, PathAccess::Hidden] {
             let _ = writeln!(text, "{}:", access.as_str());
             for rule in self.with_access(access).filter(|rule| rule.path.exists()) {

@@ -1,5 +1,6 @@
 //! The layer of macOS: a profile for `sandbox-exec`. Untested: no machine with that system was at hand.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,7 +14,13 @@ pub fn wrap(launch: &Launch<'_>, arguments: &[OsString]) -> SandboxedCommand {
     line.push(format!("TMPDIR={}", launch.private.temporary().display()).into());
     line.extend(launch.environment.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
     line.extend_from_slice(arguments);
-    SandboxedCommand { arguments: line, files: Vec::new(), last_process: None, mounted: Vec::new() }
+    SandboxedCommand {
+        arguments: line,
+        files: Vec::new(),
+        last_process: None,
+        mounted: Vec::new(),
+        forwarded: BTreeSet::new(),
+    }
 }
 
 /// What is said later wins.
@@ -34,6 +41,9 @@ fn profile(launch: &Launch<'_>) -> String {
     }
     if !launch.network {
         text.push_str("(deny network*)\n");
+        for port in launch.ports {
+            let _ = writeln!(text, "(allow network-outbound (remote ip \"localhost:{port}\"))");
+        }
     }
     text.push_str("(deny process-info* (target others))\n(deny signal (target others))\n");
     text

@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::domain::command_preview::TERMINAL;
-use crate::domain::sandbox::NetworkAccess;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::answer::Answer;
@@ -51,11 +50,11 @@ pub(super) fn refusal(project: &Project, arguments: &Arguments, network: bool) -
     project.refusal(CommandText::Line(&arguments.command), project.fence.root(), network)
 }
 
-pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {
+pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement<'_>) -> Answer {
     if arguments.command.contains('\0') {
         return Answer::failed("`command` must not contain NUL");
     }
-    let network = confinement.network() == NetworkAccess::On;
+    let network = confinement.network().is_open();
     let command = CommandText::Line(&arguments.command);
     if let Some(why) = project.refusal(command, project.fence.root(), network) {
         return Answer::failed(why);

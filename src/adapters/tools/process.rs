@@ -15,17 +15,16 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
 use crate::adapters::sandbox::Denials;
-use crate::domain::sandbox::NetworkAccess;
 
 use super::capped::Capped;
 use super::project::Project;
 pub(super) use job::{Confinement, Job, What};
 pub(super) use prestart::PrestartedSandbox;
-use start::{ProcessGroup, StartPlan, StartedProcess, send_command};
+use start::{Commands, ProcessGroup, StartPlan, StartedProcess, send_command};
 
 /// How long a process that escaped the group may keep the output open after the command's end.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -98,15 +97,9 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
             project.sandbox.ready().map_err(io::Error::other)?
         }
     };
-    let network = job.confinement.network();
     // dropped after the command's processes, if it is stopped
     let protected = sandbox.as_ref().map(|sandbox| sandbox.protect());
-    let plan = StartPlan::of(
-        project.fence.root(),
-        &project.strip_env,
-        job,
-        sandbox.as_deref().map(|sandbox| (sandbox, network == NetworkAccess::On)),
-    )?;
+    let plan = StartPlan::of(project.fence.root(), &project.strip_env, job, sandbox.as_deref())?;
     let (commands, mut running) = match project.prestarted.take(&plan) {
         Some(prestarted) => Running::new(prestarted, sandbox.is_some(), project.cap),
         None => Running::new(plan.start()?, sandbox.is_some(), project.cap),
@@ -129,7 +122,8 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
     if let Some((sandbox, protected)) = sandbox.zip(protected) {
         let failed = !matches!(&exit, Exit::Status(status) if status.success());
         let printed = [output.text.as_str(), errors.text.as_str()].join("\n");
-        denials = sandbox.denials(&printed, job.directory, failed, network);
+        denials = sandbox.denials(&printed, job.directory, failed, job.confinement.network());
+        denials.lines.extend(running.group.close_ports().filter(|_| failed));
         denials.lines.extend(protected.end());
         if matches!(job.confinement, Confinement::Policy(_)) {
             project.prestarted.prepare(plan);
@@ -162,7 +156,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn new(started: StartedProcess, sandboxed: bool, cap: usize) -> (Sender, Self) {
+    fn new(started: StartedProcess, sandboxed: bool, cap: usize) -> (Commands, Self) {
         let StartedProcess { group, commands, output, errors } = started;
         let stream = |from| Stream { from, kept: Capped::new(cap) };
         (commands, Self { group, sandboxed, output: stream(Some(output)), errors: stream(errors) })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapters::sandbox::Sandbox;
-use crate::domain::sandbox::NetworkAccess;
+use crate::domain::sandbox::NetworkReach;
 
 use super::fence::Fence;
 use super::process::PrestartedSandbox;
@@ -35,9 +35,9 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// Whether the commands of a call reach the network.
-    pub(super) fn network_for(&self, invocation: &ToolInvocation) -> NetworkAccess {
-        self.sandbox.settings().network_for(invocation.network)
+    /// What the commands of a call reach of the network.
+    pub(super) fn network_for<'a>(&self, invocation: &'a ToolInvocation) -> NetworkReach<'a> {
+        self.sandbox.settings().reach_for(invocation.network, &invocation.loopback_ports)
     }
 
     /// Why no setting allows this command; asked before anything of it runs. `network`: it has the network.

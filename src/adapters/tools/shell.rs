@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::domain::command_preview::{SHELL, scalar};
-use crate::domain::sandbox::NetworkAccess;
 
 use super::answer::Answer;
 use super::execute_terminal::{LONGEST, of_exit, with_denials};
@@ -57,12 +56,12 @@ fn text<'a>(arguments: &'a Arguments, args: Option<&'a [String]>) -> CommandText
     }
 }
 
-pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement) -> Answer {
+pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement<'_>) -> Answer {
     let prepared = match Prepared::of(project, &arguments) {
         Ok(prepared) => prepared,
         Err(problem) => return Answer::failed(problem),
     };
-    let network = confinement.network() == NetworkAccess::On;
+    let network = confinement.network().is_open();
     let command = text(&arguments, prepared.args.as_deref());
     if let Some(why) = project.refusal(command, &prepared.directory, network) {
         return Answer::failed(why);

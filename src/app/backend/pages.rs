@@ -80,6 +80,7 @@ impl Desk {
                 tool: TERMINAL.to_owned(),
                 arguments,
                 network: None,
+                loopback_ports: std::collections::BTreeSet::new(),
                 original: None,
             };
             if !sure

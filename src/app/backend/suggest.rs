@@ -49,6 +49,7 @@ impl Desk {
                         tool: TERMINAL.to_owned(),
                         arguments,
                         network: None,
+                        loopback_ports: std::collections::BTreeSet::new(),
                         original: None,
                     };
                     let warning = match tools.preview(&call).await {

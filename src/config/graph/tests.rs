@@ -1,6 +1,6 @@
 //! Drawings of workflows with every kind of state, and of hostile ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Map;
@@ -105,6 +105,7 @@ impl Sketch {
             resume: None,
             snapshot: SnapshotPolicy::default(),
             isolated: false,
+            loopback_ports: BTreeSet::default(),
             conversational: false,
             layer: Layer::User,
             place: Place::default(),

@@ -68,6 +68,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         resume: names.get("resume").map(StateIx),
         snapshot: form.snapshot,
         isolated: form.isolated,
+        loopback_ports: form.loopback_ports.clone(),
         sub_agents: SubAgents::None,
         ack_steps: false,
         conversational: false,

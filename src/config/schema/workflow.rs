@@ -22,6 +22,7 @@ pub(super) fn definitions() -> Vec<Definition> {
             "How far a run may go. Reaching a limit pauses the run, or leads to `on_limit`; nothing is lost.",
             LIMITS_FIELDS,
         ),
+        table("workflow_sandbox", "What the commands of a workflow reach besides.", SANDBOX_FIELDS),
         table(
             "budget",
             "What may be spent. A number is the hard end: the run pauses before the next model call.",
@@ -148,7 +149,15 @@ const WORKFLOW_FIELDS: &[Field] = &[
         ]),
         "Where a run works.",
     ),
+    field("sandbox", Ref("workflow_sandbox"), "What the commands of its states reach besides."),
 ];
+
+const SANDBOX_FIELDS: &[Field] = &[field(
+    "ports",
+    List(&Count),
+    "Ports (1 to 65535, at most 16) of this machine's loopback that they reach although the network is off, as those of a \
+     database. A workflow that it calls has its own.",
+)];
 
 const PARAMETER_FIELDS: &[Field] = &[
     field("name", Text, "Its key in `common_data`."),

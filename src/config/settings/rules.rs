@@ -383,6 +383,7 @@ pub const RULES: &[Rule] = &[
     .project(ProjectMay::NotSet),
     sandbox_rules::MODE,
     sandbox_rules::NETWORK,
+    sandbox_rules::WORKFLOW_PORTS,
     sandbox_rules::LAYER,
     sandbox_rules::WRITABLE,
     sandbox_rules::READ_ONLY,

@@ -25,6 +25,16 @@ pub const NETWORK: Rule = rule(
 )
 .project(ProjectMay::Tighten(&NetworkAccess::NAMES));
 
+pub const WORKFLOW_PORTS: Rule = rule(
+    "sandbox.workflow_ports",
+    Shape::Flag,
+    &[],
+    &[],
+    "true",
+    "whether commands reach the ports of this machine that their workflow declares, with the network off",
+)
+.project(ProjectMay::Lower);
+
 pub const LAYER: Rule = rule(
     "sandbox.layer",
     Shape::OneOf(&SandboxLayer::NAMES),

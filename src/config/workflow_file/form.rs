@@ -1,5 +1,6 @@
 //! The forms: a workflow as written, each part with its place.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -82,6 +83,7 @@ pub struct WorkflowForm {
     pub condition_errors_are_false: bool,
     pub snapshot: SnapshotPolicy,
     pub isolated: bool,
+    pub loopback_ports: BTreeSet<u16>,
     pub span: Range<usize>,
 }
 

@@ -32,10 +32,13 @@ pub(super) const WORKFLOW: Keys = Keys {
         "lenient",
         "snapshot",
         "isolation",
+        "sandbox",
         "script_file",
     ],
     later: &["schedule"],
 };
+
+pub(super) const SANDBOX: Keys = Keys { what: "`sandbox` of a workflow", known: &["ports"], later: &[] };
 
 pub(super) const PARAMETER: Keys = Keys {
     what: "a parameter",

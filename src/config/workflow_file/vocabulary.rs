@@ -2,13 +2,14 @@
 
 use super::keys::{
     ACTION, AGENT, BRANCH, BUDGET, CAP, CATCH, CONTEXT, INPUT, Keys, LIMITS, MESSAGE, OUTPUT, PARAMETER,
-    PLAIN_STATE, REQUEST, RETRY, SECRET, STATE_TYPES, TRANSITION, UPDATE, USE, USED_TOOL, WORKFLOW,
+    PLAIN_STATE, REQUEST, RETRY, SANDBOX, SECRET, STATE_TYPES, TRANSITION, UPDATE, USE, USED_TOOL, WORKFLOW,
 };
 
-const OBJECTS: [(&str, &Keys); 20] = [
+const OBJECTS: [(&str, &Keys); 21] = [
     ("workflow", &WORKFLOW),
     ("parameter", &PARAMETER),
     ("limits", &LIMITS),
+    ("workflow_sandbox", &SANDBOX),
     ("budget", &BUDGET),
     ("cap", &CAP),
     ("use", &USE),

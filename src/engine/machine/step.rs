@@ -32,6 +32,7 @@ impl Machine {
             tool: step.tool.clone(),
             arguments: arguments.into(),
             network: None,
+            loopback_ports: self.loopback_ports(&self.lane),
             original: None,
         };
         if let Some(frame) = self.frame_mut() {

@@ -1,5 +1,7 @@
 //! The ordinary calls of a reply, one after the other: permission, approval, snapshot, run, answer.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::guided::UNASKED;
@@ -23,7 +25,9 @@ impl Machine {
                 Ok((_, arguments)) if name == ASK_PERSON => return self.ask_for_agent(&agent_id, &arguments),
                 Ok((risk, arguments)) => {
                     let (agent, tool) = (agent_id.clone(), name.clone());
-                    let invocation = ToolInvocation { agent, tool, arguments, network, original };
+                    let loopback_ports = self.loopback_ports(&self.lane);
+                    let invocation =
+                        ToolInvocation { agent, tool, arguments, network, loopback_ports, original };
                     let rule = self.approvals.of(&name, risk);
                     match self.guarded(rule, &invocation, risk) {
                         Permission::Allow => return self.run_tool(invocation, risk),
@@ -125,7 +129,14 @@ impl Machine {
         let (spec, arguments) = admit(agent, &call.name, &call.arguments).ok()?;
         let (network, original) = (agent.network, call.original.clone());
         let (agent, tool) = (agent.id.clone(), call.name.clone());
-        Some((ToolInvocation { agent, tool, arguments, network, original }, spec.risk))
+        let loopback_ports = self.loopback_ports(lane);
+        Some((ToolInvocation { agent, tool, arguments, network, loopback_ports, original }, spec.risk))
+    }
+
+    /// Those of the workflow that a lane is in, whichever workflow called it.
+    pub(super) fn loopback_ports(&self, lane: &Lane) -> BTreeSet<u16> {
+        let workflow = lane.frames.last().and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+        workflow.map(|workflow| workflow.loopback_ports.clone()).unwrap_or_default()
     }
 
     pub(super) fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {

@@ -168,6 +168,7 @@ mod tests {
             tool: name.to_owned(),
             arguments,
             network: None,
+            loopback_ports: std::collections::BTreeSet::new(),
             original: None,
         })
     }

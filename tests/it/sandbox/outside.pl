@@ -17,11 +17,12 @@ if (!$pid) {
         sleep 1 while 1', "ESCAPED-arguments");
 }
 my %streams;
-my %listening = (tcp => pack_sockaddr_in(7001, INADDR_LOOPBACK), unix => pack_sockaddr_un("/outside/socket"),
+my %listening = (tcp => pack_sockaddr_in(7001, INADDR_LOOPBACK), declared => pack_sockaddr_in(7004, INADDR_LOOPBACK),
+    low => pack_sockaddr_in(81, INADDR_LOOPBACK), unix => pack_sockaddr_un("/outside/socket"),
     abstract => pack_sockaddr_un("\0escape"), project => pack_sockaddr_un("/home/user/files/outside.socket"));
 mkdir("/home/user/files");
 for my $name (keys %listening) {
-    socket(my $socket, $name eq "tcp" ? PF_INET : PF_UNIX, SOCK_STREAM, 0) or die;
+    socket(my $socket, length($listening{$name}) == 16 ? PF_INET : PF_UNIX, SOCK_STREAM, 0) or die;
     bind($socket, $listening{$name}) && listen($socket, 5) or die "$name: $!";
     $streams{$name} = $socket;
 }

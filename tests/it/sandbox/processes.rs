@@ -94,6 +94,46 @@ const NETWORK_ON: &[Row] = &[
     .inert(),
 ];
 
+/// The workflow declares 81, 7004 and 7005; nothing listens at 7005.
+const PORTS: &[Row] = &[
+    Row::new("declared-port", "reach tcp 7004 >/dev/null && echo WORKS").works("WORKS").only(Layer::Bubblewrap),
+    Row::new("declared-port-below-1024", "reach tcp 81 >/dev/null && echo WORKS").works("WORKS").only(Layer::Bubblewrap),
+    Row::new(
+        "declared-port-by-the-other-address",
+        "[ -e /proc/net/if_inet6 ] || { echo WORKS; exit; }
+        perl -MSocket=:all -e 'socket(S, PF_INET6, SOCK_STREAM, 0) && connect(S, pack_sockaddr_in6(7004, inet_pton(AF_INET6, \"::1\"))) or die \"connect: $!\n\";
+            recv(S, my $text, 100, 0); print $text =~ /declared/ ? \"WORKS\n\" : \"nothing\n\"'",
+    )
+    .works("WORKS")
+    .only(Layer::Bubblewrap),
+    Row::new(
+        "many-connections",
+        "for at in 1 2 3 4 5 6 7 8 9 10 11 12; do reach tcp 7004 >>many; done; [ \"$(grep -c declared many)\" = 12 ] && echo WORKS",
+    )
+    .works("WORKS")
+    .only(Layer::Bubblewrap),
+    Row::new("no-socket-of-the-forwarder", "ls -l /proc/self/fd/ | grep socket: && echo ESCAPED; true").quiet().inert(),
+    Row::new("no-right-of-the-listener", "grep -q 'CapEff:.0*$' /proc/self/status && grep -q 'CapPrm:.0*$' /proc/self/status && grep -q 'CapAmb:.0*$' /proc/self/status && echo WORKS")
+        .works("WORKS"),
+    Row::new("undeclared-port", "reach tcp 7001")
+        .intact("absent /log/tcp")
+        .words("but for the ports of this machine that the workflow declares (81, 7004, 7005)")
+        .only(Layer::Bubblewrap),
+    Row::new("undeclared-port-in-packets", "reach udp 7002").intact("absent /log/udp-7002"),
+    Row::new("declared-port-without-a-server", "reach tcp 7005")
+        .words("nothing listens at 127.0.0.1 on this machine at what the workflow declares: port 7005")
+        .inert()
+        .only(Layer::Bubblewrap),
+    Row::new("declared-port-with-landlock", "reach tcp 7004")
+        .intact("absent /log/declared")
+        .words("also for the ports that the workflow declares (81, 7004, 7005), as landlock cannot open single ports")
+        .only(Layer::Landlock),
+];
+const PORTS_OF_CALLER: &[Row] =
+    &[Row::new("port-of-the-calling-workflow", "reach tcp 7004").words("network is off: ")];
+const PORTS_CLOSED: &[Row] =
+    &[Row::new("port-closed-by-the-user", "reach tcp 7004").words("network is off: ")];
+
 /// What a role says of the network, against what the settings say. That the server answers shows `role-of-user-loosens`.
 const ROLE_OFF: &[Row] = &[Row::new("role-off-beats-settings-on", "reach tcp 7001")];
 const PROJECT_ROLE: &[Row] = &[Row::new("role-of-project-does-not-loosen", "reach tcp 7001")];
@@ -195,6 +235,13 @@ const LIMITED: &[Row] = &[
 pub const GROUPS: &[Group] = &[
     Group::new("processes", PROCESSES),
     Group { late: true, ..Group::new("staying", STAYING) },
+    Group { ports: &[81, 7004, 7005], ..Group::new("declared-ports", PORTS) },
+    Group { ports: &[7004], called: true, ..Group::new("declared-ports-of-caller", PORTS_OF_CALLER) },
+    Group {
+        ports: &[7004],
+        settings: r#""workflow_ports": false"#,
+        ..Group::new("declared-ports-closed", PORTS_CLOSED)
+    },
     Group::new("network", NETWORK),
     Group { arguments: "--sandbox-network on", ..Group::new("network-on", NETWORK_ON) },
     Group { setup: USERS_OFF, settings: r#""network": "on""#, ..Group::new("network-role-off", ROLE_OFF) },

@@ -154,7 +154,22 @@ fn workflow(group: &Group) -> Value {
         }
         None => json!({"name": "start", "transition": [{"target": "talk"}]}),
     };
-    talk(&first)
+    let mut talk = talk(&first);
+    let sandbox = json!({"ports": group.ports});
+    if !group.called {
+        if !group.ports.is_empty() {
+            talk["sandbox"] = sandbox;
+        }
+        return talk;
+    }
+    let input = talk["input"].clone();
+    talk["workflow_name"] = json!("called");
+    let call = json!({"sub_workflow": "called", "sub_workflow_input": {"task": "common_data.task"}});
+    let caller = json!({
+        "workflow_name": "attempts", "description": "attempts", "input": input, "sandbox": sandbox,
+        "states": [{"name": "start", "action": call, "transition": [{"target": "stop"}]}, {"name": "stop"}]
+    });
+    json!([caller, talk])
 }
 
 /// An agent that does what its replies say, after a first state.

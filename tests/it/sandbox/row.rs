@@ -102,6 +102,10 @@ pub struct Group {
     pub late: bool,
     /// The attempts would hurt the other rows or the test itself if nothing held them.
     pub held_only: bool,
+    /// Which ports of the machine's loopback the workflow declares.
+    pub ports: &'static [u16],
+    /// The rows are in a workflow that it calls, which declares none.
+    pub called: bool,
 }
 
 impl Group {
@@ -116,6 +120,8 @@ impl Group {
             stopped: false,
             late: false,
             held_only: false,
+            ports: &[],
+            called: false,
         }
     }
 

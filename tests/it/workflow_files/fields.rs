@@ -584,3 +584,49 @@ fn keys_of_another_type_say_whose_they_are() {
         assert!(found.starts_with(expected), "{fields}: {found}");
     }
 }
+
+#[test]
+fn ports_of_the_loopback_are_declared_by_each_workflow() {
+    for (sandbox, expected) in [
+        (json!({"ports": [8080, 5432, 1, 65535]}), vec![1, 5432, 8080, 65535]),
+        (json!({"ports": []}), vec![]),
+        (json!({}), vec![]),
+        (Value::Null, vec![]),
+    ] {
+        let program = with(json!({}), &json!({"sandbox": sandbox}));
+        let ports: Vec<u16> = program.workflows[0].loopback_ports.iter().copied().collect();
+        assert_eq!(ports, expected);
+    }
+    let many: Vec<u16> = (1..=17).collect();
+    for (sandbox, code, message, hint) in [
+        (json!([5432]), "E10", "`sandbox` of a workflow must be an object", ""),
+        (
+            json!({"port": [5432]}),
+            "E14",
+            "`sandbox` of a workflow has no key `port`",
+            "did you mean `ports`?",
+        ),
+        (
+            json!({"network": "on"}),
+            "E14",
+            "`sandbox` of a workflow has no key `network`",
+            "its keys are ports",
+        ),
+        (json!({"ports": 5432}), "E10", "`sandbox.ports` must be a list of ports", ""),
+        (json!({"ports": [0]}), "E10", "`sandbox.ports` cannot hold 0", "from 1 to 65535"),
+        (json!({"ports": [65536]}), "E10", "`sandbox.ports` cannot hold 65536", "from 1 to 65535"),
+        (json!({"ports": ["5432"]}), "E10", "`sandbox.ports` cannot hold \"5432\"", "from 1 to 65535"),
+        (json!({"ports": [80.5]}), "E10", "`sandbox.ports` cannot hold 80.5", "from 1 to 65535"),
+        (json!({"ports": [80, 443, 80]}), "E13", "the port 80 is declared twice", "remove one"),
+        (json!({"ports": many}), "E10", "holds 17 ports, at most 16 are opened", "declare only what"),
+    ] {
+        let text =
+            json!({"workflow_name": "w", "sandbox": sandbox, "states": [{"name": "start"}]}).to_string();
+        let found = one(&text).unwrap_err();
+        assert_eq!(codes(&found), [code], "{sandbox}: {found:#?}");
+        assert!(found[0].message.contains(message), "{sandbox}: {found:#?}");
+        assert!(found[0].hint.as_deref().unwrap_or_default().contains(hint), "{sandbox}: {found:#?}");
+        let caret = &text[found[0].span.clone()];
+        assert!(sandbox.to_string().contains(caret.trim_matches('"')), "{sandbox}: {caret}");
+    }
+}

@@ -23,6 +23,7 @@ fn call(tool: &str, arguments: Value) -> ToolInvocation {
         tool: tool.to_owned(),
         arguments,
         network: None,
+        loopback_ports: std::collections::BTreeSet::new(),
         original: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::sandbox::NetworkAccess;
+use crate::domain::sandbox::NetworkReach;
 
 /// What is started, and where.
 pub(in crate::adapters::tools) struct Job<'a> {
@@ -13,25 +13,25 @@ pub(in crate::adapters::tools) struct Job<'a> {
     pub(in crate::adapters::tools) environment: &'a [(String, String)],
     /// Errors are kept apart from the output; else both are in the order in which they were written.
     pub(in crate::adapters::tools) apart: bool,
-    pub(in crate::adapters::tools) confinement: Confinement,
+    pub(in crate::adapters::tools) confinement: Confinement<'a>,
 }
 
 /// What a command can reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::adapters::tools) enum Confinement {
+pub(in crate::adapters::tools) enum Confinement<'a> {
     /// What the sandbox allows, with this network.
-    Policy(NetworkAccess),
+    Policy(NetworkReach<'a>),
     /// The same with the network: the user has allowed it for this call.
     WithNetwork,
     /// All that the user reaches, who typed it, or has allowed it where no sandbox works.
     Nothing,
 }
 
-impl Confinement {
-    pub(in crate::adapters::tools) fn network(self) -> NetworkAccess {
+impl<'a> Confinement<'a> {
+    pub(in crate::adapters::tools) fn network(self) -> NetworkReach<'a> {
         match self {
             Self::Policy(network) => network,
-            Self::WithNetwork | Self::Nothing => NetworkAccess::On,
+            Self::WithNetwork | Self::Nothing => NetworkReach::OPEN,
         }
     }
 }

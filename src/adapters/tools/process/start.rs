@@ -1,18 +1,23 @@
 //! How the process of a command is started: held back until its limits are set and its watcher knows it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, PipeReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
 use futures_util::future::BoxFuture;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use uuid::Uuid;
 
 use super::job::{Job, What};
-use crate::adapters::sandbox::ReadySandbox;
+use crate::adapters::sandbox::{PortForwarder, ReadySandbox};
 use crate::adapters::tools::environment::secrets;
 use crate::domain::sandbox::ProcessLimits;
 
@@ -47,6 +52,8 @@ pub(super) struct StartPlan {
     pub(super) mounted: Vec<PathBuf>,
     /// The number under which the sandbox tells its last process, and where the file for that is made.
     last_process: Option<(u32, PathBuf)>,
+    /// Ports for which the sandbox sends us listening sockets.
+    forwarded: BTreeSet<u16>,
 }
 
 impl StartPlan {
@@ -56,7 +63,7 @@ impl StartPlan {
         project: &Path,
         strip_env: &[String],
         job: &Job<'_>,
-        sandbox: Option<(&ReadySandbox, bool)>,
+        sandbox: Option<&ReadySandbox>,
     ) -> io::Result<Self> {
         let mut plan = Self {
             arguments: Vec::new(),
@@ -68,11 +75,13 @@ impl StartPlan {
             project: project.to_owned(),
             mounted: Vec::new(),
             last_process: None,
+            forwarded: BTreeSet::new(),
         };
         match sandbox {
-            Some((sandbox, network)) => {
+            Some(sandbox) => {
                 let shell = [OsString::from(SHELL)];
-                let wrapped = sandbox.wrap(&shell, job.directory, job.environment, network)?;
+                let reach = job.confinement.network();
+                let wrapped = sandbox.wrap(&shell, job.directory, job.environment, reach)?;
                 let mut gate = SANDBOX_GATE.to_owned();
                 for (number, file) in wrapped.files {
                     gate.push_str(&format!(" {number}<{}", quoted(&file.to_string_lossy())));
@@ -81,6 +90,7 @@ impl StartPlan {
                 plan.arguments.extend(wrapped.arguments);
                 plan.limits = Some(sandbox.policy().limits);
                 plan.mounted = wrapped.mounted;
+                plan.forwarded = wrapped.forwarded;
                 plan.last_process = wrapped.last_process.map(|number| (number, sandbox.layer_directory()));
             }
             None => {
@@ -98,7 +108,7 @@ impl StartPlan {
     pub(super) fn start(&self) -> io::Result<StartedProcess> {
         let (watched, lifeline) = io::pipe()?;
         let watcher = self.start_watcher(watched)?;
-        let (gate, mut opener) = io::pipe()?;
+        let (gate, opener) = self.gate()?;
         let last_process = self.last_process.as_ref().map(|(number, directory)| LastProcess {
             number: *number,
             file: directory.join(Uuid::new_v4().simple().to_string()),
@@ -106,15 +116,42 @@ impl StartPlan {
         let (leader, output, errors) = self.start_leader(gate, last_process.as_ref())?;
         let group = leader.id().ok_or(io::ErrorKind::NotFound)?;
         // from here on it is killed if something fails
-        let mut started = ProcessGroup { leader, killed: false, last_process, _watcher: watcher, lifeline };
+        let mut started = ProcessGroup {
+            leader,
+            killed: false,
+            last_process,
+            forwarder: None,
+            _watcher: watcher,
+            lifeline,
+        };
         if let Some(limits) = self.limits {
             // it waits at the gate: what it starts inherits them
             limit(group, limits)?;
         }
         writeln!(started.lifeline, "{group}")?;
-        writeln!(opener)?;
-        let commands = Sender::from_owned_fd(opener.into())?;
+        writeln!(&opener)?;
+        let commands = self.commands(opener.into(), &mut started)?;
         Ok(StartedProcess { group: started, commands, output, errors })
+    }
+
+    /// The standard input that holds the command back, and our end of it. Sockets can be sent through a socket only.
+    fn gate(&self) -> io::Result<(OwnedFd, File)> {
+        if self.forwarded.is_empty() {
+            let (gate, opener) = io::pipe()?;
+            return Ok((gate.into(), OwnedFd::from(opener).into()));
+        }
+        let (gate, opener) = StdUnixStream::pair()?;
+        Ok((gate.into(), OwnedFd::from(opener).into()))
+    }
+
+    fn commands(&self, opener: OwnedFd, group: &mut ProcessGroup) -> io::Result<Commands> {
+        if self.forwarded.is_empty() {
+            return Ok(Box::new(Sender::from_owned_fd(opener)?));
+        }
+        let opener = StdUnixStream::from(opener);
+        group.forwarder = Some(PortForwarder::start(opener.try_clone()?, self.forwarded.clone())?);
+        opener.set_nonblocking(true)?;
+        Ok(Box::new(UnixStream::from_std(opener)?))
     }
 
     fn start_watcher(&self, watched: PipeReader) -> io::Result<Box<dyn ChildWrapper>> {
@@ -125,7 +162,7 @@ impl StartPlan {
         watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
     }
 
-    fn start_leader(&self, gate: PipeReader, last_process: Option<&LastProcess>) -> io::Result<Leader> {
+    fn start_leader(&self, gate: OwnedFd, last_process: Option<&LastProcess>) -> io::Result<Leader> {
         let mut arguments = self.arguments.clone();
         if let Some((last_process, script)) = last_process.zip(arguments.get_mut(1)) {
             let file = last_process.file.to_string_lossy();
@@ -156,13 +193,15 @@ impl StartPlan {
     }
 }
 
+/// Our end of what the shell in the sandbox reads.
+pub(super) type Commands = Box<dyn AsyncWrite + Send + Unpin>;
+
 type Leader = (Box<dyn ChildWrapper>, Receiver, Option<Receiver>);
 
 /// A started process, with our ends of its pipes.
 pub(super) struct StartedProcess {
     pub(super) group: ProcessGroup,
-    /// What the shell in the sandbox reads.
-    pub(super) commands: Sender,
+    pub(super) commands: Commands,
     pub(super) output: Receiver,
     pub(super) errors: Option<Receiver>,
 }
@@ -175,6 +214,8 @@ pub(super) struct ProcessGroup {
     killed: bool,
     /// Of a namespace.
     last_process: Option<LastProcess>,
+    /// Ends with the group.
+    forwarder: Option<PortForwarder>,
     _watcher: Box<dyn ChildWrapper>,
     /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
     lifeline: io::PipeWriter,
@@ -201,6 +242,11 @@ impl ProcessGroup {
     pub(super) fn wait_for_end(&mut self) -> bool {
         let last_process = self.last_process.take();
         last_process.is_some_and(|last_process| last_process.wait_for_end())
+    }
+
+    /// After the command: one line for declared ports at which nothing has answered. Its connections end.
+    pub(super) fn close_ports(&mut self) -> Option<String> {
+        self.forwarder.take()?.told()
     }
 
     pub(super) fn has_ended(&mut self) -> bool {
@@ -252,8 +298,10 @@ impl Drop for ProcessGroup {
 }
 
 /// Gives the shell in the sandbox its command. A sandbox that has ended cannot read it; its exit tells why.
-pub(super) async fn send_command(mut commands: Sender, what: What<'_>) {
+pub(super) async fn send_command(mut commands: Commands, what: What<'_>) {
     let _ = commands.write_all(script(what).as_bytes()).await;
+    // what else has this socket does not keep it open
+    let _ = commands.shutdown().await;
 }
 
 /// One line that replaces the shell in the sandbox by the command.
@@ -329,6 +377,7 @@ impl StartPlan {
             project: PathBuf::from("/"),
             mounted: mounted.to_vec(),
             last_process: None,
+            forwarded: BTreeSet::new(),
         }
     }
 }

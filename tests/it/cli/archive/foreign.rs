@@ -1,5 +1,7 @@
 //! A run that came from a file gets neither the keys nor the approvals of this place (CFG-20, HIST-6).
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use super::super::world::{World, workflow};
@@ -8,17 +10,26 @@ use crate::support::model_server::{Behaviour, ModelServer};
 
 const KEY: &str = "sk-of-this-place-4711";
 
-/// Waits, runs a command, asks a model.
-fn flow() -> Value {
-    workflow(&json!([
+/// Waits, runs a command that tries the port of this machine that it declares, asks a model.
+fn flow_with(port: u16) -> Value {
+    let line = format!(
+        "echo done >> made.txt; bash -c ': >/dev/tcp/127.0.0.1/{port}' && echo reached >> made.txt; true"
+    );
+    let mut flow = workflow(&json!([
         {"name": "start", "type": "pause", "kind": "text", "message": {"text": "What?"},
             "transition": [{"target": "write"}]},
-        {"name": "write", "type": "shell", "command": "sh", "args": ["-c", "echo done >> made.txt"],
+        {"name": "write", "type": "shell", "command": "sh", "args": ["-c", line],
             "transition": [{"target": "say"}]},
         {"name": "say", "agent": "coder", "input": "common_data.task", "action": {"function": "sendUserMessage"},
             "transition": [{"target": "stop"}]},
         {"name": "stop", "input": {"expr": "'over'"}}
-    ]))
+    ]));
+    flow["sandbox"] = json!({"ports": [port]});
+    flow
+}
+
+fn flow() -> Value {
+    flow_with(1)
 }
 
 fn place(url: &str, key: &str) -> World {
@@ -41,7 +52,8 @@ async fn server() -> ModelServer {
 async fn an_imported_run_asks_here_and_is_allowed_here() {
     let (theirs, ours) = (server().await, server().await);
     let there = place(&theirs.base_url, "sk-of-that-place");
-    there.write_json("flow.json", &flow());
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    there.write_json("flow.json", &flow_with(service.local_addr().unwrap().port()));
     let report = there.run(&["run", "--workflow-file", "flow.json", "x", "--yes", "--json"]).code(3).json();
     let run = report["run_id"].as_str().unwrap();
     let bundle = there.run(&["runs", "export", run]).code(0).out;
@@ -63,6 +75,10 @@ async fn an_imported_run_asks_here_and_is_allowed_here() {
         let done = here.run(&["resume", &run, "--yes", "--json"]).code(0).json();
         assert_eq!((done["status"].as_str(), here.read("made.txt").as_str()), (Some("completed"), "done\n"));
         assert_eq!(theirs.requests().len(), 0, "nobody there was asked");
+    }
+    if there.run(&["sandbox", "--json"]).code(0).json()["layer"] == "bubblewrap" {
+        there.run(&["resume", run, "--results", "go", "--yes"]).code(0);
+        assert_eq!(there.read("made.txt"), "done\nreached\n", "the port is open where it was declared");
     }
     assert_eq!((ours.requests().len(), said(&ours).contains(KEY)), (2, true));
 }

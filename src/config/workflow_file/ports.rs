@@ -1,0 +1,50 @@
+//! `sandbox.ports`: ports of the machine's loopback that the commands of a workflow reach although the network is off.
+
+use std::collections::BTreeSet;
+
+use super::super::json::{Kind, Node};
+use super::super::source::Findings;
+use super::fields::{given, object, wrong};
+use super::keys::SANDBOX;
+
+/// Every command listens at each of them.
+const MOST: usize = 16;
+
+pub(super) fn read(node: &Node, findings: &mut Findings<'_>) -> BTreeSet<u16> {
+    let mut ports = BTreeSet::new();
+    let Some(sandbox) = given(node, "sandbox") else { return ports };
+    if object(sandbox, &SANDBOX, findings).is_none() {
+        return ports;
+    }
+    let Some(list) = given(sandbox, "ports") else { return ports };
+    let Some(items) = list.items() else {
+        wrong(list, "`sandbox.ports` must be a list of ports", findings);
+        return ports;
+    };
+    for item in items {
+        let Some(port) = port(item) else {
+            let message = format!("`sandbox.ports` cannot hold {}", item.to_value());
+            let hint = "a port is a whole number from 1 to 65535, such as 5432".to_owned();
+            findings.error("E10", item.span.clone(), message, Some(hint));
+            continue;
+        };
+        if !ports.insert(port) {
+            let message = format!("the port {port} is declared twice");
+            findings.error("E13", item.span.clone(), message, Some("remove one of the two".to_owned()));
+        }
+    }
+    if ports.len() > MOST {
+        let message = format!("`sandbox.ports` holds {} ports, at most {MOST} are opened", ports.len());
+        let hint =
+            "declare only what the commands of this workflow need; a workflow that it calls has its own";
+        findings.error("E10", list.span.clone(), message, Some(hint.to_owned()));
+    }
+    ports
+}
+
+fn port(item: &Node) -> Option<u16> {
+    match &item.kind {
+        Kind::Number(text) => text.parse().ok().filter(|port| *port > 0),
+        _ => None,
+    }
+}
