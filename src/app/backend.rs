@@ -25,6 +25,7 @@ mod tasks;
 mod told;
 mod travel;
 mod typed;
+mod user_commands;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
