@@ -51,6 +51,7 @@ mod templates;
 mod testing;
 mod travel;
 mod trust;
+mod windows;
 pub mod wiring;
 mod world;
 

@@ -53,6 +53,7 @@
 //! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/envelope.rs` |
 //! | what is asked and written when a model is set up | `config/setup/`, `app/setup.rs`, `tui/setup.rs` |
 //! | what a model server lists | `adapters/providers/listing.rs`, `config/models/servers.rs`, `cli/models.rs` |
+//! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
 //! | which server a key may be sent to | `config/models/homes.rs`, `adapters/providers/keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/machine.rs` |
 //! | what an agent is shown of a conversation | `engine/view.rs` |

@@ -28,6 +28,7 @@ mod look;
 mod mail;
 pub mod network_access;
 mod noted;
+mod pending_questions;
 mod perform;
 pub mod redact;
 mod reopen;

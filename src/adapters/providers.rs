@@ -33,6 +33,7 @@ mod sse;
 pub mod stand_in;
 mod stream;
 mod tokens;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -52,6 +53,7 @@ pub use prices::{PriceList, Prices};
 use http::Http;
 use prices::{Priced, of_served};
 use scripted::ScriptedModel;
+use windows::Windows;
 
 /// The provider name that is answered from a replies file.
 pub const SCRIPTED: &str = "scripted";
@@ -65,6 +67,7 @@ pub struct Providers {
     learnt: responses::Learnt,
     scripted: Option<ScriptedModel>,
     prices: Prices,
+    windows: Windows,
 }
 
 impl Providers {
@@ -75,6 +78,7 @@ impl Providers {
             learnt: responses::Learnt::default(),
             scripted: None,
             prices: Prices::new(),
+            windows: Windows::default(),
         }
     }
 
@@ -121,6 +125,17 @@ impl Providers {
         });
         let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)));
         answer.map_err(|error| keys::told(error, choice))
+    }
+
+    /// The window of a model, without asking: what is set, else what its server has told. `None`: its server is to be
+    /// asked.
+    pub fn known_window(&self, choice: &ModelChoice) -> Option<Option<u64>> {
+        self.windows.known(choice)
+    }
+
+    /// The same; a server near by that has told nothing yet is asked.
+    pub async fn window(&self, choice: &ModelChoice) -> Option<u64> {
+        self.windows.told(&self.http, choice).await
     }
 
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {

@@ -25,6 +25,7 @@ mod tasks;
 mod told;
 mod travel;
 mod typed;
+mod user_commands;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -46,6 +47,7 @@ use super::findings::rendered;
 use super::logs;
 use super::runs::spec;
 use super::trust::{self, ProjectFiles};
+use super::windows;
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk::Stamp;
@@ -65,11 +67,12 @@ use crate::domain::task_list::{Task, TaskDeed, TaskList};
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
 use crate::runtime::command::{Command, Control};
+use crate::runtime::handle::Handle;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Backend, Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine,
-    RunFilter, ShellTold, SnapshotCommand, StandingPermission, Start, StatusFacts, Steps, Suggested,
-    ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Preparation, Recalled, Reload,
+    RoleLine, RunFilter, ShellTold, SnapshotCommand, StandingPermission, Start, StatusFacts, Steps,
+    Suggested, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -132,9 +135,31 @@ impl Desk {
         Elsewhere::new(&self.world, self.catalog(), self.wired())
     }
 
-    fn start(&self, spec: RunSpec) -> Result<RunId, String> {
-        let told = |error| told::here(&history::of_store(&error));
-        self.wired().handle.start(spec).map_err(told)
+    /// Starts a run on this handle: at once, or when the servers of its models have told how much they take. `begun` is
+    /// called when it runs.
+    fn start(
+        &self,
+        handle: Handle,
+        mut spec: RunSpec,
+        begun: impl FnOnce() + Send + 'static,
+    ) -> Result<Start, String> {
+        let providers = Arc::clone(&self.wired().providers);
+        let go = move |spec: RunSpec| {
+            let run = handle.start(spec).map_err(|error| told::here(&history::of_store(&error)))?;
+            begun();
+            Ok(run)
+        };
+        if windows::are_known(&providers, &spec.program) {
+            windows::recall(&providers, &mut spec.program);
+            return go(spec).map(Start::Running);
+        }
+        Ok(Start::Later(
+            Preparation::Windows,
+            Box::pin(async move {
+                windows::learn(&providers, &mut spec.program).await;
+                Ok((go(spec)?, None))
+            }),
+        ))
     }
 
     /// Why something cannot start. A missing model is told once, not for every agent that needs it.
@@ -237,7 +262,7 @@ impl Backend for Desk {
         self.save_allowed(permission)
     }
 
-    fn start_chat(&self, role: &str) -> Result<RunId, String> {
+    fn start_chat(&self, role: &str) -> Result<Start, String> {
         if let Some(played) = &self.demo {
             let again = format!("See the workflow once more: /workflow {played} \"any task\"");
             return Err(format!(
@@ -245,7 +270,8 @@ impl Backend for Desk {
             ));
         }
         let program = self.catalog().chat_program(role).map_err(|found| self.told(&found))?;
-        self.start(spec((&self.catalog(), &self.world.project), program, Map::new(), false, true))
+        let spec = spec((&self.catalog(), &self.world.project), program, Map::new(), false, true);
+        self.start(self.wired().handle.clone(), spec, || {})
     }
 
     fn send(&self, run: &RunId, command: Command) {

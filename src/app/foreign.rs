@@ -11,14 +11,15 @@ use crate::domain::workflow::Program;
 use crate::runtime::resume::Going;
 
 /// Goes on under the approvals of this place, and asks the models of this place. `stored` is the definition that the
-/// run has now; one that was given with `going` stays.
+/// run has now; one that was given with `going` stays. `windows` asks the servers of this place how much their models
+/// take.
 ///
 /// # Errors
 /// No model is set here for a level that an agent of the run asks.
 pub(super) fn here(
     catalog: &Catalog,
     summary: &RunSummary,
-    stored: impl FnOnce() -> Result<Program>,
+    (stored, windows): (impl FnOnce() -> Result<Program>, impl FnOnce(&mut Program) -> Result<()>),
     mut going: Going,
 ) -> Result<Going> {
     if !summary.origin.as_ref().is_some_and(Origin::is_foreign) {
@@ -27,7 +28,8 @@ pub(super) fn here(
     going.approvals.get_or_insert_with(|| catalog.settings().approvals());
     if going.program.is_none() {
         let stored = stored()?;
-        let ours = asking_here(catalog, stored.clone())?;
+        let mut ours = asking_here(catalog, stored.clone())?;
+        windows(&mut ours)?;
         going.program = Some(ours).filter(|ours| *ours != stored);
     }
     Ok(going)

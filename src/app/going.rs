@@ -14,13 +14,14 @@ use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
-use super::{cassettes, findings, foreign, isolation};
+use super::{cassettes, findings, foreign, isolation, windows};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
 use crate::cli::headless::{self, Show, command};
 use crate::cli::words::{Clean, asked_rows, name, tell};
 use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
+use crate::config::catalog::windows::keep_windows;
 use crate::domain::approval::Decision;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{OpenPause, PauseReason, RunProgress, RunStatus, RunSummary};
@@ -74,12 +75,13 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let wired = if args.share { wired.sharing() } else { wired };
     catch_up(&wired, &summary.id)?;
     let wired = cassettes::taken_up(world, args, (&catalog, gathered.sources), played, (wired, &summary))?;
-    let program = upgraded(&catalog, &summary, args)?;
+    let stored = || Ok(wired.handle.run(summary.id.as_str()).map_err(of_store)?.program);
+    let program = upgraded(&catalog, &summary, args, stored)?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = Going { approvals, program, ..Going::default() };
-    let stored = || Ok(wired.handle.run(summary.id.as_str()).map_err(of_store)?.program);
-    let going = foreign::here(&catalog, &summary, stored, going)?;
+    let windows = |program: &mut Program| windows::learn_first(&catalog, program);
+    let going = foreign::here(&catalog, &summary, (stored, windows), going)?;
     let going = Going { stops: stops(args, going.program.as_ref(), stored)?, ..going };
     explain(&wired.handle, &summary.id, going.program.as_ref())?;
     let run = summary.id.clone();
@@ -159,12 +161,21 @@ pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
 }
 
 /// The workflow as it is now.
-fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>> {
+fn upgraded(
+    catalog: &Catalog,
+    summary: &RunSummary,
+    args: &ResumeArgs,
+    stored: impl FnOnce() -> Result<Program>,
+) -> Result<Option<Program>> {
     if !args.upgrade {
         return Ok(None);
     }
     match catalog.check(&summary.workflow) {
-        Ok((program, _)) => Ok(Some(program)),
+        Ok((mut program, _)) => {
+            windows::learn_first(catalog, &mut program)?;
+            keep_windows(&mut program, &stored()?);
+            Ok(Some(program))
+        }
         Err(_) if args.workflow_file.is_none() && catalog.workflow(&summary.workflow).is_none() => {
             let known = name(&summary.workflow);
             bail!(

@@ -19,7 +19,7 @@ use super::loading::load_quietly;
 use super::runs::spec;
 use super::wiring::{self, Wired};
 use super::world::World;
-use super::{findings, foreign, isolation};
+use super::{findings, foreign, isolation, windows};
 use crate::cli::args::McpArgs;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
@@ -170,7 +170,8 @@ impl Backend for Shop {
         };
         let isolated =
             beside == Beside::Isolated || program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec((&stock.catalog, &self.world.project), program, inputs, self.yes, false);
+        let mut spec = spec((&stock.catalog, &self.world.project), program, inputs, self.yes, false);
+        let providers = Arc::clone(&stock.wired.providers);
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
             let run = self.wired.handle.draw_run_id();
@@ -182,13 +183,17 @@ impl Backend for Shop {
             } else {
                 handle
             };
-            return std::future::ready(handle.start_as(run, spec, None).map_err(of_store)).boxed();
+            return async move {
+                windows::learn(&providers, &mut spec.program).await;
+                handle.start_as(run, spec, None).map_err(of_store)
+            }
+            .boxed();
         }
         let elsewhere = stock.elsewhere.clone();
         let around = move |run: &RunId, handle: &Handle| delegating(interactions, run, handle);
-        let begun = tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around));
         async move {
-            match begun.await {
+            windows::learn(&providers, &mut spec.program).await;
+            match tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around)).await {
                 Ok(begun) => begun.map(|(run, _)| run).map_err(|why| reason(why, None)),
                 Err(error) => Err(reason(format!("this was broken off: {error}"), None)),
             }
@@ -209,7 +214,11 @@ impl Backend for Shop {
         let handle = handle.locking(Locking::BeforeChanges { waits: true });
         let handle = if self.shares(&run.id) { handle.sharing() } else { handle };
         let stored = || Ok(handle.run(run.id.as_str())?.program);
-        let going = foreign::here(&stock.catalog, run, stored, Going::default());
+        let windows = |program: &mut Program| {
+            windows::recall(&stock.wired.providers, program);
+            Ok(())
+        };
+        let going = foreign::here(&stock.catalog, run, (stored, windows), Going::default());
         let going = going.map_err(|error| reason(format!("{error:#}"), None))?;
         Ok((handle, going))
     }

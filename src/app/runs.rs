@@ -10,7 +10,8 @@ use super::briefing;
 use super::cassettes::{self, Tape};
 use super::findings;
 use super::isolation;
-use super::wiring::{self};
+use super::windows;
+use super::wiring;
 use super::world::World;
 use crate::adapters::disk;
 use crate::adapters::providers::scripted::{Problem, ScriptedModel};
@@ -58,6 +59,8 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         Err(error) if error.missing => return Ok(headless::conclude(&input_required(&name, error), show)?),
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
+    let mut program = program;
+    windows::learn_first(&catalog, &mut program)?;
     let (program, tape) = cassettes::prepare(world, (&args, file.as_ref()), played, program)?;
     let spec = RunSpec { stops, ..spec((&catalog, &world.project), program, values, args.yes, false) };
     let spec = match tape {

@@ -35,6 +35,7 @@ const PATIENCE: Patience = Patience {
     connect: Duration::from_secs(10),
     idle: Duration::from_secs(60),
     call: Duration::from_secs(300),
+    window: Duration::from_secs(2),
 };
 
 /// The configuration as it would be.

@@ -17,10 +17,12 @@ use super::findings;
 use super::isolation;
 use super::reading::{of_snapshot, of_store, reader};
 use super::runs::{load, read_workflow};
+use super::windows;
 use super::world::World;
 use crate::cli::travel::Forked;
 use crate::cli::words::{Clean, name, tell};
 use crate::cli::{data, exit, snapshots, travel};
+use crate::config::catalog::windows::keep_windows;
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::why::lines;
@@ -222,8 +224,10 @@ fn definition(world: &World, handle: &Handle, run: &RunSummary, file: &std::path
     };
     let same = heads.iter().find(|head| head.name == run.workflow).unwrap_or(first);
     match catalog.check(&same.name) {
-        Ok((program, warnings)) => {
+        Ok((mut program, warnings)) => {
             findings::tell(&catalog, &warnings);
+            windows::learn_first(&catalog, &mut program)?;
+            keep_windows(&mut program, &record.program);
             Ok(program)
         }
         Err(found) => Err(findings::refused(&catalog, &found)),

@@ -223,6 +223,7 @@ fn parts(
         connect: Duration::from_secs(settings.connect_seconds()),
         idle: Duration::from_secs(settings.idle_seconds()),
         call: Duration::from_secs(settings.call_seconds()),
+        ..Patience::default()
     };
     let providers = Providers::new(catalog.key_ring().clone(), patience).with_homes(catalog.key_homes());
     let mut providers = providers.with_prices(prices(catalog));

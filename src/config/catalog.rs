@@ -4,6 +4,7 @@
 pub mod overview;
 pub mod programs;
 mod stray_keys;
+pub mod windows;
 
 use std::collections::BTreeMap;
 

@@ -2,11 +2,12 @@
 //!
 //! Only of this process: a run that is resumed asks again. Not an input of the run, as only the command's result counts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
+use super::pending_questions::PendingQuestions;
 use crate::domain::ids::{CallId, RunId};
 
 /// What the user says to a command that needs the network.
@@ -23,7 +24,7 @@ pub enum NetworkAnswer {
 #[derive(Default)]
 pub(super) struct NetworkGrants {
     runs: Mutex<BTreeSet<RunId>>,
-    open: Mutex<BTreeMap<(RunId, CallId), oneshot::Sender<NetworkAnswer>>>,
+    questions: PendingQuestions<NetworkAnswer>,
 }
 
 impl NetworkGrants {
@@ -33,20 +34,13 @@ impl NetworkGrants {
 
     /// A question whose asker is gone counts as denied.
     pub(super) fn ask(&self, run: &RunId, call: CallId) -> oneshot::Receiver<NetworkAnswer> {
-        let (answer, answered) = oneshot::channel();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, waiting| !waiting.is_closed());
-        open.insert((run.clone(), call), answer);
-        answered
+        self.questions.ask(run, call)
     }
 
     pub(super) fn answer(&self, run: &RunId, call: CallId, answer: NetworkAnswer) {
         if answer == NetworkAnswer::Run {
             self.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone());
         }
-        let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&(run.clone(), call));
-        if let Some(waiting) = waiting {
-            let _ = waiting.send(answer);
-        }
+        self.questions.answer(run, call, answer);
     }
 }

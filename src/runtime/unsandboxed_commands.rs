@@ -2,12 +2,12 @@
 //!
 //! Only of this process, and no input of the run: a run that is resumed asks again.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
 use super::network_access::NetworkGrants;
+use super::pending_questions::PendingQuestions;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::tool::ToolInvocation;
 
@@ -20,7 +20,7 @@ pub(super) struct SandboxExceptions {
 
 #[derive(Default)]
 pub(super) struct UnsandboxedCommands {
-    open: Mutex<BTreeMap<(RunId, CallId), oneshot::Sender<bool>>>,
+    questions: PendingQuestions<bool>,
     /// Allowed when the approval was asked, and not executed yet.
     allowed: Mutex<Vec<(RunId, ToolInvocation)>>,
 }
@@ -28,18 +28,11 @@ pub(super) struct UnsandboxedCommands {
 impl UnsandboxedCommands {
     /// A question whose asker is gone counts as denied.
     pub(super) fn ask(&self, run: &RunId, call: CallId) -> oneshot::Receiver<bool> {
-        let (answer, answered) = oneshot::channel();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, waiting| !waiting.is_closed());
-        open.insert((run.clone(), call), answer);
-        answered
+        self.questions.ask(run, call)
     }
 
     pub(super) fn answer(&self, run: &RunId, call: CallId, allowed: bool) {
-        let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&(run.clone(), call));
-        if let Some(waiting) = waiting {
-            let _ = waiting.send(allowed);
-        }
+        self.questions.answer(run, call, allowed);
     }
 
     /// The yes to an approval is the yes to the command that follows from it.

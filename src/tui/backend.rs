@@ -234,11 +234,23 @@ pub enum StandingPermission {
     Network,
 }
 
-/// A workflow on its way.
+/// A workflow or a conversation on its way.
 pub enum Start {
     Running(RunId),
-    /// Its files are copied first (SNAP-13); gives the run, and what to say about it.
-    Isolated(BoxFuture<'static, Result<(RunId, String), String>>),
+    /// It is prepared first.
+    Later(Preparation, Begun),
+}
+
+/// The run, and what to say about where it works.
+pub type Begun = BoxFuture<'static, Result<(RunId, Option<String>), String>>;
+
+/// What a start waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preparation {
+    /// Its files are copied (SNAP-13).
+    Files,
+    /// The servers of its models tell their windows.
+    Windows,
 }
 
 /// How a workflow works beside others in one project.
@@ -292,7 +304,7 @@ pub trait Backend: Send + Sync {
     /// Starts single-agent mode; the run asks `Question::Message` when it is ready for text.
     /// # Errors
     /// Unknown role, no model for its level.
-    fn start_chat(&self, role: &str) -> Result<RunId, String>;
+    fn start_chat(&self, role: &str) -> Result<Start, String>;
 
     fn send(&self, run: &RunId, command: Command);
 

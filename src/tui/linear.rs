@@ -150,7 +150,7 @@ impl Linear {
         // at a breakpoint nothing happens until a line says so
         let busy = model.busy_run().is_some_and(|run| !self.waits(run))
             || model.opening.is_some()
-            || model.isolating.is_some();
+            || model.beginning.is_some();
         !model.dialogs.is_empty() || self.wishes.replies.is_empty() && !busy && !queued
     }
 

@@ -17,7 +17,7 @@ use crate::tui::dialog::Dialog;
 use crate::tui::editor::Edit;
 use crate::tui::keymap::{Keymap, Now};
 use crate::tui::layout::{self, Pane, Slot, WIDE};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Beginning, Cmd};
 use crate::tui::pane::Panes;
 use crate::tui::past::Opening;
 use crate::tui::run_view::RunView;
@@ -58,8 +58,8 @@ pub struct Model {
     pub chat: Option<RunId>,
     /// The workflow that runs.
     pub workflow: Option<RunId>,
-    /// A workflow that begins when its files are copied.
-    pub isolating: Option<String>,
+    /// A workflow or a conversation that begins when it is prepared.
+    pub beginning: Option<Beginning>,
     /// A workflow that waits for its input: the next text starts it.
     pub wanted_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.

@@ -13,9 +13,9 @@ use crate::engine::steering::Stops;
 use crate::runtime::command::{Command, Control};
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Recalled, Reload, RoleLine, RunFilter,
-    ShellTold, SnapshotCommand, StandingPermission, StatusFacts, Steps, Suggested, ToolLine, Travel,
-    Travelled, WorkflowLine,
+    Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Preparation, Recalled, Reload, RoleLine,
+    RunFilter, ShellTold, SnapshotCommand, StandingPermission, StatusFacts, Steps, Suggested, ToolLine,
+    Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -42,6 +42,15 @@ pub enum Msg {
     Reply(Reply),
 }
 
+/// What was started and has not begun.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Beginning {
+    /// The workflow, or the role of a conversation.
+    pub name: String,
+    pub chat: bool,
+    pub waits_for: Preparation,
+}
+
 /// Answers to a `Cmd`.
 #[derive(Clone, Debug)]
 pub enum Reply {
@@ -52,10 +61,8 @@ pub enum Reply {
         /// Where it works, if not here.
         note: Option<String>,
     },
-    /// The files of a workflow are copied; `WorkflowStarted` follows.
-    Isolating {
-        name: String,
-    },
+    /// `WorkflowStarted` or `ChatStarted` follows.
+    Beginning(Beginning),
     ChatStarted {
         role: String,
         run: Result<RunId, String>,

@@ -5,6 +5,7 @@
 
 mod farewell;
 mod later;
+mod starting;
 mod stirs;
 
 use std::collections::VecDeque;
@@ -20,10 +21,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 pub use self::farewell::farewell;
-use self::later::{isolated, later};
+use self::later::later;
 use self::stirs::Stirs;
 use crate::runtime::handle::EventReceiver;
-use crate::tui::backend::{Backend, Beside, Start, StatusFacts};
+use crate::tui::backend::{Backend, StatusFacts};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::{Background, Model};
 use crate::tui::msg::{Cmd, Msg, Reply};
@@ -391,10 +392,7 @@ impl Wishes {
                 backend.stop_at(stops);
                 return None;
             }
-            Cmd::StartChat { role } => {
-                let run = backend.start_chat(&role);
-                Reply::ChatStarted { role, run }
-            }
+            Cmd::StartChat { role } => self.start_chat(role),
             Cmd::Send(run, command) => {
                 backend.send(&run, command);
                 return None;
@@ -467,22 +465,6 @@ impl Wishes {
             | Cmd::External { .. }
             | Cmd::Snapshot(..) => return None,
         })
-    }
-
-    fn start(&self, name: String, input: String, beside: Option<Beside>) -> Reply {
-        let started = match beside {
-            None => self.backend.start_workflow(&name, &input),
-            Some(beside) => self.backend.start_beside(&name, &input, beside),
-        };
-        let run = match started {
-            Ok(Start::Running(run)) => Ok(run),
-            Ok(Start::Isolated(begun)) => {
-                self.replies.push(isolated(name.clone(), input, begun));
-                return Reply::Isolating { name };
-            }
-            Err(error) => Err(error),
-        };
-        Reply::WorkflowStarted { name, input, run, note: None }
     }
 }
 

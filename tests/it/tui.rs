@@ -39,9 +39,9 @@ use synthdev::engine::effect::Question;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::input::Answer;
 use synthdev::runtime::command::Command;
-use synthdev::tui::backend::{RoleLine, RunFilter, SnapshotCommand, StatusFacts, WorkflowLine};
+use synthdev::tui::backend::{Preparation, RoleLine, RunFilter, SnapshotCommand, StatusFacts, WorkflowLine};
 use synthdev::tui::model::Model;
-use synthdev::tui::msg::{Cmd, Msg, Purpose, Reply, RunsFor};
+use synthdev::tui::msg::{Beginning, Cmd, Msg, Purpose, Reply, RunsFor};
 use synthdev::tui::program::initial;
 use synthdev::tui::theme::Theme;
 use synthdev::tui::update::update;
@@ -629,6 +629,27 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
     let screen = desk.screen(80, 24);
     assert!(screen.contains("coder summed up 7 messages of talk"), "{screen}");
     assert!(screen.contains("0.25"), "it costs: {screen}");
+}
+
+/// A conversation whose server is asked for a window first takes what is typed meanwhile, and is started once.
+#[test]
+fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
+    let mut desk = Desk::new();
+    desk.line("hello");
+    assert_eq!(desk.take(), [Cmd::StartChat { role: "coder".into() }]);
+    let beginning = Beginning { name: "coder".into(), chat: true, waits_for: Preparation::Windows };
+    desk.msg(Msg::Reply(Reply::Beginning(beginning)));
+    desk.line("more").line("/workflow coder_reviewer x");
+    let started = |cmd: &Cmd| matches!(cmd, Cmd::StartChat { .. } | Cmd::StartWorkflow { .. });
+    assert!(!desk.take().iter().any(started));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("while a server is asked for the window of coder"), "{screen}");
+    desk.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run: Ok(RunId::from("c1")) }));
+    desk.run("c1", chat_started());
+    desk.run("c1", person(1, Question::Message));
+    assert_eq!(desk.take(), [answer("c1", 1, "hello")]);
+    desk.run("c1", person(2, Question::Message));
+    assert_eq!(desk.take(), [answer("c1", 2, "more")]);
 }
 
 #[test]

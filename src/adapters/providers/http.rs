@@ -67,6 +67,10 @@ impl Http {
         self.keys.keep_to(homes);
     }
 
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
     /// The key for a choice; `None` where the server wants none.
     ///
     /// # Errors
@@ -86,7 +90,7 @@ impl Http {
         sink: &dyn DeltaSink,
     ) -> Result<ModelReply, ModelError> {
         let (prompt_bytes, turn, tokens) = (post.body.len(), post.turn, post.longest);
-        let Patience { connect, idle, call } = self.patience;
+        let Patience { connect, idle, call, .. } = self.patience;
         let limits = AnswerLimits { tokens, until: Instant::now() + call, call };
         let client = self.clients.get(address, connect)?;
         let response = self.send(client, address, post).await?;
@@ -136,7 +140,7 @@ impl Http {
     }
 
     async fn send(&self, client: &Client, address: &Address, post: Post) -> Result<Response, ModelError> {
-        let Patience { connect, idle, call } = self.patience;
+        let Patience { connect, idle, call, .. } = self.patience;
         let request = client
             .post(post.url)
             .headers(post.headers)

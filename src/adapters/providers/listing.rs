@@ -8,13 +8,15 @@
 
 use std::time::Duration;
 
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::domain::model::{ModelChoice, ModelError};
+use crate::domain::model::{ModelChoice, ModelError, is_same_model};
 use crate::domain::model_list::ListedModel;
 use crate::domain::protocol::Protocol;
 use crate::domain::secret::Secret;
 
+use super::address::Address;
 use super::http::Http;
 use super::{anthropic, openai};
 
@@ -32,42 +34,111 @@ pub async fn list(
     choice: &ModelChoice,
     key: Option<&Secret>,
 ) -> Result<Vec<ListedModel>, ModelError> {
-    let native = choice.protocol == Protocol::Anthropic;
-    let (address, url, headers) = if native {
-        let address = anthropic::address(choice)?;
-        let url = format!("{}/v1/models?limit=1000", address.base);
-        (address, url, anthropic::headers(key)?)
-    } else {
-        let address = openai::address(choice)?;
-        let url = format!("{}/models", address.base);
-        (address.clone(), url, openai::headers(&address, key)?)
-    };
-    let body = http.fetch(&address, &url, headers.clone()).await?;
-    let wrong = || ModelError::Protocol {
-        detail: format!("{} answers, but not with a list of models", address.shown),
-    };
-    let value: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
-    let mut models = read(&value).ok_or_else(wrong)?;
-    if let [model] = models.as_mut_slice()
-        && is_unsure(&value)
+    let mut list = List::fetch(http, choice, key).await?;
+    if list.is_unsure()
+        && let [model] = list.models.as_mut_slice()
     {
-        let url = format!("{}{PROPERTIES}", address.base.trim_end_matches("/v1"));
-        let asked = tokio::time::timeout(EXTRA, http.fetch(&address, &url, headers)).await;
-        let told = asked.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice(&body).ok());
-        model.context_size = told.as_ref().and_then(window_of).or(model.context_size);
+        let asked = tokio::time::timeout(EXTRA, list.server.properties(http)).await;
+        model.context_size = asked.ok().flatten().or(model.context_size);
     }
-    Ok(models)
+    Ok(list.models)
 }
 
-/// Of its models, only that is known which they were made for.
-fn is_unsure(value: &Value) -> bool {
-    let items = value.get("data").and_then(Value::as_array);
-    let made_for = |item: &Value| {
-        let meta = item.get("meta");
-        let has = |key: &str| meta.and_then(|meta| meta.get(key)).is_some_and(Value::is_u64);
-        has("n_ctx_train") && !has("n_ctx")
-    };
-    items.is_some_and(|items| items.iter().any(made_for))
+/// The window that a server gives to the model of a choice; `None`: it does not tell. What the model was made for is
+/// more than its server may take, and does not count.
+///
+/// # Errors
+/// As [`list`].
+pub async fn window(
+    http: &Http,
+    choice: &ModelChoice,
+    key: Option<&Secret>,
+) -> Result<Option<u64>, ModelError> {
+    let list = List::fetch(http, choice, key).await?;
+    let Some((item, model)) = list.of(&choice.model) else { return Ok(None) };
+    match (is_made_for(item), list.models.len()) {
+        (false, _) => Ok(model.context_size),
+        (true, 1) => Ok(list.server.properties(http).await),
+        (true, _) => Ok(None),
+    }
+}
+
+/// A server as it is asked.
+struct Asked {
+    address: Address,
+    headers: HeaderMap,
+}
+
+impl Asked {
+    /// The window by the properties that llama.cpp's server tells.
+    async fn properties(&self, http: &Http) -> Option<u64> {
+        let url = format!("{}{PROPERTIES}", self.address.base.trim_end_matches("/v1"));
+        let body = http.fetch(&self.address, &url, self.headers.clone()).await.ok()?;
+        window_of(&serde_json::from_slice(&body).ok()?)
+    }
+}
+
+/// A server's list, as it came and as it was read.
+struct List {
+    server: Asked,
+    value: Value,
+    models: Vec<ListedModel>,
+}
+
+impl List {
+    async fn fetch(http: &Http, choice: &ModelChoice, key: Option<&Secret>) -> Result<Self, ModelError> {
+        let native = choice.protocol == Protocol::Anthropic;
+        let (address, url, headers) = if native {
+            let address = anthropic::address(choice)?;
+            let url = format!("{}/v1/models?limit=1000", address.base);
+            (address, url, anthropic::headers(key)?)
+        } else {
+            let address = openai::address(choice)?;
+            let url = format!("{}/models", address.base);
+            (address.clone(), url, openai::headers(&address, key)?)
+        };
+        let body = http.fetch(&address, &url, headers.clone()).await?;
+        let wrong = || ModelError::Protocol {
+            detail: format!("{} answers, but not with a list of models", address.shown),
+        };
+        let value: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
+        let models = read(&value).ok_or_else(wrong)?;
+        Ok(Self { server: Asked { address, headers }, value, models })
+    }
+
+    /// Of its models, only that is known which they were made for.
+    fn is_unsure(&self) -> bool {
+        items(&self.value).is_some_and(|items| items.iter().any(is_made_for))
+    }
+
+    /// The model of this name, or the only one that is another way to write it. llama.cpp's server answers every name
+    /// with the one model that it has.
+    fn of(&self, name: &str) -> Option<(&Value, ListedModel)> {
+        let all = || items(&self.value).into_iter().flatten().filter_map(|item| Some((item, model(item)?)));
+        if let Some(found) = all().find(|(_, model)| model.name == name) {
+            return Some(found);
+        }
+        let one_model = self.models.len() == 1;
+        let mut found =
+            all().filter(|(item, model)| is_same_model(name, &model.name) || one_model && is_llama(item));
+        found.next().filter(|_| found.next().is_none())
+    }
+}
+
+fn items(value: &Value) -> Option<&Vec<Value>> {
+    value.as_array().or_else(|| ["data", "models"].iter().find_map(|key| value.get(key)?.as_array()))
+}
+
+fn is_llama(item: &Value) -> bool {
+    item.get("meta").is_some_and(Value::is_object)
+        || item.get("owned_by").and_then(Value::as_str) == Some("llamacpp")
+}
+
+/// Of a model, only that is known which window it was made for.
+fn is_made_for(item: &Value) -> bool {
+    let meta = item.get("meta");
+    let has = |key: &str| meta.and_then(|meta| meta.get(key)).is_some_and(Value::is_u64);
+    has("n_ctx_train") && !has("n_ctx")
 }
 
 /// The window that llama.cpp's server gives to each conversation.
@@ -78,9 +149,7 @@ fn window_of(properties: &Value) -> Option<u64> {
 
 /// In the server's order. `None`: it is no list of models.
 fn read(value: &Value) -> Option<Vec<ListedModel>> {
-    let items =
-        value.as_array().or_else(|| ["data", "models"].iter().find_map(|key| value.get(key)?.as_array()));
-    let Some(items) = items else {
+    let Some(items) = items(value) else {
         // a server without a model says null
         return value.get("data").filter(|data| data.is_null()).map(|_| Vec::new());
     };

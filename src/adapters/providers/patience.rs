@@ -11,11 +11,13 @@ pub struct Patience {
     pub idle: Duration,
     /// From the request to the end of its answer, however busily that comes.
     pub call: Duration,
+    /// For a window, before a run begins: it is only good to know.
+    pub window: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { connect: seconds(10), idle: seconds(120), call: seconds(3_600) }
+        Self { connect: seconds(10), idle: seconds(120), call: seconds(3_600), window: seconds(2) }
     }
 }

@@ -4,9 +4,10 @@ use super::isolated::{self, Elsewhere};
 use super::told::here;
 pub(super) use super::told::{of_store, told};
 use crate::app::wiring::Wired;
-use crate::app::{control, foreign, going};
+use crate::app::{control, foreign, going, windows};
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{OpenPause, PauseReason, RunQuery, RunStatus, RunSummary, SearchQuery};
+use crate::domain::workflow::Program;
 use crate::engine::input::Answer;
 use crate::runtime::command::Control;
 use crate::runtime::handle::Handle;
@@ -90,9 +91,14 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId, retry: bool) -> Result<
     let stored = || Ok(wired.handle.run(run.as_str())?.program);
     let answers = if retry { tried_again(&wired.handle, run)? } else { Vec::new() };
     let going = Going { present: true, answers, ..Going::default() };
-    let going =
-        foreign::here(elsewhere.catalog(), &summary, stored, going).map_err(|error| format!("{error:#}"))?;
-    let done = tokio::runtime::Handle::current().block_on(wired.handle.resume(run, going));
+    let runtime = tokio::runtime::Handle::current();
+    let windows = |program: &mut Program| {
+        runtime.block_on(windows::learn(&wired.providers, program));
+        Ok(())
+    };
+    let going = foreign::here(elsewhere.catalog(), &summary, (stored, windows), going)
+        .map_err(|error| format!("{error:#}"))?;
+    let done = runtime.block_on(wired.handle.resume(run, going));
     done.map_err(|error| match &error {
         ResumeError::Over { why, .. } => over(run, why),
         _ => here(&told(&error.to_string(), error.hint().as_deref())),

@@ -4,10 +4,9 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
 
 use super::told::of_store;
-use super::{Desk, away};
+use super::{Desk, away, user_commands};
 use crate::adapters::disk;
 use crate::app::survey::{Ask, Survey};
 use crate::app::world::World;
@@ -21,7 +20,6 @@ use crate::config::settings::explain::explain_text;
 use crate::config::settings::show_text;
 use crate::config::trust::Verdict;
 use crate::domain::ids::RunId;
-use crate::domain::tool::{ToolInvocation, ToolPreview};
 use crate::domain::workflow::Program;
 use crate::ports::tool::ToolPort as _;
 use crate::runtime::handle::Handle;
@@ -31,8 +29,6 @@ use crate::tui::editor::simulated::{Simulated, told};
 
 /// Columns of a drawing in the conversation.
 const COLUMNS: usize = 76;
-/// The tool that runs commands.
-pub(super) const TERMINAL: &str = "execute_terminal";
 
 type Told = Result<(String, String), String>;
 
@@ -74,18 +70,8 @@ impl Desk {
         let along = catalog.settings().adds_output();
         let tools = wiring::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
         Box::pin(async move {
-            let arguments = json!({"command": command});
-            let call = ToolInvocation {
-                agent: String::new(),
-                tool: TERMINAL.to_owned(),
-                arguments,
-                network: None,
-                loopback_ports: std::collections::BTreeSet::new(),
-                original: None,
-            };
-            if !sure
-                && let Some(ToolPreview::Command { warning: Some(warning), .. }) = tools.preview(&call).await
-            {
+            let call = user_commands::invocation(&command);
+            if !sure && let Some(warning) = user_commands::warning(&tools, &call).await {
                 return Ok(ShellTold::Risky(warning));
             }
             let done = tools.run(&call).await;

@@ -6,16 +6,17 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::facts::unread;
-use super::{Desk, away, history, told};
+use super::{Desk, away, history};
 use crate::app::runs::spec;
 use crate::app::setup::Candidate;
+use crate::app::windows;
 use crate::app::world::World;
 use crate::config::inputs;
 use crate::config::settings::layers::Overrides;
 use crate::config::setup::{Change, Changes};
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
-use crate::tui::backend::{Beside, StandingPermission, Start};
+use crate::tui::backend::{Beside, Preparation, StandingPermission, Start};
 
 impl Desk {
     /// Starts a workflow; what is wrong with its file or its input is told.
@@ -37,27 +38,28 @@ impl Desk {
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
         let spec = spec((&catalog, &self.world.project), program, values, false, true);
         let spec = RunSpec { stops: self.stops.get(), ..spec };
-        let started = match beside {
-            Some(Beside::Share) => {
-                let handle = self.wired().handle.sharing();
-                handle.start(spec).map_err(|error| told::here(&history::of_store(&error))).map(Start::Running)
-            }
+        // one that is prepared first may still not begin
+        let stops = self.stops.clone();
+        let begun = move || stops.set(Stops::default());
+        let wired = self.wired();
+        match beside {
+            Some(Beside::Share) => self.start(wired.handle.sharing(), spec, begun),
             beside if isolated || beside.is_some() => {
                 let elsewhere = self.elsewhere();
-                let stops = self.stops.clone();
-                Ok(Start::Isolated(away(move || {
-                    let begun = elsewhere.start(spec)?;
-                    stops.set(Stops::default());
-                    Ok(begun)
-                })))
+                let copied = async move {
+                    let mut spec = spec;
+                    windows::learn(&wired.providers, &mut spec.program).await;
+                    let started = away(move || {
+                        let (run, place) = elsewhere.start(spec)?;
+                        begun();
+                        Ok((run, Some(place)))
+                    });
+                    started.await
+                };
+                Ok(Start::Later(Preparation::Files, Box::pin(copied)))
             }
-            _ => self.start(spec).map(Start::Running),
-        };
-        // one whose files are copied first may still not begin
-        if matches!(started, Ok(Start::Running(_))) {
-            self.stops.set(Stops::default());
+            _ => self.start(wired.handle.clone(), spec, begun),
         }
-        started
     }
 
     /// Writes `"approvals": {"tools": {NAME: "allow"}}` or `"sandbox": {"network": "on"}` into the user's settings; what

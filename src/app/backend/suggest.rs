@@ -1,15 +1,11 @@
 //! A shell command that a model writes for the person (`/cmd ???`): asked beside the runs, shown, never run from here.
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
 
-use super::Desk;
-use super::pages::TERMINAL;
+use super::{Desk, user_commands};
 use crate::app::wiring;
 use crate::domain::model::ModelError;
 use crate::domain::suggestion;
-use crate::domain::tool::{ToolInvocation, ToolPreview};
-use crate::ports::tool::ToolPort as _;
 use crate::runtime::aside::{Asked, Ended};
 use crate::tui::backend::{Suggested, Suggestion};
 
@@ -43,19 +39,8 @@ impl Desk {
             };
             let told = match found {
                 Ok(command) => {
-                    let arguments = json!({"command": command});
-                    let call = ToolInvocation {
-                        agent: String::new(),
-                        tool: TERMINAL.to_owned(),
-                        arguments,
-                        network: None,
-                        loopback_ports: std::collections::BTreeSet::new(),
-                        original: None,
-                    };
-                    let warning = match tools.preview(&call).await {
-                        Some(ToolPreview::Command { warning, .. }) => warning,
-                        _ => None,
-                    };
+                    let call = user_commands::invocation(&command);
+                    let warning = user_commands::warning(&tools, &call).await;
                     Ok(Suggestion { command, warning, model })
                 }
                 Err(why) => Err(why),

@@ -126,7 +126,7 @@ impl Catalog {
 
 /// Characters: two for each token of the window, so that prompt, tools and answer still fit; the default
 /// where the window is unknown.
-fn conversation_length(choice: &ModelChoice) -> usize {
+pub(super) fn conversation_length(choice: &ModelChoice) -> usize {
     let tokens = choice.context_size.and_then(|tokens| usize::try_from(tokens).ok());
     tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(2))
 }

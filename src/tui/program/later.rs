@@ -130,17 +130,3 @@ fn whole(backend: &dyn Backend, run: String) -> BoxFuture<'static, Reply> {
     let past = backend.past(run.clone());
     Box::pin(async move { Reply::Past { run, past: past.await.map(Box::new) } })
 }
-
-pub(super) fn isolated(
-    name: String,
-    input: String,
-    begun: BoxFuture<'static, Result<(RunId, String), String>>,
-) -> BoxFuture<'static, Reply> {
-    Box::pin(async move {
-        let (run, note) = match begun.await {
-            Ok((run, note)) => (Ok(run), Some(note)),
-            Err(error) => (Err(error), None),
-        };
-        Reply::WorkflowStarted { name, input, run, note }
-    })
-}

@@ -1,8 +1,9 @@
 //! What has to be over before something else begins.
 
 use crate::runtime::command::Command;
+use crate::tui::backend::Preparation;
 use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Beginning, Cmd};
 use crate::tui::transcript::item::Item;
 
 /// Says what is in the way, if something is.
@@ -14,8 +15,11 @@ pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
 
 /// What is in the way, in words.
 pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
-    if let Some(name) = &model.isolating {
-        return Some(format!("cannot {what} while the files for {name} are copied"));
+    if let Some(Beginning { name, waits_for, .. }) = &model.beginning {
+        return Some(match waits_for {
+            Preparation::Files => format!("cannot {what} while the files for {name} are copied"),
+            Preparation::Windows => format!("cannot {what} while a server is asked for the window of {name}"),
+        });
     }
     if let Some(opening) = &model.opening {
         return Some(format!("cannot {what} while run {} is being read", opening.run));
@@ -35,7 +39,7 @@ pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
 
 /// Something is in the way of taking up a run.
 pub fn is_busy(model: &Model) -> bool {
-    model.isolating.is_some() || model.opening.is_some() || model.busy_run().is_some()
+    model.beginning.is_some() || model.opening.is_some() || model.busy_run().is_some()
 }
 
 /// Leaves the conversation; the next text starts one.

@@ -5,11 +5,13 @@ use super::{
     verbosity,
 };
 use crate::domain::ids::RunId;
-use crate::tui::backend::{Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
+use crate::tui::backend::{
+    Preparation, Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine,
+};
 use crate::tui::complete::Names;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
-use crate::tui::msg::{Cmd, Purpose, Reply};
+use crate::tui::msg::{Beginning, Cmd, Purpose, Reply};
 use crate::tui::report;
 use crate::tui::run_view::RunView;
 use crate::tui::slash::closest;
@@ -24,10 +26,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             }
             workflow_started(model, &name, &input, run);
         }
-        Reply::Isolating { name } => {
-            model.say(Item::note(&format!("copying the files for {name} into a worktree …")));
-            model.isolating = Some(name);
-        }
+        Reply::Beginning(beginning) => begins(model, beginning),
         Reply::ChatStarted { role, run } => return chat_started(model, &role, run),
         Reply::Names { workflows, roles } => names(model, workflows, &roles),
         Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
@@ -124,8 +123,15 @@ fn say_error(model: &mut Model, title: &str, text: &str) {
     model.say(Item::error(title, text));
 }
 
+fn begins(model: &mut Model, beginning: Beginning) {
+    if beginning.waits_for == Preparation::Files {
+        model.say(Item::note(&format!("copying the files for {} into a worktree …", beginning.name)));
+    }
+    model.beginning = Some(beginning);
+}
+
 fn workflow_started(model: &mut Model, name: &str, input: &str, run: Result<RunId, String>) {
-    model.isolating = None;
+    model.beginning = None;
     match run {
         Ok(id) => {
             if model.run(&id).is_none() {
@@ -145,6 +151,7 @@ fn workflow_started(model: &mut Model, name: &str, input: &str, run: Result<RunI
 }
 
 fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) -> Vec<Cmd> {
+    model.beginning = None;
     match run {
         Ok(id) => {
             if model.run(&id).is_none() {

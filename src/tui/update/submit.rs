@@ -4,8 +4,9 @@ use super::{commands, gone, interrupted, opening};
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
+use crate::tui::backend::Preparation;
 use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Beginning, Cmd};
 use crate::tui::slash;
 use crate::tui::transcript::item::{Block, Item, Tone};
 
@@ -23,8 +24,17 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
     if gone::keeps(model, &text) {
         return Vec::new();
     }
-    if let Some(name) = &model.isolating {
-        model.say(Item::warning(&format!("{name} has not begun yet: its files are copied")));
+    if let Some(Beginning { name, chat, waits_for }) = &model.beginning {
+        if *chat {
+            let text = model.shell.with_along(text);
+            model.queued.push(text);
+            return Vec::new();
+        }
+        let why = match waits_for {
+            Preparation::Files => "its files are copied",
+            Preparation::Windows => "the server of its model is asked for the window",
+        };
+        model.say(Item::warning(&format!("{name} has not begun yet: {why}")));
         model.composer.set(&text);
         return Vec::new();
     }

@@ -1,9 +1,9 @@
-//! A request that cannot fit its model's window is not sent (MODEL-19).
+//! A request that cannot fit its model's window is not sent (MODEL-19), and where that window is known from.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::real_http::asking;
-use super::world::talk;
+use super::world::{talk, workflow};
 use crate::support::model_server::{Behaviour, ModelServer};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,4 +26,129 @@ async fn a_request_without_room_is_refused_here_with_advice() {
     window(100_000);
     run().code(0);
     assert_eq!(server.requests().len(), 1);
+}
+
+/// One model, with the windows that llama.cpp's server tells.
+fn list(meta: &Value) -> Value {
+    json!({"object": "list", "data": [{"id": "small.gguf", "owned_by": "llamacpp", "meta": meta}]})
+}
+
+fn is_too_long(report: &Value, window: u64) -> bool {
+    let detail = report["error"]["detail"].as_str().unwrap_or_default();
+    report["error"]["code"] == "context_overflow"
+        && detail.contains(&format!("base-model has {window} tokens"))
+        && detail.contains("it was not sent")
+}
+
+const LIST: &str = "/v1/models";
+const PROPERTIES: &str = "/props";
+/// Some 4,000 tokens.
+fn long() -> String {
+    "many words ".repeat(1_500)
+}
+
+/// A model of which nothing is known here has the window that its server was started with: the server's list is looked
+/// at once, and what it says its model was made for is no window.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_uses_the_window_that_a_server_near_by_tells() {
+    let told = |window: u64| json!({"default_generation_settings": {"n_ctx": window}});
+    let rows = [
+        ("its list", Some(json!({"n_ctx_train": 8_192, "n_ctx": 2_048})), None, Some(2_048), &[LIST][..]),
+        (
+            "its properties",
+            Some(json!({"n_ctx_train": 8_192})),
+            Some(told(2_048)),
+            Some(2_048),
+            &[LIST, PROPERTIES],
+        ),
+        ("large enough", Some(json!({"n_ctx_train": 8_192, "n_ctx": 8_192})), None, None, &[LIST]),
+        ("made for", Some(json!({"n_ctx_train": 512})), None, None, &[LIST, PROPERTIES]),
+        ("no list", None, None, None, &[LIST]),
+    ];
+    for (about, meta, properties, window, looked_up) in rows {
+        let server = ModelServer::start_per_model(vec![("base-model", vec![Behaviour::text("Done.")])]).await;
+        meta.into_iter().for_each(|meta| server.has(LIST, list(&meta)));
+        properties.into_iter().for_each(|properties| server.has(PROPERTIES, properties));
+        let world = asking(&server);
+        world.write_json("talk.json", &talk());
+        let report = world.run(&["run", "--workflow-file", "talk.json", "--json", &long()]).json();
+        match window {
+            Some(window) => assert!(is_too_long(&report, window), "{about}: {report}"),
+            None => assert_eq!(report["output"], "Done.", "{about}: {report}"),
+        }
+        assert_eq!(server.requests().len(), usize::from(window.is_none()), "{about}");
+        assert_eq!(server.looked_up(), looked_up, "{about}");
+    }
+}
+
+/// What is set counts, and then no server is asked; neither is one that is far away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_window_is_set_or_that_is_far_away_is_not_asked() {
+    for far in [false, true] {
+        let server = ModelServer::start_per_model(vec![("base-model", vec![Behaviour::text("Done.")])]).await;
+        server.has(LIST, list(&json!({"n_ctx": 2_048})));
+        let mut world = asking(&server);
+        world.write_json("talk.json", &talk());
+        if far {
+            world.set("SYNTHDEV_BASE_URL", "http://models.example/v1");
+            world.set("http_proxy", server.base_url.trim_end_matches("/v1"));
+        } else {
+            let models =
+                json!({"providers": {"custom": {"models": {"base-model": {"context_size": 100_000}}}}});
+            world.configure("models.json", &models.to_string());
+        }
+        let ran = world.run(&["run", "--workflow-file", "talk.json", "--json", &long()]);
+        let paths: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
+        let (code, path) =
+            if far { (1, "http://models.example/v1/chat/completions") } else { (0, "/v1/chat/completions") };
+        assert_eq!((ran.code, paths), (Some(code), vec![path.to_owned()]), "{}{}", ran.out, ran.err);
+        assert_eq!(server.looked_up(), [""; 0], "far: {far}");
+    }
+}
+
+/// The window is a part of what was started: taken up later, a run has the one that it began with, whatever the server
+/// tells then, unless its definition is read anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_taken_up_keeps_the_window_that_it_began_with() {
+    let server = ModelServer::start_per_model(vec![("base-model", vec![])]).await;
+    server.has(LIST, list(&json!({"n_ctx": 2_048})));
+    let world = asking(&server);
+    let ask = json!([
+        {"name": "start", "type": "pause", "kind": "text", "message": "And?", "output": {"as": "more"},
+         "transition": [{"target": "say"}]},
+        {"name": "say", "agent": "coder", "input": "common_data.task", "action": {"function": "sendUserMessage"},
+         "transition": [{"target": "stop"}]},
+        {"name": "stop", "input": "common_data.task"}
+    ]);
+    world.write_json(".synthdev/workflows/talk.json", &workflow(&ask));
+    let begin = || {
+        let report = world.run(&["run", "talk", "--trust", "--json", &long()]).json();
+        assert_eq!(report["status"], "paused", "{report}");
+        report["run_id"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (begin(), begin());
+    assert_eq!(server.looked_up(), [LIST; 2]);
+    server.has(LIST, list(&json!({"n_ctx": 100_000})));
+    let report = world.run(&["resume", &first, "--results", "more", "--json", "--trust"]).json();
+    assert!(is_too_long(&report, 2_048), "{report}");
+    assert_eq!((server.looked_up().len(), server.requests().len()), (2, 0));
+    world.run(&["runs", "replay", &first]).code(0);
+    server.answer("base-model", Behaviour::text("Done."));
+    let anew = world.run(&["resume", &second, "--results", "more", "--json", "--trust", "--upgrade"]).code(0);
+    assert_eq!((server.looked_up().len(), server.requests().len()), (3, 1), "{}", anew.out);
+}
+
+/// A recording has it too, and is played without a server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_knows_the_window() {
+    let server = ModelServer::start_per_model(vec![("base-model", vec![Behaviour::text("Done.")])]).await;
+    server.has(LIST, list(&json!({"n_ctx": 16_384})));
+    let world = asking(&server);
+    world.write_json("talk.json", &talk());
+    let run =
+        |more: &[&str]| world.run(&[&["run", "--workflow-file", "talk.json", "--json"][..], more].concat());
+    run(&["hello", "--record", "it.jsonl"]).code(0);
+    drop(server);
+    assert!(world.read("it.jsonl").contains("\"context_size\":16384"));
+    run(&["hello", "--replay", "it.jsonl"]).code(0);
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use synthdev::adapters::providers::{Patience, Providers};
 use synthdev::domain::journal::RunStatus;
-use synthdev::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
+use synthdev::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply, ModelRequest};
 use synthdev::engine::event::RunEvent;
 use synthdev::ports::model::ModelPort;
 
@@ -236,4 +237,51 @@ async fn the_window_of_a_server_is_the_one_that_it_gives() {
         let paths: Vec<String> = server.asked().into_iter().map(|asked| asked.path).collect();
         assert_eq!(paths, ["/v1/models", "/props"][..asked], "{list}");
     }
+}
+
+/// A server that says nothing is given up: nothing else here would ever end the wait for it.
+#[tokio::test]
+async fn a_window_is_not_waited_for_longer_than_its_limit() {
+    let choice = |base_url: &str| ModelChoice { key: None, ..request(base_url).choice };
+    let silent = choice(&ListServer::silent().base_url);
+    let hours = Duration::from_secs(10_000);
+    let patience = Patience { connect: hours, idle: hours, call: hours, ..Patience::default() };
+    assert_eq!(patience.window, Duration::from_secs(2));
+    let providers =
+        Providers::new(BTreeMap::new(), Patience { window: Duration::from_millis(20), ..patience });
+    for _ in 0..2 {
+        let told = join_all((0..100).map(|_| providers.window(&silent))).await;
+        assert!(told.iter().all(Option::is_none));
+        assert_eq!(providers.known_window(&silent), None, "the next run asks again");
+    }
+    for far in ["https://models.example/v1", "http://8.8.8.8/v1", "recording:it.jsonl", ""] {
+        assert_eq!(providers.known_window(&choice(far)), Some(None), "{far} is not asked");
+        assert_eq!(providers.window(&choice(far)).await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_asked_once_for_each_of_its_models() {
+    let window = |name: &str, window: u64| json!({"id": name, "max_model_len": window});
+    let server =
+        ListServer::start(None, json!({"data": [window("a", 1_024), window("b:latest", 2_048)]}), Vec::new());
+    let providers = patient();
+    let choice = |model: &str| {
+        let choice = request(&server.base_url).choice;
+        ModelChoice { model: model.to_owned(), key: None, ..choice }
+    };
+    for (model, expected, asked) in
+        [("a", Some(1_024), 1), ("b", Some(2_048), 2), ("c", None, 3), ("c", None, 3)]
+    {
+        let choice = choice(model);
+        let told = join_all((0..20).map(|_| providers.window(&choice))).await;
+        assert!(told.iter().all(|told| *told == expected), "{model}: {told:?}");
+        assert_eq!(
+            (providers.known_window(&choice), server.asked().len()),
+            (Some(expected), asked),
+            "{model}"
+        );
+    }
+    let set = ModelChoice { context_size: Some(7), ..choice("d") };
+    assert_eq!((providers.window(&set).await, server.asked().len()), (Some(7), 3));
 }

@@ -253,6 +253,9 @@ struct Shared {
     script: VecDeque<Behaviour>,
     per_model: BTreeMap<String, VecDeque<Behaviour>>,
     requests: Vec<Recorded>,
+    /// What GET is answered with, by path; anything else is not there.
+    documents: BTreeMap<String, Value>,
+    looked_up: Vec<String>,
     connections: usize,
 }
 
@@ -337,6 +340,16 @@ impl ModelServer {
         self.shared.lock().unwrap().requests.clone()
     }
 
+    /// GET of this path is answered with it. Such requests are none of `requests`.
+    pub fn has(&self, path: &str, document: Value) {
+        self.shared.lock().unwrap().documents.insert(path.to_owned(), document);
+    }
+
+    /// The path of every GET so far, found or not.
+    pub fn looked_up(&self) -> Vec<String> {
+        self.shared.lock().unwrap().looked_up.clone()
+    }
+
     /// How many connections were opened.
     pub fn connections(&self) -> usize {
         self.shared.lock().unwrap().connections
@@ -355,6 +368,16 @@ pub fn dead_url() -> String {
     format!("http://{}/v1", listener.local_addr().unwrap())
 }
 
+fn look_up(shared: &mut Shared, path: &str) -> Vec<u8> {
+    shared.looked_up.push(path.to_owned());
+    let (status, text) = match shared.documents.get(path) {
+        Some(document) => (200, document.to_string()),
+        None => (404, shared.dialect.error("not_found_error", "there is nothing here")),
+    };
+    let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: ");
+    format!("{head}{}\r\n\r\n{text}", text.len()).into_bytes()
+}
+
 async fn converse(
     mut socket: TcpStream,
     connection: usize,
@@ -363,8 +386,7 @@ async fn converse(
 ) {
     socket.set_nodelay(true).unwrap();
     let mut buffer = Vec::new();
-    let dialect = shared.lock().unwrap().dialect;
-    while let Some(request) = read_request(&mut socket, &mut buffer, connection, dialect).await {
+    while let Some(request) = read_request(&mut socket, &mut buffer, connection, &shared).await {
         let desk = shared.lock().unwrap().desk.clone().filter(|_| request.rejected.is_none());
         let Some(desk) = desk else {
             let behaviour = next(&mut shared.lock().unwrap(), request);
@@ -373,7 +395,7 @@ async fn converse(
                 return;
             }
             if dies {
-                let unheard = read_request(&mut socket, &mut buffer, connection, dialect).await;
+                let unheard = read_request(&mut socket, &mut buffer, connection, &shared).await;
                 shared.lock().unwrap().requests.extend(unheard);
                 return;
             }
@@ -401,21 +423,29 @@ fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
     list.pop_front().unwrap_or_else(end).named(&model)
 }
 
+/// The next request that asks for an answer; a GET before it gets its document.
 async fn read_request(
     socket: &mut TcpStream,
     buffer: &mut Vec<u8>,
     connection: usize,
-    dialect: Dialect,
+    shared: &Mutex<Shared>,
 ) -> Option<Recorded> {
-    let end = loop {
-        if let Some(at) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            break at;
-        }
-        if socket.read_buf(buffer).await.ok()? == 0 {
-            return None;
-        }
+    let dialect = shared.lock().unwrap().dialect;
+    let (head, end) = loop {
+        let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
+            if socket.read_buf(buffer).await.ok()? == 0 {
+                return None;
+            }
+            continue;
+        };
+        let head = String::from_utf8(buffer[..end].to_vec()).ok()?;
+        let Some(path) = head.strip_prefix("GET ").and_then(|rest| rest.split(' ').next()) else {
+            break (head, end);
+        };
+        buffer.drain(..end + 4);
+        let document = look_up(&mut shared.lock().unwrap(), path);
+        socket.write_all(&document).await.ok()?;
     };
-    let head = String::from_utf8(buffer[..end].to_vec()).ok()?;
     let mut lines = head.split("\r\n");
     let path = lines.next()?.split(' ').nth(1)?.to_owned();
     let headers: BTreeMap<String, String> = lines

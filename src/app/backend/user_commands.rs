@@ -1,0 +1,29 @@
+//! A shell command that the user typed, or is shown to take over, as the tool that runs commands takes it.
+
+use serde_json::json;
+
+use crate::adapters::tools::ProjectTools;
+use crate::domain::tool::{ToolInvocation, ToolPreview};
+use crate::ports::tool::ToolPort as _;
+
+/// The tool that runs commands.
+const TERMINAL: &str = "execute_terminal";
+
+pub(super) fn invocation(command: &str) -> ToolInvocation {
+    ToolInvocation {
+        agent: String::new(),
+        tool: TERMINAL.to_owned(),
+        arguments: json!({"command": command}),
+        network: None,
+        loopback_ports: std::collections::BTreeSet::new(),
+        original: None,
+    }
+}
+
+/// What the user is to know before it runs.
+pub(super) async fn warning(tools: &ProjectTools, call: &ToolInvocation) -> Option<String> {
+    match tools.preview(call).await {
+        Some(ToolPreview::Command { warning, .. }) => warning,
+        _ => None,
+    }
+}

@@ -1,0 +1,41 @@
+//! Windows that only the models' servers know, before a run begins: what is told is recorded with the run, as if it were
+//! set. Servers near by are asked, once; no other one is, and none that a script or a recording stands in for.
+
+use anyhow::Result;
+use futures_util::future::join_all;
+
+use super::driving::runtime_of;
+use crate::adapters::providers::{Patience, Providers};
+use crate::config::catalog::Catalog;
+use crate::config::catalog::windows::{of_unknown_window, set_windows};
+use crate::domain::workflow::Program;
+
+/// Whether no server has to be asked.
+pub(super) fn are_known(providers: &Providers, program: &Program) -> bool {
+    of_unknown_window(program).iter().all(|choice| providers.known_window(choice).is_some())
+}
+
+/// Sets what servers have told before.
+pub(super) fn recall(providers: &Providers, program: &mut Program) {
+    set_windows(program, &|choice| providers.known_window(choice).flatten());
+}
+
+/// Asks what is not known, all servers at once. Whoever gives the start up drops this.
+pub(super) async fn learn(providers: &Providers, program: &mut Program) {
+    let unknown = of_unknown_window(program);
+    join_all(unknown.iter().map(|choice| providers.window(choice))).await;
+    recall(providers, program);
+}
+
+/// The same where nothing runs yet: a recording names a program's models before it is run. Ctrl+C ends the process.
+pub(super) fn learn_first(catalog: &Catalog, program: &mut Program) -> Result<()> {
+    let providers = Providers::new(catalog.key_ring().clone(), Patience::default());
+    let providers = providers.with_homes(catalog.key_homes());
+    if !are_known(&providers, program) {
+        let runtime = runtime_of(1)?;
+        runtime.block_on(learn(&providers, program));
+        // a name that is still looked up is not waited for
+        runtime.shutdown_background();
+    }
+    Ok(())
+}
