@@ -35,7 +35,8 @@ impl RepositoryBounds {
             (Ok(real), _) => is_inside(&real),
             // a link to nothing: what is made through it is made elsewhere
             (Err(_), Ok(found)) => !found.is_symlink(),
-            (Err(_), Err(_)) => true,
+            // what may be made there one day is made in the directory that exists
+            (Err(_), Err(_)) => path.parent().is_none_or(|parent| self.hold(parent)),
         }
     }
 }
@@ -162,6 +163,7 @@ mod tests {
             ("far/file", false),
             ("far", false),
             ("dangling", false),
+            ("far/not/there", false),
             ("/net/host", false),
         ] {
             assert_eq!(bounds.hold(&root.join(path)), held, "{path}");

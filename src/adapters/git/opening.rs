@@ -18,7 +18,7 @@ use crate::adapters::git_entries::{GitEntry, entries, is_unambiguous, plain_text
 use crate::adapters::repository_bounds::RepositoryBounds;
 
 /// Files directly in the directory of a repository, or of one of its worktrees.
-const FILES: [&str; 14] = [
+const FILES: [&str; 12] = [
     "HEAD",
     "ORIG_HEAD",
     "FETCH_HEAD",
@@ -31,9 +31,9 @@ const FILES: [&str; 14] = [
     "packed-refs",
     "shallow",
     "description",
-    "info/attributes",
-    "info/grafts",
 ];
+/// Files of the directory `info` in it.
+const INFO_FILES: [&str; 2] = ["attributes", "grafts"];
 /// Directories of which every file is looked at.
 const DIRECTORIES: [&str; 3] = ["refs", "objects", "reftable"];
 /// No file is deeper: below `refs`, names of branches are paths.
@@ -204,7 +204,12 @@ impl Look<'_> {
     }
 
     fn files(&mut self, place: &Path) -> Result<(), Error> {
-        FILES.iter().try_for_each(|name| self.judge(&place.join(name)))
+        FILES.iter().try_for_each(|name| self.judge(&place.join(name)))?;
+        let info = place.join("info");
+        if self.enters(&info) {
+            INFO_FILES.iter().try_for_each(|name| self.judge(&info.join(name)))?;
+        }
+        Ok(())
     }
 
     /// # Errors

@@ -105,9 +105,10 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
         let reviewing = ["exact_search", "execute_terminal", "list_directory", "read_files", "review_work"];
         assert_eq!(tools(request), if coder { &ordinary[..] } else { &reviewing[..] });
     }
-    // A connection is put back by a task of its own: a busy machine may open one more in between.
+    // A connection is put back by a task of its own: a busy machine may open one more in between. The windows of both
+    // models are asked for at once.
     assert!(
-        server.connections() <= 2,
+        server.connections() <= 2 + server.looked_up().len(),
         "MODEL-18: {} connections for {} requests",
         server.connections(),
         server.requests().len()

@@ -120,6 +120,7 @@ impl Seen {
             self.keys("parameter", parameter);
         }
         self.keys("limits", &workflow["limits"]);
+        self.keys("workflow_sandbox", &workflow["sandbox"]);
         self.budget(&workflow["budget"]);
         self.named(&workflow["use"]);
         for context in list(&workflow["contexts"]) {

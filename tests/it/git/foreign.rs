@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::fixture::Project;
 use super::request;
+use synthdev::adapters::git::OutsideFiles;
 use synthdev::ports::snapshot::SnapshotPort;
 
 /// Takes, changes `file`, restores, and compares everything.
@@ -170,7 +171,7 @@ fn ignore_files_outside_the_tree_count_and_are_overruled_by_those_inside() {
     for path in ["a.one", "b.two", "anchored", "keep.one", "deep/anchored"] {
         project.write(path, "x");
     }
-    let taken = project.store().take(&request("x")).unwrap();
+    let taken = project.store().with_outside_files(OutsideFiles::Allowed).take(&request("x")).unwrap();
     let listed =
         project.git(&["ls-tree", "-r", "--name-only", &format!("refs/synthdev/snapshots/{}", taken.id)]);
     assert_eq!(listed, ".gitignore\ndeep/anchored\nkeep.one\n");
@@ -190,7 +191,7 @@ fn ignore_files_that_never_end_are_none() {
     fs::remove_file(outer.at(".git/info/exclude")).unwrap_or_default();
     fs::create_dir_all(outer.at(".git/info")).unwrap();
     std::os::unix::fs::symlink(&pipe, outer.at(".git/info/exclude")).unwrap();
-    let taken = outer.store().take(&request("x")).unwrap();
+    let taken = outer.store().with_outside_files(OutsideFiles::Allowed).take(&request("x")).unwrap();
     let listed =
         outer.git(&["ls-tree", "-r", "--name-only", &format!("refs/synthdev/snapshots/{}", taken.id)]);
     assert_eq!(listed, "a\n");
