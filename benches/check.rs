@@ -6,14 +6,14 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use synthdev::config::catalog::{Catalog, Sources};
-use synthdev::config::envelope::envelope;
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::config::cost_estimate::estimate_cost;
 use synthdev::config::graph::terminal::draw;
-use synthdev::config::graph::{Graph, mermaid};
+use synthdev::config::graph::{WorkflowGraph, mermaid};
 use synthdev::config::source::SourceFile;
-use synthdev::domain::brief::Brief;
 use synthdev::domain::ids::WorkflowIx;
-use synthdev::domain::place::Layer;
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::domain::system_context::SystemContext;
 
 const SHIPPED: &str = include_str!("../workflows/coder_reviewer.json");
 const SETTINGS: &str = include_str!("../config/settings.json");
@@ -41,17 +41,17 @@ fn long(count: usize) -> String {
     )
 }
 
-fn catalog() -> Catalog {
-    let file = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
+fn catalog() -> ConfigCatalog {
+    let file = |name: &str, text: &str| SourceFile::new(ConfigLayer::BuiltIn, name, text);
     let environment = [("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1")];
-    let sources = Sources {
+    let sources = ConfigSources {
         settings: vec![file("settings.json", SETTINGS)],
         models: vec![file("models.json", MODELS)],
         roles: vec![file("roles.json", ROLES)],
         environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
-    Catalog::load(sources, Vec::new())
+    ConfigCatalog::load(sources, Vec::new())
 }
 
 fn check(c: &mut Criterion) {
@@ -65,7 +65,7 @@ fn check(c: &mut Criterion) {
         ("8,000 states in one line", long(8_000).replace('\n', " ")),
     ];
     for (name, text) in rows {
-        let file = SourceFile::new(Layer::CommandLine, name, text.as_str());
+        let file = SourceFile::new(ConfigLayer::CommandLine, name, text.as_str());
         c.bench_function(&format!("check: {name}"), |b| {
             b.iter(|| black_box(catalog.check_file(&file).is_ok()));
         });
@@ -74,11 +74,11 @@ fn check(c: &mut Criterion) {
         });
         if let Ok((programs, _)) = catalog.check_file(&file) {
             c.bench_function(&format!("envelope: {name}"), |b| {
-                b.iter(|| black_box(envelope(&programs[0], &Brief::default())))
+                b.iter(|| black_box(estimate_cost(&programs[0], &SystemContext::default())))
             });
             c.bench_function(&format!("draw: {name}"), |b| {
                 b.iter(|| {
-                    let graph = Graph::of(&programs[0], WorkflowIx(0));
+                    let graph = WorkflowGraph::from_program(&programs[0], WorkflowIx(0));
                     black_box(graph.as_ref().map(|graph| draw(graph, 80)));
                     black_box(graph.map(|graph| mermaid::draw(&[(0, graph)])))
                 })

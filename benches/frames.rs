@@ -12,21 +12,21 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
-use synthdev::domain::context::Side;
+use synthdev::config::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
+use synthdev::domain::context::ConversationSide;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
 use synthdev::domain::journal::{RunProgress, RunSummary};
 use synthdev::domain::model::DeltaKind;
-use synthdev::engine::event::{Published, RunEvent};
-use synthdev::tui::archive::list::PAGE;
-use synthdev::tui::archive::{Asked, Runs, Told};
+use synthdev::engine::event::{PublishedEvent, RunEvent};
 use synthdev::tui::backend::StatusFacts;
-use synthdev::tui::model::Model;
-use synthdev::tui::msg::{Cmd, Msg, Reply};
+use synthdev::tui::history_browser::run_list::PAGE;
+use synthdev::tui::history_browser::{HistoryReply, HistoryRequest, HistoryRunPage};
+use synthdev::tui::model::UiModel;
+use synthdev::tui::msg::{BackendReply, UiCommand, UiMessage};
 use synthdev::tui::report::history::row;
-use synthdev::tui::run_view::drawing::Definition;
-use synthdev::tui::theme::Theme;
-use synthdev::tui::transcript::item::{Block, Body, Item, Tone};
+use synthdev::tui::run_view::run_graph::RunDefinitionView;
+use synthdev::tui::theme::ColorTheme;
+use synthdev::tui::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev::tui::update::update;
 use synthdev::tui::view;
 
@@ -34,32 +34,34 @@ const TEXT: &str = "The change is **small**: `parse` now returns an error with i
     and every caller shows it.\n\n- one file read once\n- no panic on bad input, whatever the line says\n\n\
     ```rust\nlet place = source.place(span.start);\n```";
 
-fn long_model(messages: usize) -> Model {
+fn long_model(messages: usize) -> UiModel {
     let mut model =
-        Model::new(StatusFacts { role: "coder".into(), ..StatusFacts::default() }, Theme::default());
-    update(&mut model, Msg::Resize(200, 50));
+        UiModel::new(StatusFacts { role: "coder".into(), ..StatusFacts::default() }, ColorTheme::default());
+    update(&mut model, UiMessage::Resize(200, 50));
     for at in 0..messages {
         let title = format!("agent {at}");
-        model.say(Item::Block(Block::new(Tone::Accent, &title, TEXT).style(Body::Markdown)));
+        model.say(TranscriptItem::Block(
+            TranscriptBlock::new(ItemTone::Accent, &title, TEXT).style(BlockBodyStyle::Markdown),
+        ));
     }
     model
 }
 
-fn draw(model: &mut Model, terminal: &mut Terminal<TestBackend>) {
+fn draw(model: &mut UiModel, terminal: &mut Terminal<TestBackend>) {
     view::arrange(model);
     terminal.draw(|frame| view::view(model, frame)).unwrap();
 }
 
-fn key(model: &mut Model, code: KeyCode) {
-    update(model, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE), Timestamp(0)));
+fn key(model: &mut UiModel, code: KeyCode) {
+    update(model, UiMessage::Key(KeyEvent::new(code, KeyModifiers::NONE), Timestamp(0)));
 }
 
-fn published(event: RunEvent) -> Msg {
-    Msg::Run(Published { run: RunId::from("r"), at: Timestamp(0), event })
+fn published(event: RunEvent) -> UiMessage {
+    UiMessage::Run(PublishedEvent { run: RunId::from("r"), at: Timestamp(0), event })
 }
 
 /// A conversation in which an agent begins to speak.
-fn listening() -> Model {
+fn listening() -> UiModel {
     let mut model = long_model(10);
     let inputs = serde_json::Map::new();
     let started = RunEvent::RunStarted {
@@ -76,7 +78,7 @@ fn listening() -> Model {
         state: String::new(),
         call: CallId(1),
         agent: "coder".into(),
-        side: Side::Assistant,
+        side: ConversationSide::Assistant,
         model: "m".into(),
         provider: "p".into(),
         messages: 1,
@@ -85,7 +87,7 @@ fn listening() -> Model {
     model
 }
 
-fn hear(model: &mut Model, kind: DeltaKind, text: &str) {
+fn hear(model: &mut UiModel, kind: DeltaKind, text: &str) {
     update(model, published(RunEvent::Delta { call: CallId(1), kind, text: text.into() }));
 }
 
@@ -173,7 +175,7 @@ fn frames(c: &mut Criterion) {
         let mut width = 200;
         b.iter(|| {
             width = if width == 200 { 150 } else { 200 };
-            update(&mut model, Msg::Resize(width, 50));
+            update(&mut model, UiMessage::Resize(width, 50));
             draw(&mut model, &mut terminal);
         });
     });
@@ -191,9 +193,9 @@ fn frames(c: &mut Criterion) {
 }
 
 /// A workflow of so many states, each with a way back to the first.
-fn graph(states: usize) -> Graph {
+fn graph(states: usize) -> WorkflowGraph {
     let name = |at: usize| format!("state_{at}");
-    let node = |at: usize| Node {
+    let node = |at: usize| GraphNode {
         name: name(at),
         label: name(at),
         kind: NodeKind::Agent,
@@ -204,7 +206,7 @@ fn graph(states: usize) -> Graph {
         hidden: false,
         tally: None,
     };
-    let edge = |from: usize, to: usize, order: usize| Edge {
+    let edge = |from: usize, to: usize, order: usize| GraphEdge {
         from,
         to,
         kind: EdgeKind::Transition,
@@ -213,7 +215,7 @@ fn graph(states: usize) -> Graph {
         tally: None,
     };
     let edges = (0..states).flat_map(|at| [edge(at, 0, 1), edge(at, (at + 1) % states, 2)]).collect();
-    Graph {
+    WorkflowGraph {
         workflow: "large".into(),
         description: String::new(),
         start: 0,
@@ -225,7 +227,7 @@ fn graph(states: usize) -> Graph {
 }
 
 /// A run that made so many steps through 200 states, with a pane open.
-fn walked(steps: usize, pane: char) -> Model {
+fn walked(steps: usize, pane: char) -> UiModel {
     let mut model = long_model(10);
     let inputs = serde_json::Map::new();
     update(
@@ -239,15 +241,18 @@ fn walked(steps: usize, pane: char) -> Model {
             replayed: false,
         }),
     );
-    let found = Definition { graphs: vec![graph(200)], ..Definition::default() };
-    update(&mut model, Msg::Reply(Reply::Defined { run: RunId::from("r"), found: Ok(Box::new(found)) }));
+    let found = RunDefinitionView { graphs: vec![graph(200)], ..RunDefinitionView::default() };
+    update(
+        &mut model,
+        UiMessage::Reply(BackendReply::Defined { run: RunId::from("r"), found: Ok(Box::new(found)) }),
+    );
     (0..steps).for_each(|at| step(&mut model, at));
     let key = KeyEvent::new(KeyCode::Char(pane), KeyModifiers::ALT);
-    update(&mut model, Msg::Key(key, Timestamp(0)));
+    update(&mut model, UiMessage::Key(key, Timestamp(0)));
     model
 }
 
-fn step(model: &mut Model, at: usize) {
+fn step(model: &mut UiModel, at: usize) {
     let name = |at: usize| format!("state_{}", at % 200);
     let entered = RunEvent::StateEntered {
         state: name(at),
@@ -285,13 +290,17 @@ fn panes(c: &mut Criterion) {
 }
 
 /// The history with so many runs, and the number under which its next page was asked for.
-fn history(runs: usize) -> (Model, u64) {
+fn history(runs: usize) -> (UiModel, u64) {
     let mut model = long_model(0);
-    let cmds =
-        update(&mut model, Msg::Key(KeyEvent::new(KeyCode::Char('8'), KeyModifiers::ALT), Timestamp(0)));
-    let asked = |cmds: &[Cmd]| {
-        let page = |cmd: &Cmd| match cmd {
-            Cmd::Archive(number, asked) if matches!(**asked, Asked::Page { .. }) => Some(*number),
+    let cmds = update(
+        &mut model,
+        UiMessage::Key(KeyEvent::new(KeyCode::Char('8'), KeyModifiers::ALT), Timestamp(0)),
+    );
+    let asked = |cmds: &[UiCommand]| {
+        let page = |cmd: &UiCommand| match cmd {
+            UiCommand::Archive(number, asked) if matches!(**asked, HistoryRequest::Page { .. }) => {
+                Some(*number)
+            }
             _ => None,
         };
         cmds.iter().find_map(page).unwrap()
@@ -300,13 +309,13 @@ fn history(runs: usize) -> (Model, u64) {
     for from in (0..runs).step_by(PAGE) {
         let mut cmds = update(&mut model, page_of(number, from));
         let end = KeyEvent::new(KeyCode::End, KeyModifiers::NONE);
-        cmds.extend(update(&mut model, Msg::Key(end, Timestamp(0))));
+        cmds.extend(update(&mut model, UiMessage::Key(end, Timestamp(0))));
         number = asked(&cmds);
     }
     (model, number)
 }
 
-fn page_of(number: u64, from: usize) -> Msg {
+fn page_of(number: u64, from: usize) -> UiMessage {
     let row = |at: usize| {
         let started = Timestamp(1_000_000_000 - i64::try_from(at).unwrap());
         let run = RunSummary {
@@ -318,13 +327,13 @@ fn page_of(number: u64, from: usize) -> Msg {
             started,
             origin: None,
             worktree: None,
-            progress: RunProgress::begun(started),
+            progress: RunProgress::new(started),
         };
         row(run, "/project", None)
     };
     let rows = (from..from + PAGE).map(row).collect();
-    let told = Told::Page(Ok(Runs { rows, more: true, at: Timestamp(0) }));
-    Msg::Reply(Reply::Archive(number, Box::new(told)))
+    let told = HistoryReply::Page(Ok(HistoryRunPage { rows, more: true, at: Timestamp(0) }));
+    UiMessage::Reply(BackendReply::Archive(number, Box::new(told)))
 }
 
 fn histories(c: &mut Criterion) {
@@ -349,7 +358,7 @@ fn slowest(_: &mut Criterion) {
         return;
     }
     let mut terminal = Terminal::new(TestBackend::new(200, 50)).unwrap();
-    let mut measured = |name: &str, model: &mut Model, change: &mut dyn FnMut(&mut Model, usize)| {
+    let mut measured = |name: &str, model: &mut UiModel, change: &mut dyn FnMut(&mut UiModel, usize)| {
         let mut took: Vec<Duration> = (0..FRAMES)
             .map(|at| {
                 let begun = Instant::now();
@@ -371,7 +380,7 @@ fn slowest(_: &mut Criterion) {
         key(model, keys[at % keys.len()]);
     });
     measured("frame of 100,000 messages, resized each time", &mut model, &mut |model, at| {
-        update(model, Msg::Resize(if at % 2 == 0 { 150 } else { 200 }, 50));
+        update(model, UiMessage::Resize(if at % 2 == 0 { 150 } else { 200 }, 50));
     });
     drop(model);
     let mut model = walked(1_000, '2');

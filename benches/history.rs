@@ -2,7 +2,7 @@
 //!
 //! - at a glance: from a store that was not opened before to the first screen, which shows the stored end of the run;
 //! - on the screen: all of it is read, parsed, replayed and folded into what the screen shows;
-//! - as a record (`Handle::run`): the same with every event kept.
+//! - as a record (`RuntimeHandle::run`): the same with every event kept.
 //!
 //! Each way and shape of a run has a process of its own, so that its memory can be told.
 //!
@@ -31,13 +31,13 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::ids::{RunId, Timestamp};
-use synthdev::domain::journal::{RowKind, RunStatus};
+use synthdev::domain::journal::{JournalRowKind, RunStatus};
 use synthdev::engine::replay::{parse, replay};
-use synthdev::engine::spec::RunSpec;
+use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
-use synthdev::tui::model::Model;
-use synthdev::tui::msg::{Msg, Reply};
-use synthdev::tui::update::past::{Folding, at_a_glance};
+use synthdev::tui::model::UiModel;
+use synthdev::tui::msg::{BackendReply, UiMessage};
+use synthdev::tui::update::past_run::{PastRunBuilder, from_preview};
 use synthdev::tui::update::update;
 use synthdev::tui::view;
 
@@ -107,13 +107,13 @@ fn report(file: &Path, way: &str, times: usize) {
 fn glance(file: &Path) -> f64 {
     let handle = nobody::handle(file);
     let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
-    let mut model = Model { size: (120, 40), panel: true, ..Model::default() };
+    let mut model = UiModel { size: (120, 40), panel: true, ..UiModel::default() };
     let began = Instant::now();
     let summary = handle.summary(record::RUN).unwrap();
-    let seen = handle.glance(&summary.id);
+    let seen = handle.load_preview(&summary.id);
     let known = seen.is_some();
     if let Some(seen) = seen {
-        update(&mut model, Msg::Reply(Reply::Glance(Box::new(at_a_glance(&summary, seen)))));
+        update(&mut model, UiMessage::Reply(BackendReply::Glance(Box::new(from_preview(&summary, seen)))));
     }
     view::arrange(&mut model);
     terminal.draw(|frame| view::view(&model, frame)).unwrap();
@@ -127,8 +127,9 @@ fn screen(file: &Path) -> f64 {
     let handle = nobody::handle(file);
     let run = RunId::from(record::RUN);
     let began = Instant::now();
-    let (record, folding) = handle.retell(record::RUN, || Folding::new(&run), Folding::event).unwrap();
-    let past = folding.end(record.ledger);
+    let (record, folding) =
+        handle.replay_events(record::RUN, || PastRunBuilder::new(&run), PastRunBuilder::event).unwrap();
+    let past = folding.into_past_run(record.ledger);
     let took = milliseconds(began);
     assert!(past.items.len() > 10 && past.view.ledger.usage().total() > 0);
     took
@@ -138,7 +139,7 @@ fn screen(file: &Path) -> f64 {
 fn record(file: &Path) -> f64 {
     let handle = nobody::handle(file);
     let began = Instant::now();
-    let record = handle.run(record::RUN).unwrap();
+    let record = handle.load_record(record::RUN).unwrap();
     let took = milliseconds(began);
     assert!(record.events.len() > 10 && record.open.len() < 2 && !record.ledger.entries.is_empty());
     took
@@ -147,14 +148,17 @@ fn record(file: &Path) -> f64 {
 /// The work of it without any overlap, with a replay after which the run could go on.
 fn parts(file: &Path) -> (f64, f64, f64) {
     let began = Instant::now();
-    let store = SqliteStore::at(file.to_owned());
+    let store = SqliteStore::new(file.to_owned());
     let (header, rows) = store.load(&RunId::from(record::RUN)).unwrap();
     let load = milliseconds(began);
 
     let began = Instant::now();
     let spec: RunSpec = serde_json::from_str(&header.spec).unwrap();
-    let bodies: Vec<(Timestamp, &str)> =
-        rows.iter().filter(|row| row.kind == RowKind::Input).map(|row| (row.at, row.body.as_str())).collect();
+    let bodies: Vec<(Timestamp, &str)> = rows
+        .iter()
+        .filter(|row| row.kind == JournalRowKind::Input)
+        .map(|row| (row.at, row.body.as_str()))
+        .collect();
     let inputs = parse(&bodies).unwrap();
     let parse = milliseconds(began);
 

@@ -11,19 +11,21 @@ use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::{Map, Value};
-use synthdev::adapters::javascript::{Limits, World};
+use synthdev::adapters::javascript::{ScriptIsolate, ScriptLimits};
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::config::lower::{Surroundings, lower_file};
+use synthdev::config::lower::{LinkContext, lower_file};
 use synthdev::config::source::SourceFile;
 use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::{RunId, StateIx, Timestamp};
-use synthdev::domain::journal::{Row, RowKind, RunHeader};
-use synthdev::domain::place::Layer;
-use synthdev::domain::workflow::{self, ForEach, Program, SnapshotPolicy, State, Transition, Work, Workflow};
+use synthdev::domain::journal::{JournalRow, JournalRowKind, RunHeader};
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::domain::workflow::{
+    self, ForEachSpec, SnapshotPolicy, StateBody, StateSpec, Transition, Workflow, WorkflowProgram,
+};
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::Input;
-use synthdev::engine::machine::{Machine, Output};
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::engine::machine::{Machine, MachineOutput};
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev::ports::run_store::RunStore;
 
 /// Transitions per measured run: as many states as a run may visit by default.
@@ -49,7 +51,7 @@ const LOOP: &str = r#"{
 }"#;
 
 fn spec() -> Arc<RunSpec> {
-    let surroundings = Surroundings {
+    let surroundings = LinkContext {
         files: &[],
         role: &|name| Err((format!("no role {name}"), None)),
         choice: &|_| Err(("no model".to_owned(), None)),
@@ -57,7 +59,7 @@ fn spec() -> Arc<RunSpec> {
         text: &|_, _| Ok(None),
         tools_for: &|_, _| (Vec::new(), Vec::new()),
     };
-    let file = SourceFile::new(Layer::Project, "ping_pong.json", LOOP);
+    let file = SourceFile::new(ConfigLayer::Project, "ping_pong.json", LOOP);
     let (programs, _) = lower_file(&file, &surroundings).unwrap();
     Arc::new(RunSpec {
         machine_version: MACHINE_VERSION,
@@ -71,7 +73,11 @@ fn spec() -> Arc<RunSpec> {
 }
 
 /// One whole run of `TRANSITIONS` transitions. `seen` is given each input with what it led to.
-fn run(machine: &mut Machine, world: &mut World, mut seen: impl FnMut(&Machine, &Input, &Output)) {
+fn run(
+    machine: &mut Machine,
+    world: &mut ScriptIsolate,
+    mut seen: impl FnMut(&Machine, &Input, &MachineOutput),
+) {
     let mut input = Input::Started { seed: 7 };
     for at in 0..=TRANSITIONS {
         let output = machine.handle(Timestamp(i64::try_from(at).unwrap()), input.clone());
@@ -103,13 +109,14 @@ fn header(spec: &RunSpec, run: &RunId) -> RunHeader {
 
 /// What the runtime writes for one input that led into another state: the input and the run's progress.
 fn record(store: &SqliteStore, run: &RunId, machine: &Machine, input: &Input) {
-    let row = Row::new(RowKind::Input, Timestamp(0), None, serde_json::to_string(input).unwrap());
+    let row =
+        JournalRow::new(JournalRowKind::Input, Timestamp(0), None, serde_json::to_string(input).unwrap());
     store.append(run, &[row], Some(&machine.progress())).unwrap();
 }
 
 fn transitions(criterion: &mut Criterion) {
     let spec = spec();
-    let mut world = World::new(Limits::default());
+    let mut world = ScriptIsolate::new(ScriptLimits::default());
     let mut group = criterion.benchmark_group("transition");
     group.throughput(Throughput::Elements(TRANSITIONS));
     group.bench_function("machine and scripts", |bench| {
@@ -125,7 +132,7 @@ fn transitions(criterion: &mut Criterion) {
         );
     });
     let directory = tempfile::tempdir().unwrap();
-    let store = SqliteStore::at(directory.path().join("runs.sqlite"));
+    let store = SqliteStore::new(directory.path().join("runs.sqlite"));
     let mut runs = 0_u32;
     group.bench_function("machine, scripts and journal", |bench| {
         bench.iter_batched(
@@ -150,11 +157,11 @@ const BRANCHES: u64 = 100;
 
 /// A fork of items that do nothing: what one lane costs from its beginning to its place in the result.
 fn forked() -> Arc<RunSpec> {
-    let state = |name: &str| State { name: name.to_owned(), ..State::default() };
+    let state = |name: &str| StateSpec { name: name.to_owned(), ..StateSpec::default() };
     let to = |target| Transition { target: StateIx(target), condition: None, before: None };
     let items: Vec<Value> = (0..BRANCHES).map(Value::from).collect();
-    let body = ForEach {
-        items: workflow::Input::Value(items.into()),
+    let body = ForEachSpec {
+        items: workflow::ValueSource::Value(items.into()),
         each: "item".to_owned(),
         at: "index".to_owned(),
         start: StateIx(1),
@@ -166,10 +173,10 @@ fn forked() -> Arc<RunSpec> {
         sub_agent: None,
     };
     let states = vec![
-        State { work: Work::ForEach(body), transitions: vec![to(3)], ..state("start") },
-        State { transitions: vec![to(2)], ..state("start/start") },
-        State { terminal: true, ..state("start/stop") },
-        State { terminal: true, ..state("stop") },
+        StateSpec { work: StateBody::ForEach(body), transitions: vec![to(3)], ..state("start") },
+        StateSpec { transitions: vec![to(2)], ..state("start/start") },
+        StateSpec { terminal: true, ..state("start/stop") },
+        StateSpec { terminal: true, ..state("stop") },
     ];
     let workflow = Workflow {
         name: "forked".to_owned(),
@@ -180,7 +187,7 @@ fn forked() -> Arc<RunSpec> {
     };
     Arc::new(RunSpec {
         machine_version: MACHINE_VERSION,
-        program: Program {
+        program: WorkflowProgram {
             workflows: vec![Arc::new(workflow)],
             hash: String::new(),
             start_warnings: Vec::new(),

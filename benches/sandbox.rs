@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::json;
-use synthdev::adapters::sandbox::Sandbox;
-use synthdev::adapters::sandbox::places::SandboxPlaces;
+use synthdev::adapters::sandbox::CommandSandbox;
+use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::domain::sandbox::SandboxSettings;
 use synthdev::domain::tool::ToolInvocation;
@@ -36,9 +36,9 @@ fn tools(place: &Path, sandboxed: bool) -> ProjectTools {
             data: home.join(".local/share/synthdev"),
             home: Some(home),
             helper: env!("CARGO_BIN_EXE_synthdev").into(),
-            ..SandboxPlaces::of_project(&project)
+            ..SandboxPlaces::for_project(&project)
         };
-        settings.sandbox = Arc::new(Sandbox::new(SandboxSettings::default(), places));
+        settings.sandbox = Arc::new(CommandSandbox::new(SandboxSettings::default(), places));
     }
     ProjectTools::new(settings)
 }

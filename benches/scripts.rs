@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Map, Value, json};
-use synthdev::adapters::javascript::{Host, Limits, World};
+use synthdev::adapters::javascript::{ScriptIsolate, ScriptLimits, ScriptWorkerPool};
 use synthdev::domain::ids::ScriptIx;
 use synthdev::domain::message::ToolCall;
-use synthdev::domain::place::Place;
-use synthdev::domain::script::{Guard, ScopeView, Script, ScriptForm, ScriptJob, ScriptKind, ScriptTask};
+use synthdev::domain::script::{
+    ScopeView, ScriptForm, ScriptJob, ScriptKind, ScriptTask, TransitionGuard, WorkflowScript,
+};
+use synthdev::domain::source_location::SourceLocation;
 use synthdev::ports::script::ScriptPort;
 
 const SCRIPTS: [&str; 4] = [
@@ -21,14 +23,14 @@ const SCRIPTS: [&str; 4] = [
     "() => { this.common_data.current_task = __call(\"review_work\")?.arguments.continue_message; }",
 ];
 
-fn scripts() -> Arc<Vec<Script>> {
-    let script = |text: &&str| Script {
+fn scripts() -> Arc<Vec<WorkflowScript>> {
+    let script = |text: &&str| WorkflowScript {
         kind: ScriptKind::Condition,
         form: ScriptForm::Expression,
         source: (*text).to_owned(),
         prepared: (*text).to_owned(),
         offers: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     };
     Arc::new(SCRIPTS.iter().map(script).collect())
 }
@@ -52,10 +54,10 @@ fn large(copies: usize) -> Arc<Map<String, Value>> {
 }
 
 fn job(
-    scripts: &Arc<Vec<Script>>,
+    scripts: &Arc<Vec<WorkflowScript>>,
     data: &Arc<Map<String, Value>>,
     version: u64,
-    guards: &[Guard],
+    guards: &[TransitionGuard],
 ) -> ScriptJob {
     let review = ToolCall {
         id: "call_1".to_owned(),
@@ -73,22 +75,22 @@ fn job(
     ScriptJob { scripts: Arc::clone(scripts), scope: Box::new(scope), task }
 }
 
-fn guard(condition: usize, before: Option<usize>) -> Guard {
-    Guard { condition: Some(ScriptIx(condition)), before: before.map(ScriptIx) }
+fn guard(condition: usize, before: Option<usize>) -> TransitionGuard {
+    TransitionGuard { condition: Some(ScriptIx(condition)), before: before.map(ScriptIx) }
 }
 
 fn evaluate(c: &mut Criterion) {
     let scripts = scripts();
     let (small, large) = (small(), large(100));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
-    let host = Host::default();
+    let host = ScriptWorkerPool::default();
     for (name, data, guards) in [
         ("condition + before", &small, vec![guard(0, Some(1))]),
         ("condition alone", &small, vec![guard(0, None)]),
         ("tool condition + before", &small, vec![guard(2, Some(3))]),
         ("condition + before, 15 KB of data", &large, vec![guard(0, Some(1))]),
     ] {
-        let mut world = World::new(Limits::default());
+        let mut world = ScriptIsolate::new(ScriptLimits::default());
         let mut version = 0;
         let mut next = || {
             // A condition leaves the data as it was; a `before` makes a new version.
@@ -111,7 +113,7 @@ fn evaluate(c: &mut Criterion) {
     c.bench_function("world: start and first job", |b| {
         b.iter_batched(
             || job(&scripts, &small, 0, &[guard(0, Some(1))]),
-            |job| black_box(World::new(Limits::default()).evaluate(job)),
+            |job| black_box(ScriptIsolate::new(ScriptLimits::default()).evaluate(job)),
             BatchSize::SmallInput,
         );
     });

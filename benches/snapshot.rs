@@ -14,13 +14,13 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use synthdev::adapters::git::GitSnapshots;
 use synthdev::domain::ids::Timestamp;
 use synthdev::domain::snapshot::SnapshotRequest;
-use synthdev::ports::clock::Clock;
+use synthdev::ports::clock::ClockPort;
 use synthdev::ports::snapshot::SnapshotPort;
 use tempfile::TempDir;
 
 struct Fixed;
 
-impl Clock for Fixed {
+impl ClockPort for Fixed {
     fn now(&self) -> Timestamp {
         Timestamp(1_700_000_000_000)
     }

@@ -15,7 +15,7 @@ use std::time::Instant;
 use criterion::{Criterion, criterion_group};
 use serde_json::{Value, json};
 use synthdev::domain::ids::Timestamp;
-use synthdev::runtime::leases::Leases;
+use synthdev::runtime::leases::LeaseQueue;
 
 const OPERATIONS: u64 = 100_000;
 /// Items of the loop, and how many of them are handed out at once.
@@ -25,14 +25,14 @@ const AT_ONCE: usize = 50;
 fn queue(c: &mut Criterion) {
     c.bench_function("100,000 operations of a step queue", |bench| {
         bench.iter(|| {
-            let mut leases = Leases::new(usize::MAX);
+            let mut leases = LeaseQueue::new(usize::MAX);
             for step in 0..OPERATIONS / 4 {
                 let priority = i32::try_from(step % 5).unwrap_or(0);
                 let _ = leases.enqueue(step, priority, &[], 1_000);
             }
             let mut done = 0_u64;
             while let Some(lease) = leases.lease("w", Timestamp(0)) {
-                leases.standing(lease.step, "w");
+                leases.ownership(lease.step, "w");
                 done += u64::from(leases.complete(lease.step));
             }
             assert_eq!(done, OPERATIONS / 4);

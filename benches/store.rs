@@ -10,9 +10,11 @@ use std::sync::LazyLock;
 
 use criterion::{Criterion, criterion_group};
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::domain::cost::Usage;
+use synthdev::domain::cost::TokenUsage;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
-use synthdev::domain::journal::{Row, RowKind, RunHeader, RunProgress, RunQuery, RunStatus, SearchQuery};
+use synthdev::domain::journal::{
+    JournalRow, JournalRowKind, RunHeader, RunProgress, RunQuery, RunStatus, SearchQuery,
+};
 use synthdev::ports::run_store::RunStore;
 use tempfile::TempDir;
 
@@ -27,17 +29,17 @@ const PEAK: &str = "--peak-of";
 /// 10,000 runs with 1,000,000 rows, made when the first benchmark asks for it.
 static HISTORY: LazyLock<(TempDir, SqliteStore)> = LazyLock::new(|| {
     let place = tempfile::tempdir().unwrap();
-    let store = SqliteStore::at(place.path().join("history.db"));
+    let store = SqliteStore::new(place.path().join("history.db"));
     let mut luck = Luck(88_172_645_463_325_252);
     for number in 0..RUNS {
         let run = header(number);
         store.create(&run).unwrap();
-        let rows: Vec<Row> = (0..ROWS_PER_RUN).map(|call| spoken(call, &luck.sentence())).collect();
+        let rows: Vec<JournalRow> = (0..ROWS_PER_RUN).map(|call| spoken(call, &luck.sentence())).collect();
         let ended = RunProgress { status: RunStatus::Completed, ..progress() };
         store.append(&run.id, &rows, Some(&ended)).unwrap();
     }
     store.sync().unwrap();
-    let space = store.space().unwrap();
+    let space = store.storage_usage().unwrap();
     println!(
         "{} rows, {} bytes each, index {}",
         space.rows,
@@ -105,7 +107,13 @@ fn progress() -> RunProgress {
     RunProgress {
         status: RunStatus::Running,
         path: ["start", "coding", "review", "coding", "review"].map(str::to_owned).to_vec(),
-        usage: Usage { prompt: 12_000, completion: 900, cached: 8_000, reasoning: 100, ..Usage::default() },
+        usage: TokenUsage {
+            prompt: 12_000,
+            completion: 900,
+            cached: 8_000,
+            reasoning: 100,
+            ..TokenUsage::default()
+        },
         cost_usd: Some(0.0123),
         snapshot: None,
         output: None,
@@ -115,24 +123,27 @@ fn progress() -> RunProgress {
     }
 }
 
-fn small_row() -> Row {
+fn small_row() -> JournalRow {
     let body =
         r#"{"input":"evaluated","call":7,"outcome":{"chosen":1,"set":{"review_count":2},"removed":[]}}"#;
-    Row::new(RowKind::Input, Timestamp(1), Some(CallId(7)), body)
+    JournalRow::new(JournalRowKind::Input, Timestamp(1), Some(CallId(7)), body)
 }
 
-fn spoken(call: u64, text: &str) -> Row {
+fn spoken(call: u64, text: &str) -> JournalRow {
     let body = format!(r#"{{"input":"replied","call":{call},"text":"{text}"}}"#);
-    Row { words: Some(text.to_owned()), ..Row::new(RowKind::Input, Timestamp(1), Some(CallId(call)), body) }
+    JournalRow {
+        words: Some(text.to_owned()),
+        ..JournalRow::new(JournalRowKind::Input, Timestamp(1), Some(CallId(call)), body)
+    }
 }
 
 fn append(c: &mut Criterion) {
     let place = tempfile::tempdir().unwrap();
-    let store = SqliteStore::at(place.path().join("runs.db"));
+    let store = SqliteStore::new(place.path().join("runs.db"));
     let first = header(0);
     store.create(&first).unwrap();
     let (rows, progress) = ([small_row()], progress());
-    let told = [Row { words: Some("review count two".to_owned()), ..small_row() }];
+    let told = [JournalRow { words: Some("review count two".to_owned()), ..small_row() }];
     c.bench_function("append one row", |b| {
         b.iter(|| store.append(&first.id, black_box(&rows), None).unwrap());
     });
@@ -168,12 +179,12 @@ fn lists(c: &mut Criterion) {
     }
     c.bench_function("list: open and newest 20", |b| {
         let path = HISTORY.0.path().join("history.db");
-        b.iter(|| SqliteStore::at(path.clone()).list(&RunQuery::newest(20)).unwrap());
+        b.iter(|| SqliteStore::new(path.clone()).list(&RunQuery::newest(20)).unwrap());
     });
 }
 
 fn searches(c: &mut Criterion) {
-    let none = |_: &Row| None;
+    let none = |_: &JournalRow| None;
     for (name, text) in [
         ("a common word", format!("{} ", word(2))),
         ("a rare word", format!("{} ", word(29_000))),
@@ -192,7 +203,7 @@ fn searches(c: &mut Criterion) {
 }
 
 fn print_peak(path: &Path) {
-    let runs = SqliteStore::at(path.to_owned()).list(&RunQuery::default()).unwrap();
+    let runs = SqliteStore::new(path.to_owned()).list(&RunQuery::default()).unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("unknown on this system");
     println!("memory while listing {} runs: {peak}", runs.len());

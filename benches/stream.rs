@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev::domain::message::{ChatMessage, ChatRole};
 use synthdev::domain::model::{DeltaKind, ModelChoice, ModelRequest, ToolChoice};
 use synthdev::ports::model::{DeltaSink, ModelPort};
@@ -87,7 +87,7 @@ fn bench(criterion: &mut Criterion) {
     group.sample_size(10);
     for (name, tokens_per_write) in [("a write per token", 1), ("100 tokens per write", 100)] {
         let request = request(serve(tokens_per_write));
-        let providers = Providers::new(BTreeMap::new(), Patience::default());
+        let providers = ModelProviders::new(BTreeMap::new(), ModelTimeouts::default());
         let mut deltas = 0;
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|rounds| {
@@ -116,7 +116,7 @@ fn first_call(criterion: &mut Criterion) {
         let request = request(format!("{scheme}://127.0.0.1:{port}/v1"));
         group.bench_function(scheme, |bencher| {
             bencher.iter(|| {
-                let providers = Providers::new(BTreeMap::new(), Patience::default());
+                let providers = ModelProviders::new(BTreeMap::new(), ModelTimeouts::default());
                 let answer = runtime.block_on(providers.call(&request, &Count::default()));
                 assert!(answer.is_err());
             });

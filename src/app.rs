@@ -6,54 +6,54 @@
     reason = "the environment, the directory and the terminal are met here, once"
 )]
 
-mod archive;
+pub mod active_recording;
 mod backend;
-mod briefing;
-mod cassettes;
-mod checks;
+pub mod bootstrap;
+mod breakpoints;
+mod check_command;
+mod cli_context;
+mod config_sources;
 mod configure;
-mod control;
-mod cut_off;
-pub mod deck;
 mod demo;
+mod diagnostics;
 mod doctor;
-mod driving;
-mod findings;
-mod foreign;
-mod going;
+mod dry_run;
+mod files_changed_by_run;
 mod graph;
 mod hardening;
+mod history_commands;
+mod imported_runs;
 mod index;
+mod interrupted_restore;
 mod isolation;
-mod lists;
-mod loading;
+mod list_commands;
+mod load_config;
 mod logs;
 mod mcp;
+mod model_setup;
 mod models;
 mod new;
-mod own_files;
-mod past;
-mod reading;
-mod rehearsal;
-mod runs;
+mod pause_and_cancel;
+mod probe_servers;
+mod read_only;
+mod recorded_tests;
+mod recordings;
+mod resume_command;
+mod run_command;
+mod run_to_end;
+mod runs_command;
 mod salvage;
 mod sandbox_report;
-mod sandboxing;
-pub mod scenes;
+mod sandbox_setup;
 mod schema;
-mod setup;
+pub mod scripted_run;
 mod simulate;
-mod sources;
-mod stops;
-mod survey;
-mod taped;
+mod system_context;
 mod templates;
-mod testing;
-mod travel;
+mod test_command;
+mod time_travel;
 mod trust;
 mod windows;
-pub mod wiring;
-mod world;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -64,9 +64,9 @@ use anyhow::Result;
 use crate::adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND};
 #[cfg(target_os = "linux")]
 use crate::adapters::sandbox::{landlock_helper, port_listener};
-use crate::cli::args::{Cli, Command, ConfigCommand, SettingFlags, completions};
-use crate::cli::{exit, limits, words};
-use world::World;
+use crate::cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completions};
+use crate::cli::{exit, limits, output};
+use cli_context::CliContext;
 
 /// This program started once more by itself: it becomes a command within the sandbox. `None`: it was started by the user.
 pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
@@ -84,7 +84,9 @@ pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
         };
         match become_command(&arguments) {
             Ok(code) => return Some(ExitCode::from(code)),
-            Err(error) => words::tell(format_args!("[sandbox] the command was not started: {error}")),
+            Err(error) => {
+                output::print_stderr(format_args!("[sandbox] the command was not started: {error}"))
+            }
         }
     }
     Some(ExitCode::from(NOT_STARTED))
@@ -97,59 +99,61 @@ const NOT_STARTED: u8 = 126;
 ///
 /// # Errors
 /// What could not be done, with what to do next; exit code 2.
-pub fn run(mut cli: Cli) -> Result<u8> {
+pub fn run(mut cli: CliArgs) -> Result<u8> {
     hardening::close_to_others();
     hardening::outlive_file_limits();
     hardening::keep_inherited_files();
-    if let Some(Command::Completions { shell }) = cli.command {
+    if let Some(CliCommand::Completions { shell }) = cli.command {
         std::io::stdout().lock().write_all(&completions(shell))?;
         return Ok(exit::COMPLETED);
     }
-    if matches!(cli.command, Some(Command::Limits)) {
+    if matches!(cli.command, Some(CliCommand::Limits)) {
         std::io::stdout().lock().write_all(limits::page().as_bytes())?;
         return Ok(exit::COMPLETED);
     }
-    if matches!(cli.command, Some(Command::Models { .. })) {
+    if matches!(cli.command, Some(CliCommand::Models { .. })) {
         // there it says whose models are listed
         cli.settings.provider = None;
     }
-    if let Some(Command::Configure(args)) = &mut cli.command {
+    if let Some(CliCommand::Configure(args)) = &mut cli.command {
         // there these flags say what is written
         args.flags = std::mem::take(&mut cli.settings);
         let (config, trust) = (args.flags.config.clone(), args.flags.trust);
         cli.settings = SettingFlags { config, trust, ..SettingFlags::default() };
     }
-    let world = World::find(&cli)?;
+    let world = CliContext::find(&cli)?;
     hardening::close_data(&world.dirs.data);
-    if cli.linear && !matches!(cli.command, None | Some(Command::Demo { headless: false })) {
+    if cli.linear && !matches!(cli.command, None | Some(CliCommand::Demo { headless: false })) {
         anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
     }
     match cli.command {
-        None => backend::interactive(world, backend::Opening::default()),
-        Some(Command::Run(args)) => runs::run(&world, args),
-        Some(Command::Demo { headless }) => demo::run(&world, headless),
-        Some(Command::Check(args)) => checks::check(&world, &args),
-        Some(Command::Simulate(args)) => simulate::simulate(&world, args),
-        Some(Command::Test(args)) => testing::test(&world, &args),
-        Some(Command::Runs(command)) => past::runs(&world, *command),
-        Some(Command::Resume(args)) => going::resume(&world, &args),
-        Some(Command::Why { run, step, json }) => travel::why(&world, &run, step, json),
-        Some(Command::Snapshot(command)) => past::snapshot(&world, command),
-        Some(Command::Sandbox(args)) => sandbox_report::show(&world, &args),
-        Some(Command::Mcp(args)) => mcp::mcp(&world, &args),
-        Some(Command::Graph(args)) => graph::graph(&world, &args),
-        Some(Command::Schema { name, write }) => schema::schema(name, write.as_deref()),
-        Some(Command::New(command)) => new::new(&world, &command),
-        Some(Command::Workflows { json }) => lists::workflows(&world, json),
-        Some(Command::Roles { json }) => lists::roles(&world, json),
-        Some(Command::Tools { json }) => lists::tools(&world, json),
-        Some(Command::Models { provider, json }) => models::models(&world, provider.as_deref(), json),
-        Some(Command::Index(args)) => index::index(&world, &args),
-        Some(Command::Doctor { offline, json }) => doctor::doctor(&world, offline, json),
-        Some(Command::Trust) => trust::trust(&world),
-        Some(Command::Configure(args)) => configure::configure(world, &args),
-        Some(Command::Config(ConfigCommand::Show { origin })) => lists::config(&world, origin),
-        Some(Command::Config(ConfigCommand::Explain { key, json })) => lists::explain(&world, &key, json),
-        Some(Command::Completions { .. } | Command::Limits) => Ok(exit::COMPLETED),
+        None => backend::interactive(world, backend::TuiStartup::default()),
+        Some(CliCommand::Run(args)) => run_command::run(&world, args),
+        Some(CliCommand::Demo { headless }) => demo::run(&world, headless),
+        Some(CliCommand::Check(args)) => check_command::check(&world, &args),
+        Some(CliCommand::Simulate(args)) => simulate::simulate(&world, args),
+        Some(CliCommand::Test(args)) => test_command::test(&world, &args),
+        Some(CliCommand::Runs(command)) => runs_command::runs(&world, *command),
+        Some(CliCommand::Resume(args)) => resume_command::resume(&world, &args),
+        Some(CliCommand::Why { run, step, json }) => time_travel::why(&world, &run, step, json),
+        Some(CliCommand::Snapshot(command)) => runs_command::snapshot(&world, command),
+        Some(CliCommand::Sandbox(args)) => sandbox_report::show(&world, &args),
+        Some(CliCommand::Mcp(args)) => mcp::mcp(&world, &args),
+        Some(CliCommand::Graph(args)) => graph::graph(&world, &args),
+        Some(CliCommand::Schema { name, write }) => schema::schema(name, write.as_deref()),
+        Some(CliCommand::New(command)) => new::new(&world, &command),
+        Some(CliCommand::Workflows { json }) => list_commands::workflows(&world, json),
+        Some(CliCommand::Roles { json }) => list_commands::roles(&world, json),
+        Some(CliCommand::Tools { json }) => list_commands::tools(&world, json),
+        Some(CliCommand::Models { provider, json }) => models::models(&world, provider.as_deref(), json),
+        Some(CliCommand::Index(args)) => index::index(&world, &args),
+        Some(CliCommand::Doctor { offline, json }) => doctor::doctor(&world, offline, json),
+        Some(CliCommand::Trust) => trust::trust(&world),
+        Some(CliCommand::Configure(args)) => configure::configure(world, &args),
+        Some(CliCommand::Config(ConfigCommand::Show { origin })) => list_commands::config(&world, origin),
+        Some(CliCommand::Config(ConfigCommand::Explain { key, json })) => {
+            list_commands::explain(&world, &key, json)
+        }
+        Some(CliCommand::Completions { .. } | CliCommand::Limits) => Ok(exit::COMPLETED),
     }
 }

@@ -1,23 +1,23 @@
 //! The command line without a screen: arguments, headless runs, lists. stdout is for data only.
 
-pub mod archive;
 pub mod args;
-pub mod data;
+pub mod cost_estimate;
 pub mod doctor;
-pub mod envelope;
+pub mod event_lines;
 pub mod exit;
 pub mod graph;
 pub mod headless;
+pub mod history;
 pub mod index;
+pub mod inspect_call;
+pub mod json_error;
+pub mod json_output;
 pub mod limits;
 pub mod lists;
 pub mod models;
-pub mod moments;
-pub mod past;
-pub mod refusal;
-pub mod review;
+pub mod output;
 pub mod sandbox;
+pub mod show_run;
 pub mod simulate;
 pub mod snapshots;
-pub mod travel;
-pub mod words;
+pub mod time_travel;

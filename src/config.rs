@@ -1,12 +1,12 @@
 //! Users' files: text in, checked values and diagnostics out. Never reads a file.
 
-pub mod beside;
-pub mod brief;
 pub mod catalog;
 pub mod check;
-mod circles;
+pub mod companion_files;
+pub mod cost_estimate;
+mod cycles;
+pub mod did_you_mean;
 pub mod dotenv;
-pub mod envelope;
 pub mod fields;
 pub mod file_kind;
 pub mod graph;
@@ -14,16 +14,16 @@ pub mod inputs;
 pub mod json;
 pub mod lower;
 pub mod models;
+pub mod redaction;
 pub mod render;
 pub mod role_file;
 pub mod roles;
 pub mod schema;
-pub mod script_facts;
-pub mod secret;
+pub mod script_analysis;
 pub mod settings;
 pub mod setup;
 pub mod source;
-pub mod suggest;
+pub mod system_context;
 pub mod test_file;
 pub mod tool_patterns;
 pub mod trust;

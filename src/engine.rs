@@ -4,29 +4,29 @@
 //! effects and events, so a journal of inputs is a run.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-pub mod answer;
+pub mod agent_turn;
+pub mod answer_validation;
+pub mod branch;
+pub mod budget_usage;
+pub mod call_frame;
+pub mod context_index;
+pub mod conversation;
 pub mod effect;
 pub mod event;
-pub mod fork;
-pub mod frame;
+pub mod explain;
 pub mod input;
-pub mod lane;
-pub mod look;
 pub mod machine;
 pub mod merge;
-pub mod purse;
+pub mod model_caller;
+pub mod parallel;
+pub mod prompt;
+mod queued_messages;
 pub mod replay;
-mod said;
-pub mod scope;
-pub mod sight;
-pub mod spared;
-pub mod speaking;
-pub mod spec;
-pub mod stay;
+pub mod replay_skips;
+pub mod run_spec;
+pub mod script_scope;
+pub mod state_visit;
 pub mod steering;
-pub mod thread;
+pub mod streaming_replay;
 pub mod time_limit;
-pub mod trail;
-pub mod turn;
-pub mod view;
-pub mod why;
+pub mod trace;

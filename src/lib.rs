@@ -47,66 +47,66 @@
 //! | --- | --- |
 //! | what a workflow file may say | `config/workflow_file/`, then `config/check/` and `config/lower/` |
 //! | a setting, its names and default | the table in `config/settings/rules.rs` |
-//! | branches and loops | `engine/{lane,fork,merge}.rs`, `engine/machine/{lanes,split,join}.rs` |
-//! | errors, limits, budgets | `engine/machine/{recover,failed,limits,budgets}.rs` |
+//! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{scheduler,spawn_branches,join}.rs` |
+//! | errors, limits, budgets | `engine/machine/{error_recovery,on_failure,limits,budgets}.rs` |
 //! | step lists and handlers | `config/workflow_file/{steps,handlers}.rs`: rewritten as states |
-//! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/envelope.rs` |
-//! | what is asked and written when a model is set up | `config/setup/`, `app/setup.rs`, `tui/setup.rs` |
-//! | what a model server lists | `adapters/providers/listing.rs`, `config/models/servers.rs`, `cli/models.rs` |
+//! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/cost_estimate.rs` |
+//! | what is asked and written when a model is set up | `config/setup/`, `app/model_setup.rs`, `tui/setup.rs` |
+//! | what a model server lists | `adapters/providers/model_listing.rs`, `config/models/server_list.rs`, `cli/models.rs` |
 //! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
-//! | which server a key may be sent to | `config/models/homes.rs`, `adapters/providers/keys.rs` |
-//! | `doctor` | `app/doctor/`, `adapters/machine.rs` |
-//! | what an agent is shown of a conversation | `engine/view.rs` |
-//! | what agents are told beside their roles | `config/brief.rs`, `config/environment.md` |
-//! | how a model's answer is judged | `engine/machine/replied.rs` |
-//! | what happens while a server stays down | `engine/machine/fallback.rs`, the retries in `runtime/retry.rs` |
-//! | interrupting a workflow with guidance | `engine/machine/interrupted.rs`, `tui/update/interrupted.rs` |
-//! | checkpoints of a sub-agent's task | `engine/machine/kept.rs`, `mcp/calls/checkpoint.rs` |
-//! | time limits, and where they rest | `engine/time_limit.rs`, `engine/machine/{timers,rest}.rs` |
-//! | how a run is read from its journal again | `runtime/rise.rs` |
-//! | when a run takes the project's lock | `runtime/{locking,files}.rs`, `adapters/project_lock.rs` |
-//! | what a long run lets go of, and what it packs | `engine/machine/forget.rs`, `domain/context/packed.rs` |
-//! | patterns and walks with made-up answers | `app/templates.rs`, `app/rehearsal.rs` |
+//! | which server a key may be sent to | `config/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
+//! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
+//! | what an agent is shown of a conversation | `engine/prompt.rs` |
+//! | what agents are told beside their roles | `config/system_context.rs`, `config/environment.md` |
+//! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
+//! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
+//! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
+//! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
+//! | time limits, and where they rest | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
+//! | how a run is read from its journal again | `runtime/load_for_resume.rs` |
+//! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
+//! | what a long run lets go of, and what it packs | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
+//! | patterns and walks with made-up answers | `app/templates.rs`, `app/dry_run.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
-//! | files that commands may swap meanwhile | `adapters/beneath.rs`, `adapters/tools/fence.rs` |
-//! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandboxing.rs` |
+//! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
+//! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandbox_setup.rs` |
 //! | ports of the machine that a workflow declares | `config/workflow_file/ports.rs`, `adapters/sandbox/port_{listener,forwarder}.rs` |
 //! | command lines that are always refused | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |
-//! | what a project may change, and what its files can do | `config/settings/project_may.rs`, `config/trust/powers.rs` |
+//! | what a project may change, and what its files can do | `config/settings/project_restriction.rs`, `config/trust/capabilities.rs` |
 //! | the network for a command that lacks it | `runtime/network_access.rs`; of a role: `NetworkAccess` in `domain/sandbox.rs` |
 //! | commands where no sandbox works | `runtime/unsandboxed_commands.rs`, `tui/dialog/sandbox_questions.rs` |
-//! | where an answer is cut | `adapters/providers/answer_guard.rs` |
+//! | where an answer is cut | `adapters/providers/reply_guard.rs` |
 //! | commands that are never run, and warnings of commands | `adapters/tools/refused_commands/` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
-//! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/opening.rs` |
+//! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
-//! | recorded model calls | `adapters/providers/cassette.rs`, `app/cassettes.rs` |
+//! | recorded model calls | `adapters/providers/recording.rs`, `app/recordings.rs` |
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
-//! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
-//! | what a run is told while it is being read and taken up | `tui/update/opening.rs`, `tui/update/rising.rs` |
-//! | a run that is ended for good | `runtime/ending.rs` |
-//! | a question that goes away with its run | `tui/update/gone.rs` |
-//! | what other processes want of a run | `runtime/control.rs`, `adapters/control.rs`, `app/control.rs` |
-//! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/shelf.rs` |
+//! | what is shown of a long run at once | `runtime/preview.rs`, `tui/update/open_run.rs` |
+//! | what a run is told while it is being read and taken up | `tui/update/open_run.rs`, `tui/update/resuming.rs` |
+//! | a run that is ended for good | `runtime/cancel.rs` |
+//! | a question that goes away with its run | `tui/update/withdrawn_dialog.rs` |
+//! | what other processes want of a run | `runtime/control_requests.rs`, `adapters/control_socket.rs`, `app/pause_and_cancel.rs` |
+//! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/definition_files.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
-//! | `/cmd`, and a question to a model beside the runs | `tui/update/shell.rs`, `domain/suggestion.rs`, `runtime/aside.rs` |
+//! | `/cmd`, and a question to a model beside the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
 //! | the index of a project: what is described, asked, found, kept | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
-//! | breakpoints, step mode, values that a person sets | `engine/steering.rs`, `engine/machine/steered.rs` |
-//! | the history on screen | `tui/archive/`, `tui/update/archive/`, `app/backend/archive.rs` |
-//! | what others write to the history while it is open | `adapters/stirs.rs`, `tui/program/stirs.rs` |
-//! | lines instead of a screen | `tui/linear.rs` |
-//! | steps for sub-agents: queue, leases, what is handed in | `runtime/leases.rs`, `runtime/errands/`, `mcp/steps/` |
-//! | how the workflow server is reached | `mcp/wire.rs`, `app/mcp/http.rs` |
-//! | what clients of the workflow server are told | `mcp/answer.rs`, `mcp/tools.rs` |
+//! | breakpoints, step mode, values that a person sets | `engine/steering.rs`, `engine/machine/on_steered.rs` |
+//! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
+//! | what others write to the history while it is open | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |
+//! | lines instead of a screen | `tui/line_mode.rs` |
+//! | steps for sub-agents: queue, leases, what is handed in | `runtime/leases.rs`, `runtime/task_queue/`, `mcp/steps/` |
+//! | how the workflow server is reached | `mcp/transport.rs`, `app/mcp/http_server.rs` |
+//! | what clients of the workflow server are told | `mcp/response.rs`, `mcp/tools.rs` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::failure`], `docs/exit-codes-and-limits.md` |
 //!
 //! # Rules in force

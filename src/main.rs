@@ -4,19 +4,19 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use synthdev::cli::args;
-use synthdev::cli::refusal::{self, Told};
-use synthdev::cli::{exit, words};
+use synthdev::cli::json_error::{self, ReportedError};
+use synthdev::cli::{exit, output};
 
 fn main() -> ExitCode {
     if let Some(code) = synthdev::app::helper(std::env::args_os()) {
         return code;
     }
-    let json = refusal::wants_json(std::env::args_os().skip(1));
+    let json = json_error::wants_json(std::env::args_os().skip(1));
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => {
             if json && !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-                words::print_json(&refusal::from_text(refusal::USAGE, &error.to_string()));
+                output::print_json(&json_error::from_text(json_error::USAGE, &error.to_string()));
             }
             error.exit()
         }
@@ -25,11 +25,11 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            if !error.is::<Told>() {
-                words::tell(format_args!("error: {error:#}"));
+            if !error.is::<ReportedError>() {
+                output::print_stderr(format_args!("error: {error:#}"));
             }
             if json {
-                words::print_json(&refusal::of(&error));
+                output::print_json(&json_error::error_json(&error));
             }
             ExitCode::from(exit::USAGE)
         }

@@ -5,25 +5,25 @@
 //! Refuses to know how anything is configured or wired (that is the [`backend::Backend`]), and to print: its output
 //! belongs to the protocol.
 
-pub mod answer;
 mod arguments;
+mod await_run;
 pub mod backend;
 mod calls;
-mod deadlines;
-mod follow;
+mod error;
 mod http;
-mod moment;
+mod llm_reply;
+mod pause_timeouts;
 mod progress;
-mod refusal;
 pub mod reminders;
-mod replies;
 mod resources;
+pub mod response;
 mod sampling;
-mod schema;
 mod server;
 mod steps;
+mod timestamp;
+mod tool_schema;
 mod tools;
-mod wire;
+mod transport;
 
-pub use http::{Reachable, serve_http};
+pub use http::{HttpServerUrl, serve_http};
 pub use server::serve;

@@ -5,35 +5,35 @@
 //! terminal. Everything the screen wants from the outside goes through `backend`.
 //! Refuses: files, clocks, networks, any knowledge of other front-ends.
 
-pub mod archive;
+pub mod answer_fields;
 pub mod backend;
 pub mod complete;
 pub mod composer;
 pub mod dialog;
 pub mod editor;
-pub mod fields;
+pub mod history_browser;
+pub mod json_text;
 pub mod keymap;
 pub mod layout;
-pub mod linear;
+pub mod line_mode;
 pub mod model;
 pub mod msg;
 pub mod pane;
-pub mod past;
+pub mod past_run;
 pub mod program;
 pub mod report;
 pub mod run_view;
-pub mod session;
+pub mod session_options;
 pub mod setup;
-pub mod shell;
+pub mod shell_commands;
 pub mod slash;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod time_travel;
 pub mod transcript;
-pub mod travel;
 pub mod update;
-pub mod values;
 pub mod view;
 
 pub use program::run;
-pub use session::{FirstAction, Session, TrustQuestion};
+pub use session_options::{FirstAction, SessionOptions, TrustQuestion};

@@ -6,32 +6,32 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use synthdev::adapters::git::GitSnapshots;
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::adapters::system::{SystemClock, SystemIds};
+use synthdev::adapters::system_clock::{SystemClock, SystemIds};
 use synthdev::domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev::domain::script::{ScriptError, ScriptJob, ScriptOutcome};
 use synthdev::domain::tool::{
-    Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
 use synthdev::ports::model::{DeltaSink, ModelPort};
 use synthdev::ports::script::ScriptPort;
 use synthdev::ports::tool::ToolPort;
-use synthdev::runtime::handle::{Handle, Options, Ports};
+use synthdev::runtime::handle::{RuntimeHandle, RuntimeOptions, RuntimePorts};
 
 /// The product's way in, on a store of its own.
-pub fn handle(file: &Path) -> Handle {
+pub fn handle(file: &Path) -> RuntimeHandle {
     let directory = file.parent().unwrap().to_owned();
     let clock = Arc::new(SystemClock);
-    let ports = Ports {
+    let ports = RuntimePorts {
         models: Arc::new(Nobody),
         tools: Arc::new(Nobody),
         scripts: Arc::new(Nobody),
         snapshots: Arc::new(GitSnapshots::open(directory.clone(), directory, Vec::new(), clock.clone())),
-        store: Arc::new(SqliteStore::at(file.to_owned())),
+        store: Arc::new(SqliteStore::new(file.to_owned())),
         lock: None,
         clock,
         ids: Arc::new(SystemIds),
     };
-    Handle::new(ports, Options::default())
+    RuntimeHandle::new(ports, RuntimeOptions::default())
 }
 
 struct Nobody;
@@ -61,15 +61,19 @@ impl ToolPort for Nobody {
         panic!("a run that is only opened previewed a tool")
     }
 
-    fn foresee<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
+    fn plan_file_edit<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<PlannedFileEdit>> {
         panic!("a run that is only opened foresaw a tool")
     }
 
-    fn examine<'a>(&'a self, _: &'a ToolInvocation, _: &'a Foreseen) -> BoxFuture<'a, Standing> {
+    fn check_interrupted_call<'a>(
+        &'a self,
+        _: &'a ToolInvocation,
+        _: &'a PlannedFileEdit,
+    ) -> BoxFuture<'a, InterruptedCallStatus> {
         panic!("a run that is only opened examined a tool")
     }
 
-    fn repeat(&self, _: &ToolInvocation) -> Repeat {
+    fn rerun_policy(&self, _: &ToolInvocation) -> RerunPolicy {
         panic!("a run that is only opened asked about a tool")
     }
 

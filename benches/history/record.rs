@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::domain::cost::Usage;
+use synthdev::domain::cost::TokenUsage;
 use synthdev::domain::ids::{RunId, Timestamp};
-use synthdev::domain::journal::{Row, RowKind, RunHeader};
+use synthdev::domain::journal::{JournalRow, JournalRowKind, RunHeader};
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::model::{FinishReason, ModelReply, ModelRequest};
 use synthdev::domain::script::{ScopePatch, ScriptOutcome, TriedGuard};
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::engine::effect::Effect;
-use synthdev::engine::input::{Answer, Input};
+use synthdev::engine::input::{Input, UserAnswer};
 use synthdev::engine::machine::Machine;
-use synthdev::engine::spec::RunSpec;
+use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
-use synthdev::runtime::glance::Ring;
+use synthdev::runtime::preview::RecentEvents;
 
 use super::shape::Shape;
 
@@ -28,7 +28,7 @@ pub const RUN: &str = "0190aaaa-0000-7000-8000-000000000000";
 pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 {
     let spec = shape.spec();
     let mut machine = Machine::new(spec.clone());
-    let mut ring = Ring::default();
+    let mut ring = RecentEvents::default();
     let mut rows = Vec::new();
     let mut times = Vec::new();
     let mut count = 0;
@@ -36,22 +36,25 @@ pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 
     while count < messages {
         let at = Timestamp(1_700_000_000_000 + i64::try_from(rows.len()).unwrap() * 40);
         let body = serde_json::to_string(&input).unwrap();
-        rows.push(Row { digest: Some(0x5eed), ..Row::new(RowKind::Input, at, input.answers(), body) });
+        rows.push(JournalRow {
+            digest: Some(0x5eed),
+            ..JournalRow::new(JournalRowKind::Input, at, input.answered_call(), body)
+        });
         let began = Instant::now();
         let output = machine.handle(at, input);
         times.push(began.elapsed());
-        ring.hear(at, &output.events);
+        ring.record_events(at, &output.events);
         let effect = output.effects.into_iter().next_back().expect("the run goes on");
         rows.extend(intent(at, &effect));
         (input, count) = answer(shape, effect, count);
     }
-    let store = SqliteStore::at(file.to_owned());
+    let store = SqliteStore::new(file.to_owned());
     let (header, progress) = (header(&spec, project), machine.progress());
     store.import(&header, &rows, &progress, None).unwrap();
     // left by its driver, in order
     store.claim(&header.id).unwrap();
-    let glance = ring.glance();
-    store.append_with_glance(&header.id, &[], Some(&progress), &glance.unwrap_or_default()).unwrap();
+    let glance = ring.to_preview_json();
+    store.append_with_preview(&header.id, &[], Some(&progress), &glance.unwrap_or_default()).unwrap();
     store.release(&header.id);
     growth(&times)
 }
@@ -82,7 +85,7 @@ fn answer(shape: Shape, effect: Effect, count: usize) -> (Input, usize) {
             (Input::ToolDone { call, outcome }, count + 1)
         }
         Effect::AskPerson { call, .. } => {
-            (Input::Answered { call, answer: Answer::Text { text: text(count) } }, count + 1)
+            (Input::Answered { call, answer: UserAnswer::Text { text: text(count) } }, count + 1)
         }
         other => panic!("nobody answers {other:?}"),
     }
@@ -101,7 +104,7 @@ fn reply(shape: Shape, request: &ModelRequest, count: usize) -> ModelReply {
         reasoning: String::new(),
         tool_calls: tools.then_some(call).into_iter().collect(),
         sealed: Vec::new(),
-        usage: Usage { prompt: 12_000, completion: 60, cached: 11_000, ..Usage::default() },
+        usage: TokenUsage { prompt: 12_000, completion: 60, cached: 11_000, ..TokenUsage::default() },
         usage_estimated: false,
         model: Some(request.choice.model.clone()),
         finish: if tools { FinishReason::ToolCalls } else { FinishReason::Stop },
@@ -118,7 +121,7 @@ fn text(count: usize) -> String {
     )
 }
 
-fn intent(at: Timestamp, effect: &Effect) -> Option<Row> {
+fn intent(at: Timestamp, effect: &Effect) -> Option<JournalRow> {
     let body = match effect {
         Effect::CallModel { request, .. } => json!({
             "effect": "call_model", "agent": request.agent, "state": request.state,
@@ -130,7 +133,7 @@ fn intent(at: Timestamp, effect: &Effect) -> Option<Row> {
         }),
         _ => return None,
     };
-    Some(Row::new(RowKind::Intent, at, effect.call(), Value::to_string(&body)))
+    Some(JournalRow::new(JournalRowKind::Intent, at, effect.call(), Value::to_string(&body)))
 }
 
 fn header(spec: &RunSpec, project: &str) -> RunHeader {

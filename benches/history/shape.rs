@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use serde_json::{Map, json};
-use synthdev::domain::agent::{AgentSpec, Memory, ToolLoop};
+use synthdev::domain::agent::{AgentSpec, MemoryPolicy, ToolLoop};
 use synthdev::domain::approval::ApprovalPolicy;
-use synthdev::domain::context::{ContextSpec, DEFAULT_MAX_LENGTH, Side};
-use synthdev::domain::cost::Price;
+use synthdev::domain::context::{ContextSpec, ConversationSide, DEFAULT_MAX_LENGTH};
+use synthdev::domain::cost::TokenPrice;
 use synthdev::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx};
-use synthdev::domain::limits::Limits;
+use synthdev::domain::limits::WorkflowLimits;
 use synthdev::domain::model::ModelChoice;
-use synthdev::domain::script::{Script, ScriptForm, ScriptKind};
+use synthdev::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
 use synthdev::domain::workflow::{
-    AgentFunction, Input, Program, SnapshotPolicy, State, Transition, Work, Workflow,
+    AgentFunction, SnapshotPolicy, StateBody, StateSpec, Transition, ValueSource, Workflow, WorkflowProgram,
 };
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
@@ -35,11 +35,12 @@ impl Shape {
             Self::Workflow => two_agents(),
             Self::Chat | Self::Tools => chat(),
         };
-        let endless = Limits { max_steps: u32::MAX, max_visits: u32::MAX, ..Limits::default() };
+        let endless =
+            WorkflowLimits { max_steps: u32::MAX, max_visits: u32::MAX, ..WorkflowLimits::default() };
         let workflow = Workflow { limits: endless, snapshot: SnapshotPolicy::Off, ..workflow };
         Arc::new(RunSpec {
             machine_version: MACHINE_VERSION,
-            program: Program {
+            program: WorkflowProgram {
                 workflows: vec![Arc::new(workflow)],
                 hash: "0".repeat(64),
                 start_warnings: Vec::new(),
@@ -54,7 +55,7 @@ impl Shape {
 }
 
 fn two_agents() -> Workflow {
-    let script = |kind, form, source: &str| Script {
+    let script = |kind, form, source: &str| WorkflowScript {
         kind,
         form,
         source: source.to_owned(),
@@ -66,25 +67,25 @@ fn two_agents() -> Workflow {
         script(ScriptKind::Condition, ScriptForm::Expression, "common_data.count < 1000000"),
         script(ScriptKind::Before, ScriptForm::Statements, "common_data.count += 1"),
     ];
-    let state = |name: &str, agent, target| State {
+    let state = |name: &str, agent, target| StateSpec {
         name: name.to_owned(),
-        work: Work::Agent {
+        work: StateBody::Agent {
             agent: AgentIx(agent),
             function: AgentFunction::SendUserMessage,
-            input: Input::Absent,
+            input: ValueSource::Absent,
         },
         transitions: vec![
             Transition { target: StateIx(target), condition: Some(ScriptIx(0)), before: Some(ScriptIx(1)) },
             Transition { target: StateIx(2), condition: None, before: None },
         ],
-        ..State::default()
+        ..StateSpec::default()
     };
-    let stop = State { name: "stop".to_owned(), terminal: true, ..State::default() };
+    let stop = StateSpec { name: "stop".to_owned(), terminal: true, ..StateSpec::default() };
     Workflow {
         name: "two_agents".to_owned(),
         variables: Map::from_iter([("count".to_owned(), json!(0))]),
         contexts: vec![context()],
-        agents: vec![agent("coder", Side::Assistant), agent("reviewer", Side::User)],
+        agents: vec![agent("coder", ConversationSide::Assistant), agent("reviewer", ConversationSide::User)],
         states: vec![state("code", 0, 1), state("review", 1, 0), stop],
         stop: StateIx(2),
         scripts: Arc::new(scripts),
@@ -93,15 +94,18 @@ fn two_agents() -> Workflow {
 }
 
 fn chat() -> Workflow {
-    let work =
-        Work::Agent { agent: AgentIx(0), function: AgentFunction::SendUserMessage, input: Input::Human };
+    let work = StateBody::Agent {
+        agent: AgentIx(0),
+        function: AgentFunction::SendUserMessage,
+        input: ValueSource::Human,
+    };
     let again = Transition { target: StateIx(0), condition: None, before: None };
-    let talk = State { name: "talk".to_owned(), work, transitions: vec![again], ..State::default() };
-    let stop = State { name: "stop".to_owned(), terminal: true, ..State::default() };
+    let talk = StateSpec { name: "talk".to_owned(), work, transitions: vec![again], ..StateSpec::default() };
+    let stop = StateSpec { name: "stop".to_owned(), terminal: true, ..StateSpec::default() };
     Workflow {
         name: "chat".to_owned(),
         contexts: vec![context()],
-        agents: vec![agent("coder", Side::Assistant)],
+        agents: vec![agent("coder", ConversationSide::Assistant)],
         states: vec![talk, stop],
         stop: StateIx(1),
         conversational: true,
@@ -113,7 +117,7 @@ fn context() -> ContextSpec {
     ContextSpec { name: "talk".to_owned(), max_length: DEFAULT_MAX_LENGTH, ..ContextSpec::default() }
 }
 
-fn agent(id: &str, side: Side) -> AgentSpec {
+fn agent(id: &str, side: ConversationSide) -> AgentSpec {
     let tool = |name: &str| ToolSpec {
         name: name.to_owned(),
         description: "Reads files of the project and gives their numbered lines.".to_owned(),
@@ -133,7 +137,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         choice: ModelChoice {
             model: "some-model".to_owned(),
             provider: "some-provider".to_owned(),
-            price: Some(Price { input: 2.0, output: 10.0, cached: Some(0.5), ..Price::default() }),
+            price: Some(TokenPrice { input: 2.0, output: 10.0, cached: Some(0.5), ..TokenPrice::default() }),
             ..ModelChoice::default()
         },
         tools: ["read_files", "write_file", "execute_terminal", "search", "fetch", "list"].map(tool).to_vec(),
@@ -141,7 +145,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         max_tool_rounds: 25,
         tool_loop: ToolLoop::Auto,
         input_visibility: None,
-        memory: Memory::None,
+        memory: MemoryPolicy::None,
         budget: Default::default(),
         reminder: None,
         without: Default::default(),

@@ -14,59 +14,60 @@ use std::sync::Arc;
 
 use crate::domain::ids::{SnapshotId, Timestamp};
 use crate::domain::snapshot::{
-    Beyond, ChangedFile, CutOff, Goal, Restored, SnapshotInfo, SnapshotRequest, Sweep,
+    ChangedFile, InterruptedRestore, RestoreTarget, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult,
+    SnapshotRetention, UnrestoredChanges,
 };
-use crate::ports::clock::Clock;
-use crate::ports::snapshot::{Begin, SnapshotError, SnapshotPort};
+use crate::ports::clock::ClockPort;
+use crate::ports::snapshot::{RestoreStartHook, SnapshotError, SnapshotPort};
 
-pub(super) mod apply;
-pub(super) mod between;
-mod beyond;
-pub(super) mod compare;
-pub(super) mod cut_off;
-mod durable;
-pub(super) mod entry;
-pub(super) mod fault;
-pub(super) mod here;
-mod kept;
-pub(super) mod opening;
-mod pair;
-pub(super) mod place;
-pub(super) mod record;
-mod remains;
-mod rules;
-pub(super) mod scan;
-mod seed;
+pub(super) mod apply_changes;
+mod disk_sync;
+mod ignore_rules;
+pub(super) mod open_repository;
+mod project_walk;
+pub(super) mod repository_context;
+pub(super) mod restore_marker;
+pub(super) mod snapshot_commit;
+pub(super) mod snapshot_entry;
+pub(super) mod snapshot_error;
+mod snapshot_gc;
+pub(super) mod snapshot_location;
+mod snapshot_pair;
+mod stale_locks;
 pub(super) mod stat_cache;
-mod sweep;
 pub(super) mod tree;
-mod walk;
+pub(super) mod tree_diff;
+mod uncovered_changes;
+mod uncovered_files;
+mod user_index;
+pub(super) mod working_tree_diff;
+pub(super) mod working_tree_scan;
 
-use apply::Restore;
-use compare::Change;
-use entry::RelPath;
-use fault::{Outcome, fault};
-use here::Here;
-pub use opening::OutsideFiles;
-use place::{Place, Store};
-use record::{Found, Record, holding, one, unknown};
-use scan::{Blobs, Scan};
+use apply_changes::FileChangeApplier;
+pub use open_repository::OutsideFiles;
+use repository_context::RepositoryContext;
+use snapshot_commit::{SnapshotRecord, StoredSnapshot, find_snapshot, holding, unknown};
+use snapshot_entry::RelPath;
+use snapshot_error::{SnapshotResult, snapshot_error};
+use snapshot_location::{SnapshotLocation, SnapshotRepository};
 use stat_cache::StatCache;
+use working_tree_diff::ProjectFileChange;
+use working_tree_scan::{BlobDestination, WorkingTreeScan};
 
 /// A change of the project's files that is saved first.
-pub(super) struct Plan<'a> {
-    pub changes: &'a [Change],
-    /// See [`Restore`].
+pub(super) struct FileChangePlan<'a> {
+    pub changes: &'a [ProjectFileChange],
+    /// See [`FileChangeApplier`].
     pub empty_dirs: &'a BTreeSet<RelPath>,
     pub hollow_now: &'a [RelPath],
     pub act: &'static str,
-    pub goal: &'a Goal,
+    pub goal: &'a RestoreTarget,
     /// The snapshot that undoes it.
     pub request: &'a SnapshotRequest,
 }
 
 /// How a change of the files can be taken back.
-pub(super) struct Saved {
+pub(super) struct UndoSnapshots {
     /// The files as they were before, or before an earlier attempt that was cut off.
     pub safety: SnapshotId,
     /// The files as that had left them.
@@ -80,13 +81,18 @@ pub struct GitSnapshots {
     exclude: Vec<String>,
     home: Option<PathBuf>,
     outside: OutsideFiles,
-    clock: Arc<dyn Clock>,
+    clock: Arc<dyn ClockPort>,
 }
 
 impl GitSnapshots {
     /// `data_dir` is the user's data directory; `exclude` holds lines as in an ignore file, and wins over git's
     /// tracking. Touches nothing until used.
-    pub fn open(project: PathBuf, data_dir: PathBuf, exclude: Vec<String>, clock: Arc<dyn Clock>) -> Self {
+    pub fn open(
+        project: PathBuf,
+        data_dir: PathBuf,
+        exclude: Vec<String>,
+        clock: Arc<dyn ClockPort>,
+    ) -> Self {
         let (home, outside) = (std::env::home_dir(), OutsideFiles::Refused);
         Self { project, data: data_dir, exclude, home, outside, clock }
     }
@@ -127,88 +133,97 @@ impl GitSnapshots {
 
     /// # Errors
     /// The project does not exist or is refused.
-    pub(super) fn place(&self) -> Outcome<Place> {
-        let place = Place::resolve(&self.project, &self.data, self.home.as_deref())?;
-        Ok(Place { outside: self.outside, ..place })
+    pub(super) fn place(&self) -> SnapshotResult<SnapshotLocation> {
+        let place = SnapshotLocation::resolve(&self.project, &self.data, self.home.as_deref())?;
+        Ok(SnapshotLocation { outside: self.outside, ..place })
     }
 
     /// Scans, writes and records; call with the lock held.
     fn record(
         &self,
-        here: &Here,
-        scan: Scan,
+        here: &RepositoryContext,
+        scan: WorkingTreeScan,
         since: (i64, u32),
         request: &SnapshotRequest,
-    ) -> Outcome<SnapshotInfo> {
+    ) -> SnapshotResult<SnapshotInfo> {
         let store = &here.store;
-        let failed = |error: git2::Error| fault::git_write(store.location(), &error);
+        let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
         let odb = store.repo.odb().map_err(failed)?;
         let mut new = scan.written;
         let tree = tree::write_named(&odb, &scan.entries, &mut new).map_err(failed)?;
         let text = |dir: RelPath| String::from_utf8(dir).ok();
-        let record = Record {
+        let record = SnapshotRecord {
             label: request.label.clone(),
             note: request.note.clone(),
             run: request.run.clone(),
             created: self.clock.now(),
-            files: scan.entries.iter().filter(|entry| entry.stat.kind != entry::Kind::Submodule).count(),
+            files: scan
+                .entries
+                .iter()
+                .filter(|entry| entry.stat.kind != snapshot_entry::TreeEntryKind::Submodule)
+                .count(),
             skipped: scan.skipped,
             scope: store.scope(),
             empty_dirs: scan.empty_dirs.into_iter().filter_map(text).collect(),
             exclude: self.exclude.clone(),
             partial: scan.partial,
-            head: (!store.private).then(|| beyond::head(&store.repo)),
+            head: (!store.private).then(|| uncovered_changes::head(&store.repo)),
         };
-        let id = record::create(store, tree, &record, new)?;
-        let kept = kept::write(&here.place, store.private, &id, &scan.left_out, &scan.lost);
+        let id = snapshot_commit::create(store, tree, &record, new)?;
+        let kept = uncovered_files::write(&here.place, store.private, &id, &scan.left_out, &scan.lost);
         if let Err(error) = kept {
             // without what belongs to it, it would promise too much; that it cannot go matters less than why
-            let _ = record::delete(store, &id);
+            let _ = snapshot_commit::delete(store, &id);
             return Err(error);
         }
         StatCache { entries: scan.entries, snapshot: id.0.clone() }.save(&here.place, store, since)?;
-        Ok(record::info(&id, &record))
+        Ok(snapshot_commit::info(&id, &record))
     }
 
-    pub(super) fn here(&self, place: Place, store: Store) -> Here {
+    pub(super) fn repository_context(
+        &self,
+        place: SnapshotLocation,
+        store: SnapshotRepository,
+    ) -> RepositoryContext {
         let rules = place.rules(&store, &self.exclude);
-        let cache = StatCache::load(&place, &store, record::reference);
-        Here { place, store, rules, cache }
+        let cache = StatCache::load(&place, &store, snapshot_commit::reference);
+        RepositoryContext { place, store, rules, cache }
     }
 
     /// Snapshots the present as scanned, then applies the changes; call with the lock held. `begin` is told the snapshot
     /// that undoes it when all was checked, before the first change.
     pub(super) fn save_and_apply(
         &self,
-        here: &Here,
-        scan: Scan,
+        here: &RepositoryContext,
+        scan: WorkingTreeScan,
         since: (i64, u32),
-        plan: &Plan<'_>,
-        begin: Begin<'_>,
-    ) -> Outcome<Saved> {
+        plan: &FileChangePlan<'_>,
+        begin: RestoreStartHook<'_>,
+    ) -> SnapshotResult<UndoSnapshots> {
         let act = plan.act;
         if let Some(lost) = plan.changes.iter().find(|change| scan.unreadable.contains(&change.path)) {
             let path = lost.shown().path;
-            return Err(fault(
+            return Err(snapshot_error(
                 format!("{path} cannot be read, so it could not be saved; nothing was changed"),
                 format!("Make it readable or move it away, then {act} again."),
             ));
         }
-        let earlier = cut_off::read(&here.place).filter(|earlier| {
-            earlier.goal == *plan.goal && one(&here.store, earlier.safety.as_str()).is_ok()
+        let earlier = restore_marker::read(&here.place).filter(|earlier| {
+            earlier.goal == *plan.goal && find_snapshot(&here.store, earlier.safety.as_str()).is_ok()
         });
         let halfway =
             || SnapshotRequest { label: format!("Half of a {act} that was cut off"), ..plan.request.clone() };
         let request = if earlier.is_some() { &halfway() } else { plan.request };
         let present = self.record(here, scan, since, request)?.id;
         let saved = match &earlier {
-            Some(earlier) => Saved { safety: earlier.safety.clone(), halfway: Some(present) },
-            None => Saved { safety: present, halfway: None },
+            Some(earlier) => UndoSnapshots { safety: earlier.safety.clone(), halfway: Some(present) },
+            None => UndoSnapshots { safety: present, halfway: None },
         };
-        let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
+        let odb =
+            here.store.repo.odb().map_err(|error| snapshot_error::git_read(here.store.location(), &error))?;
         let place = &here.place;
         let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.hollow_now);
-        let restore = Restore { place, odb, empty_dirs, hollow_now, act };
+        let restore = FileChangeApplier { place, odb, empty_dirs, hollow_now, act };
         let undone_by = |error: SnapshotError| SnapshotError {
             hint: Some(format!(
                 "{} The state before is snapshot {}.",
@@ -220,27 +235,34 @@ impl GitSnapshots {
         restore.check(plan.changes).map_err(undone_by)?;
         let (goal, safety) = (plan.goal.clone(), saved.safety.clone());
         begin(Some(&saved.safety))?;
-        cut_off::write(&here.place, &CutOff { goal, safety, since: self.clock.now() })?;
+        restore_marker::write(&here.place, &InterruptedRestore { goal, safety, since: self.clock.now() })?;
         restore.run(plan.changes).and_then(|()| restore.sync(plan.changes)).map_err(undone_by)?;
-        cut_off::clear(&here.place)?;
+        restore_marker::clear(&here.place)?;
         Ok(saved)
     }
 
     /// Compares a snapshot with the present without storing anything of it.
-    fn compared<T>(
+    fn with_working_tree_diff<T>(
         &self,
         id: &SnapshotId,
-        blobs: Blobs,
-        use_it: impl FnOnce(&Here, &Found<'_>, &Scan, &[Change]) -> Outcome<T>,
-    ) -> Outcome<T> {
+        blobs: BlobDestination,
+        use_it: impl FnOnce(
+            &RepositoryContext,
+            &StoredSnapshot<'_>,
+            &WorkingTreeScan,
+            &[ProjectFileChange],
+        ) -> SnapshotResult<T>,
+    ) -> SnapshotResult<T> {
         let place = self.place()?;
         let store = holding(&place, id.as_str())?;
-        let here = self.here(place, store);
-        let found = one(&here.store, id.as_str())?;
+        let here = self.repository_context(place, store);
+        let found = find_snapshot(&here.store, id.as_str())?;
         let stored = here.stored(&found)?;
-        let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
-        let memory = (blobs == Blobs::InMemory).then(|| odb.add_new_mempack_backend(1000));
-        let _memory = memory.transpose().map_err(|error| fault::git_read(here.store.location(), &error))?;
+        let odb =
+            here.store.repo.odb().map_err(|error| snapshot_error::git_read(here.store.location(), &error))?;
+        let memory = (blobs == BlobDestination::InMemory).then(|| odb.add_new_mempack_backend(1000));
+        let _memory =
+            memory.transpose().map_err(|error| snapshot_error::git_read(here.store.location(), &error))?;
         let kept = here.kept(&found);
         let scan = here.scan_with(&stored, kept.as_ref(), blobs)?;
         let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
@@ -253,17 +275,17 @@ impl SnapshotPort for GitSnapshots {
         let place = self.place()?;
         let _lock = place.lock()?;
         let store = place.store()?;
-        remains::sweep(&store, record::NAMESPACE);
-        let here = self.here(place, store);
+        stale_locks::sweep(&store, snapshot_commit::NAMESPACE);
+        let here = self.repository_context(place, store);
         let since = stat_cache::disk_time(&here.place);
-        let scan = here.scan(&tree::Stored::new(), Blobs::Stored)?;
+        let scan = here.scan(&tree::FlatTree::new(), BlobDestination::Stored)?;
         self.record(&here, scan, since, request)
     }
 
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
         let mut all = Vec::new();
         for store in self.place()?.stores()? {
-            all.extend(record::all(&store)?.iter().map(Found::info));
+            all.extend(snapshot_commit::list_snapshots(&store)?.iter().map(StoredSnapshot::info));
         }
         all.sort_by(|a, b| b.id.cmp(&a.id));
         Ok(all)
@@ -280,7 +302,7 @@ impl SnapshotPort for GitSnapshots {
             0 => Err(unknown(id)),
             count => {
                 let ids: Vec<&str> = fitting.iter().take(5).map(|info| info.id.as_str()).collect();
-                Err(fault(
+                Err(snapshot_error(
                     format!("`{id}` could be {count} snapshots: {}", ids.join(", ")),
                     "Type more of the id.",
                 ))
@@ -295,46 +317,57 @@ impl SnapshotPort for GitSnapshots {
     ) -> Result<Vec<ChangedFile>, SnapshotError> {
         if let Some(other) = other {
             let place = self.place()?;
-            let mut changes =
-                pair::compared(&place, id, other, |pair| Ok(between::changes(&pair.old, &pair.new)))?;
-            if let Some((old, new)) = kept::read(&place, id).zip(kept::read(&place, other)) {
-                changes.extend(kept::changes(&old, &new));
+            let mut changes = snapshot_pair::compared(&place, id, other, |pair| {
+                Ok(tree_diff::diff_trees(&pair.old, &pair.new))
+            })?;
+            if let Some((old, new)) =
+                uncovered_files::read(&place, id).zip(uncovered_files::read(&place, other))
+            {
+                changes.extend(uncovered_files::changes(&old, &new));
                 changes.sort_by(|a, b| a.0.cmp(&b.0));
             }
-            return Ok(between::listed(&changes));
+            return Ok(tree_diff::listed(&changes));
         }
-        self.compared(id, Blobs::Named, |_, _, _, changes| Ok(changes.iter().map(Change::shown).collect()))
+        self.with_working_tree_diff(id, BlobDestination::Named, |_, _, _, changes| {
+            Ok(changes.iter().map(ProjectFileChange::shown).collect())
+        })
     }
 
     fn diff(&self, id: &SnapshotId, other: Option<&SnapshotId>) -> Result<String, SnapshotError> {
         if let Some(other) = other {
-            return pair::compared(&self.place()?, id, other, |pair| pair.diff());
+            return snapshot_pair::compared(&self.place()?, id, other, |pair| pair.diff());
         }
-        self.compared(id, Blobs::InMemory, |here, found, scan, changes| {
-            here.diff(found, scan, changes).map_err(|error| fault::git_read(here.store.location(), &error))
+        self.with_working_tree_diff(id, BlobDestination::InMemory, |here, found, scan, changes| {
+            here.diff(found, scan, changes)
+                .map_err(|error| snapshot_error::git_read(here.store.location(), &error))
         })
     }
 
-    fn bring_back(&self, id: &SnapshotId, begin: Begin<'_>) -> Result<Restored, SnapshotError> {
+    fn restore_with_hook(
+        &self,
+        id: &SnapshotId,
+        begin: RestoreStartHook<'_>,
+    ) -> Result<SnapshotRestoreResult, SnapshotError> {
         let place = self.place()?;
         let _lock = place.lock()?;
         let store = holding(&place, id.as_str())?;
-        let here = self.here(place, store);
-        if cut_off::is_there(&here.place) {
-            cut_off::sweep(&here.place, &here.rules);
+        let here = self.repository_context(place, store);
+        if restore_marker::marker_exists(&here.place) {
+            restore_marker::sweep(&here.place, &here.rules);
         }
         let since = stat_cache::disk_time(&here.place);
-        let found = one(&here.store, id.as_str())?;
+        let found = find_snapshot(&here.store, id.as_str())?;
         let stored = here.stored(&found)?;
         let kept = here.kept(&found);
-        let scan = here.scan_with(&stored, kept.as_ref(), Blobs::Stored)?;
+        let scan = here.scan_with(&stored, kept.as_ref(), BlobDestination::Stored)?;
         let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
-        let beyond = beyond::beyond(&here, &found.record, (&stored, kept.as_ref()))?;
-        if changes.is_empty() && !here.hollow_differs(&found, &scan) {
+        let beyond =
+            uncovered_changes::find_uncovered_changes(&here, &found.record, (&stored, kept.as_ref()))?;
+        if changes.is_empty() && !here.empty_dirs_differ(&found, &scan) {
             begin(None)?;
             // they are those of one moment
-            cut_off::clear(&here.place)?;
-            return Ok(Restored { safety: None, files: Vec::new(), halfway: None, beyond });
+            restore_marker::clear(&here.place)?;
+            return Ok(SnapshotRestoreResult { safety: None, files: Vec::new(), halfway: None, beyond });
         }
         let request = SnapshotRequest {
             label: format!("Before restore of {id}"),
@@ -343,82 +376,85 @@ impl SnapshotPort for GitSnapshots {
         };
         let hollow_now = scan.empty_dirs.clone();
         let empty_dirs = found.record.empty_dirs.iter().map(|dir| dir.clone().into_bytes()).collect();
-        let plan = Plan {
+        let plan = FileChangePlan {
             changes: &changes,
             empty_dirs: &empty_dirs,
             hollow_now: &hollow_now,
             act: "restore",
-            goal: &Goal::Snapshot(id.clone()),
+            goal: &RestoreTarget::Snapshot(id.clone()),
             request: &request,
         };
-        let Saved { safety, halfway } = self.save_and_apply(&here, scan, since, &plan, begin)?;
-        let files = changes.iter().map(Change::shown).collect();
-        Ok(Restored { safety: Some(safety), files, halfway, beyond })
+        let UndoSnapshots { safety, halfway } = self.save_and_apply(&here, scan, since, &plan, begin)?;
+        let files = changes.iter().map(ProjectFileChange::shown).collect();
+        Ok(SnapshotRestoreResult { safety: Some(safety), files, halfway, beyond })
     }
 
-    fn cut_off(&self) -> Result<Option<CutOff>, SnapshotError> {
+    fn interrupted_restore(&self) -> Result<Option<InterruptedRestore>, SnapshotError> {
         let place = self.place()?;
-        if !cut_off::is_there(&place) {
+        if !restore_marker::marker_exists(&place) {
             return Ok(None);
         }
         // whoever is at work removes it
         let _lock = place.lock()?;
-        Ok(cut_off::read(&place))
+        Ok(restore_marker::read(&place))
     }
 
-    fn accept(&self) -> Result<(), SnapshotError> {
+    fn accept_interrupted_restore(&self) -> Result<(), SnapshotError> {
         let place = self.place()?;
-        if !cut_off::is_there(&place) {
+        if !restore_marker::marker_exists(&place) {
             return Ok(());
         }
         let _lock = place.lock()?;
         let store = place.store()?;
-        cut_off::sweep(&place, &place.rules(&store, &self.exclude));
-        cut_off::clear(&place)
+        restore_marker::sweep(&place, &place.rules(&store, &self.exclude));
+        restore_marker::clear(&place)
     }
 
-    fn beyond(&self, id: &SnapshotId) -> Result<Beyond, SnapshotError> {
+    fn unrestored_changes(&self, id: &SnapshotId) -> Result<UnrestoredChanges, SnapshotError> {
         let place = self.place()?;
         let store = holding(&place, id.as_str())?;
-        let here = self.here(place, store);
-        let found = one(&here.store, id.as_str())?;
+        let here = self.repository_context(place, store);
+        let found = find_snapshot(&here.store, id.as_str())?;
         let stored = here.stored(&found)?;
-        beyond::beyond(&here, &found.record, (&stored, here.kept(&found).as_ref()))
+        uncovered_changes::find_uncovered_changes(&here, &found.record, (&stored, here.kept(&found).as_ref()))
     }
 
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError> {
         let place = self.place()?;
         let _lock = place.lock()?;
-        record::delete(&holding(&place, id.as_str())?, id)?;
-        forget(&place)
+        snapshot_commit::delete(&holding(&place, id.as_str())?, id)?;
+        prune_uncovered_records(&place)
     }
 
-    fn sweep(&self, sweep: &Sweep) -> Result<Vec<SnapshotInfo>, SnapshotError> {
-        let swept = sweep::chosen(self.list()?, sweep);
+    fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        let swept = snapshot_gc::chosen(self.list()?, sweep);
         if !sweep.dry && !swept.is_empty() {
             let place = self.place()?;
             let _lock = place.lock()?;
             for store in place.stores()? {
                 // Another instance may have deleted some meanwhile.
-                let there = record::all(&store)?.into_iter().map(|found| found.id);
+                let there = snapshot_commit::list_snapshots(&store)?.into_iter().map(|found| found.id);
                 let there: Vec<SnapshotId> =
                     there.filter(|id| swept.iter().any(|info| info.id == *id)).collect();
-                there.iter().try_for_each(|id| record::delete(&store, id))?;
+                there.iter().try_for_each(|id| snapshot_commit::delete(&store, id))?;
                 if store.private {
-                    sweep::prune(&store)?;
+                    snapshot_gc::prune(&store)?;
                 }
             }
-            forget(&place)?;
+            prune_uncovered_records(&place)?;
         }
         Ok(swept)
     }
 }
 
 /// Private copies of snapshots that are gone; call with the lock held.
-fn forget(place: &Place) -> Outcome<()> {
+fn prune_uncovered_records(place: &SnapshotLocation) -> SnapshotResult<()> {
     let mut there = Vec::new();
     for store in place.stores()? {
-        there.push((store.private, record::all(&store)?.into_iter().map(|found| found.id.0).collect()));
+        there.push((
+            store.private,
+            snapshot_commit::list_snapshots(&store)?.into_iter().map(|found| found.id.0).collect(),
+        ));
     }
-    kept::prune(place, &there)
+    uncovered_files::prune(place, &there)
 }

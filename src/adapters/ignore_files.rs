@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::beneath::{open_parent, open_unfollowed};
+use super::open_beneath::{open_parent, open_unfollowed};
 use super::repository_bounds::linked;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use ignore::{DirEntry, Match, WalkBuilder};
@@ -74,12 +74,12 @@ struct IgnoreFiles {
     hidden: bool,
     /// The user's own, for every repository.
     global: Gitignore,
-    levels: Mutex<HashMap<PathBuf, Option<Arc<Level>>>>,
+    levels: Mutex<HashMap<PathBuf, Option<Arc<IgnoreLevel>>>>,
 }
 
 /// The rules of a directory that has some.
-struct Level {
-    above: Option<Arc<Level>>,
+struct IgnoreLevel {
+    above: Option<Arc<IgnoreLevel>>,
     /// `.ignore`, `.gitignore` and `info/exclude`: one of the first kind wins over all of the next.
     kinds: [Gitignore; 3],
 }
@@ -114,7 +114,7 @@ impl IgnoreFiles {
         }
     }
 
-    fn level(&self, dir: &Path) -> Option<Arc<Level>> {
+    fn level(&self, dir: &Path) -> Option<Arc<IgnoreLevel>> {
         let known = self.levels.lock().unwrap_or_else(PoisonError::into_inner).get(dir).cloned();
         if let Some(level) = known {
             return level;
@@ -129,7 +129,7 @@ impl IgnoreFiles {
         let level = if kinds.iter().all(Gitignore::is_empty) {
             above
         } else {
-            Some(Arc::new(Level { above, kinds }))
+            Some(Arc::new(IgnoreLevel { above, kinds }))
         };
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         levels.insert(dir.to_owned(), level.clone());

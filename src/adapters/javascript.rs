@@ -4,18 +4,18 @@
 //! A54–A56). Refuses: files, network, processes, timers, promises, code made from text, and any state that would
 //! outlive a job.
 
+mod cached_common_data;
 mod compile;
 mod engine;
 mod extract;
-mod fault;
-mod host;
-mod kept;
+mod isolate;
+mod job;
+mod job_state;
 mod limits;
-mod shared;
-mod view;
-mod work;
-mod world;
+mod scope_json;
+mod script_error;
+mod worker_pool;
 
-pub use host::Host;
-pub use limits::Limits;
-pub use world::World;
+pub use isolate::ScriptIsolate;
+pub use limits::ScriptLimits;
+pub use worker_pool::ScriptWorkerPool;

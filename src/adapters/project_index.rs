@@ -11,10 +11,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{make_private, write_private};
-use super::sandbox::Sandbox;
+use super::file_io::{ensure_private_directory, write_private};
+use super::sandbox::CommandSandbox;
 use super::sandbox::policy::PathAccess;
-use crate::domain::project_index::{Entry, Index, Seen, SizeLimit};
+use crate::domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
 use crate::ports::project_index::{IndexWriter, ProjectIndexPort};
 
 pub use scan::checksum_of;
@@ -34,18 +34,18 @@ pub struct ProjectIndex {
     /// Directories that do not exist for tools.
     hidden: Vec<PathBuf>,
     /// What its policy hides is not described: a model would read it.
-    sandbox: Option<Arc<Sandbox>>,
+    sandbox: Option<Arc<CommandSandbox>>,
 }
 
 impl ProjectIndex {
     /// Touches nothing until used.
-    pub fn of(root: &Path, secret: Vec<String>, hidden: Vec<PathBuf>) -> Self {
+    pub fn new(root: &Path, secret: Vec<String>, hidden: Vec<PathBuf>) -> Self {
         Self { root: root.to_owned(), secret, hidden, sandbox: None }
     }
 
     /// Under the policy that holds for commands.
     #[must_use]
-    pub fn under_policy(self, sandbox: Arc<Sandbox>) -> Self {
+    pub fn under_policy(self, sandbox: Arc<CommandSandbox>) -> Self {
         Self { sandbox: Some(sandbox), ..self }
     }
 
@@ -76,27 +76,30 @@ impl ProjectIndex {
 }
 
 impl ProjectIndexPort for ProjectIndex {
-    fn scan(&self, limit: SizeLimit) -> Result<Seen, String> {
+    fn scan(&self, limit: SizeLimit) -> Result<ProjectScan, String> {
         scan::scan(&self.root, (&self.secret, &self.hidden()), limit)
     }
 
-    fn load(&self) -> Result<Index, String> {
+    fn load(&self) -> Result<ProjectIndexEntries, String> {
         let file = self.place()?.join(FILE);
         let bytes = match open(&file) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Index::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(ProjectIndexEntries::default());
+            }
             Err(error) => {
                 return Err(format!("{} cannot be read: {error} — remove it to begin anew", file.display()));
             }
         };
         let mut entries = BTreeMap::new();
         // what a crash tore, or somebody changed, is described again
-        let lines =
-            bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
+        let lines = bytes
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice::<ProjectIndexEntry>(line).ok());
         for entry in lines {
             entries.insert(entry.path.clone(), entry);
         }
-        Ok(Index { entries })
+        Ok(ProjectIndexEntries { entries })
     }
 
     fn text(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String> {
@@ -110,7 +113,8 @@ impl ProjectIndexPort for ProjectIndex {
 
     fn writer(&self) -> Result<Box<dyn IndexWriter>, String> {
         let place = self.place()?;
-        let writer = Writer::open(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+        let writer =
+            IndexFileWriter::open(&place).map_err(|error| format!("{}: {error}", place.display()))?;
         let busy = || {
             "the index of this project is being made by somebody else: wait for the end of that".to_owned()
         };
@@ -131,17 +135,17 @@ fn open(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-struct Writer {
+struct IndexFileWriter {
     file: PathBuf,
     lines: File,
     /// Locked until the end: the lines themselves are another file each time.
     _gate: File,
 }
 
-impl Writer {
+impl IndexFileWriter {
     /// `None`: somebody else writes.
     fn open(place: &Path) -> io::Result<Option<Self>> {
-        make_private(place)?;
+        ensure_private_directory(place)?;
         let ignore = place.join(".gitignore");
         if !ignore.exists() {
             write_private(&ignore, "# made by synthdev; it can be made again\n*\n")?;
@@ -175,20 +179,20 @@ fn private(options: &mut OpenOptions, file: &Path) -> io::Result<File> {
     options.open(file)
 }
 
-impl IndexWriter for Writer {
-    fn add(&mut self, entry: &Entry) -> Result<(), String> {
+impl IndexWriter for IndexFileWriter {
+    fn add(&mut self, entry: &ProjectIndexEntry) -> Result<(), String> {
         let written = line(entry).and_then(|line| self.lines.write_all(line.as_bytes()));
         written.map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
     }
 
-    fn keep(&mut self, index: &Index) -> Result<(), String> {
+    fn keep(&mut self, index: &ProjectIndexEntries) -> Result<(), String> {
         let whole: io::Result<String> = index.entries.values().map(line).collect();
         let written = whole.and_then(|text| write_private(&self.file, &text));
         written.map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
     }
 }
 
-fn line(entry: &Entry) -> io::Result<String> {
+fn line(entry: &ProjectIndexEntry) -> io::Result<String> {
     Ok(serde_json::to_string(entry)? + "\n")
 }
 

@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::disk::make_private;
-use super::git::fault::NOT_UTF_8;
-use crate::domain::lock::Holder;
-use crate::ports::lock::{Guard, LockError, ProjectLock};
+use super::file_io::ensure_private_directory;
+use super::git::snapshot_error::NOT_UTF_8;
+use crate::domain::project_lock::LockHolder;
+use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 
 /// The gate is open again within milliseconds, unless somebody was stopped in it.
 const TRIES: usize = 400;
@@ -31,8 +31,8 @@ const ENDING: &str = "holder";
 
 /// What stands in a holder's file.
 #[derive(Serialize, Deserialize)]
-struct Entry {
-    holder: Holder,
+struct LockRegisterEntry {
+    holder: LockHolder,
     /// The top of what it works on.
     top: PathBuf,
 }
@@ -85,7 +85,7 @@ impl FileLock {
     }
 
     /// Everybody who works somewhere; the files of the dead are removed. Only from inside the gate.
-    fn present(&self) -> io::Result<Vec<Entry>> {
+    fn present(&self) -> io::Result<Vec<LockRegisterEntry>> {
         let mut present = Vec::new();
         for found in fs::read_dir(&self.directory)? {
             let path = found?.path();
@@ -108,7 +108,7 @@ impl FileLock {
     }
 
     /// A new file with a lock on it. Only from inside the gate.
-    fn enter(&self, entry: &Entry) -> io::Result<Held> {
+    fn enter(&self, entry: &LockRegisterEntry) -> io::Result<HeldLockFile> {
         let mut options = File::options();
         let options = options.write(true).create_new(true).mode(0o600);
         for number in 1.. {
@@ -119,7 +119,7 @@ impl FileLock {
                 Err(error) => return Err(error),
             };
             // from here on the file is removed if anything fails
-            let held = Held { path, file };
+            let held = HeldLockFile { path, file };
             held.file.try_lock().map_err(io::Error::from)?;
             (&held.file).write_all(&serde_json::to_vec(entry)?)?;
             return Ok(held);
@@ -129,7 +129,7 @@ impl FileLock {
 }
 
 impl ProjectLock for FileLock {
-    fn try_lock(&self, holder: &Holder) -> Result<Guard, LockError> {
+    fn try_lock(&self, holder: &LockHolder) -> Result<ProjectLockGuard, LockError> {
         let top = self.top()?;
         if top.to_str().is_none() {
             return Err(LockError::Io {
@@ -137,28 +137,29 @@ impl ProjectLock for FileLock {
                 hint: Some(NOT_UTF_8.1.to_owned()),
             });
         }
-        make_private(&self.directory).map_err(|error| failed(&self.directory, &error))?;
+        ensure_private_directory(&self.directory).map_err(|error| failed(&self.directory, &error))?;
         let _gate = self.gate()?;
         let present = self.present().map_err(|error| failed(&self.directory, &error))?;
-        let near = |other: &Entry| other.top.starts_with(&top) || top.starts_with(&other.top);
-        let in_the_way =
-            present.into_iter().find(|other| near(other) && !other.holder.hold.fits(holder.hold));
+        let near = |other: &LockRegisterEntry| other.top.starts_with(&top) || top.starts_with(&other.top);
+        let in_the_way = present
+            .into_iter()
+            .find(|other| near(other) && !other.holder.hold.is_compatible_with(holder.hold));
         if let Some(other) = in_the_way {
             return Err(LockError::Held(other.holder));
         }
-        let entry = Entry { holder: holder.clone(), top };
+        let entry = LockRegisterEntry { holder: holder.clone(), top };
         let held = self.enter(&entry).map_err(|error| failed(&self.directory, &error))?;
-        Ok(Guard::holding(held))
+        Ok(ProjectLockGuard::new(held))
     }
 }
 
 /// A place in the register.
-struct Held {
+struct HeldLockFile {
     path: PathBuf,
     file: File,
 }
 
-impl Drop for Held {
+impl Drop for HeldLockFile {
     fn drop(&mut self) {
         // First the name, then the lock: a free file of that name is always one whose holder died. If this fails the
         // next one removes it.
@@ -166,7 +167,7 @@ impl Drop for Held {
     }
 }
 
-fn read(mut file: &File) -> Option<Entry> {
+fn read(mut file: &File) -> Option<LockRegisterEntry> {
     let mut text = Vec::new();
     Read::by_ref(&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()

@@ -7,32 +7,32 @@
 //! Refuses: retries (the runtime's), keys in any text (CFG-20).
 
 mod address;
-mod answer;
-mod answer_guard;
 pub mod anthropic;
-mod call_ids;
-mod calls;
-pub mod cassette;
-mod client;
+mod api_keys;
 mod conversation;
 mod errors;
-mod http;
-mod keys;
-mod listing;
-mod offered;
+mod http_clients;
+pub mod mock_model;
+mod model_listing;
+mod offered_tools;
+mod opaque_reasoning;
 pub mod openai;
-mod patience;
-mod prices;
-mod reported;
+mod pricing;
+pub mod recording;
+mod reply_builder;
+mod reply_decoder;
+mod reply_guard;
+mod reply_stream;
+mod reported_usage;
 pub mod responses;
 mod retry_after;
 pub mod scripted;
-mod sealed;
-mod spoken;
 mod sse;
-pub mod stand_in;
-mod stream;
-mod tokens;
+mod timeouts;
+mod token_estimate;
+mod tool_call_assembler;
+mod tool_call_ids;
+mod transport;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -43,16 +43,16 @@ use serde_json::Value;
 
 use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
 use crate::domain::model_list::ListedModel;
-use crate::domain::protocol::Protocol;
-use crate::domain::secret::Secret;
+use crate::domain::protocol::ModelProtocol;
+use crate::domain::secret::SecretText;
 use crate::ports::model::{DeltaSink, ModelPort};
 
-pub use patience::Patience;
-pub use prices::{PriceList, Prices};
+pub use pricing::{PriceList, ProviderPriceLists};
+pub use timeouts::ModelTimeouts;
 
-use http::Http;
-use prices::{Priced, of_served};
+use pricing::{PricingSink, served_price};
 use scripted::ScriptedModel;
+use transport::ProviderTransport;
 use windows::Windows;
 
 /// The provider name that is answered from a replies file.
@@ -62,36 +62,36 @@ pub const AGENT_LLM: &str = "agentllm";
 
 /// Every model that a run can ask. Making one opens nothing, reads nothing and builds no TLS (MODEL-18).
 #[derive(Debug)]
-pub struct Providers {
-    http: Http,
-    learnt: responses::Learnt,
+pub struct ModelProviders {
+    http: ProviderTransport,
+    learnt: responses::ServerQuirks,
     scripted: Option<ScriptedModel>,
-    prices: Prices,
+    prices: ProviderPriceLists,
     windows: Windows,
 }
 
-impl Providers {
+impl ModelProviders {
     /// `keys`: the key ring; a `ModelChoice` holds only the name of its key (CFG-20).
-    pub fn new(keys: BTreeMap<String, Secret>, patience: Patience) -> Self {
+    pub fn new(keys: BTreeMap<String, SecretText>, patience: ModelTimeouts) -> Self {
         Self {
-            http: Http::new(keys, patience),
-            learnt: responses::Learnt::default(),
+            http: ProviderTransport::new(keys, patience),
+            learnt: responses::ServerQuirks::default(),
             scripted: None,
-            prices: Prices::new(),
+            prices: ProviderPriceLists::new(),
             windows: Windows::default(),
         }
     }
 
     /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
     #[must_use]
-    pub fn with_homes(mut self, homes: BTreeMap<String, Vec<String>>) -> Self {
-        self.http.keep_keys_to(homes);
+    pub fn with_key_servers(mut self, homes: BTreeMap<String, Vec<String>>) -> Self {
+        self.http.restrict_keys_to_servers(homes);
         self
     }
 
     /// What models cost that answer in the place of others.
     #[must_use]
-    pub fn with_prices(mut self, prices: Prices) -> Self {
+    pub fn with_prices(mut self, prices: ProviderPriceLists) -> Self {
         self.prices = prices;
         self
     }
@@ -118,13 +118,13 @@ impl Providers {
         deadline: Duration,
     ) -> Result<Vec<ListedModel>, ModelError> {
         let key = self.http.key(choice)?;
-        let asked = tokio::time::timeout(deadline, listing::list(&self.http, choice, key)).await;
+        let asked = tokio::time::timeout(deadline, model_listing::list(&self.http, choice, key)).await;
         let answer = asked.unwrap_or_else(|_| {
-            let shown = address::Address::parse(&choice.base_url, &[])?.shown;
+            let shown = address::ProviderAddress::parse(&choice.base_url, &[])?.shown;
             Err(errors::silent(&shown, deadline, ""))
         });
         let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)));
-        answer.map_err(|error| keys::told(error, choice))
+        answer.map_err(|error| api_keys::explain_missing_key(error, choice))
     }
 
     /// The window of a model, without asking: what is set, else what its server has told. `None`: its server is to be
@@ -141,32 +141,32 @@ impl Providers {
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
         let key = self.http.key(&request.choice)?;
         let begun = Instant::now();
-        let priced = Priced::new(sink, &self.prices, &request.choice);
+        let priced = PricingSink::new(sink, &self.prices, &request.choice);
         let sink: &dyn DeltaSink = &priced;
         let answer = match request.choice.protocol {
-            Protocol::Chat => openai::call(&self.http, request, key, sink).await,
-            Protocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
-            Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
+            ModelProtocol::Chat => openai::call(&self.http, request, key, sink).await,
+            ModelProtocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
+            ModelProtocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
         };
         let mut reply = answer.map_err(|error| match key {
             Some(key) => errors::scrub(error, key),
             None => error,
         })?;
-        reply.price = of_served(&self.prices, &request.choice, reply.model.as_deref());
+        reply.price = served_price(&self.prices, &request.choice, reply.model.as_deref());
         reply.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(reply)
     }
 }
 
-impl ModelPort for Providers {
+impl ModelPort for ModelProviders {
     fn body(&self, request: &ModelRequest) -> Option<Value> {
         if [SCRIPTED, AGENT_LLM].contains(&request.choice.provider.as_str()) {
             return None;
         }
         match request.choice.protocol {
-            Protocol::Chat => openai::build(request).ok(),
-            Protocol::Responses => Some(responses::build(request)),
-            Protocol::Anthropic => Some(anthropic::build(request)),
+            ModelProtocol::Chat => openai::build(request).ok(),
+            ModelProtocol::Responses => Some(responses::build(request)),
+            ModelProtocol::Anthropic => Some(anthropic::build(request)),
         }
     }
 
@@ -184,7 +184,7 @@ impl ModelPort for Providers {
             }
             if request.choice.provider != SCRIPTED {
                 let answer = self.ask(request, sink).await;
-                return answer.map_err(|error| keys::told(error, &request.choice));
+                return answer.map_err(|error| api_keys::explain_missing_key(error, &request.choice));
             }
             match &self.scripted {
                 Some(script) => script.call(request, sink).await,

@@ -11,12 +11,12 @@ mod git_files;
 mod launch;
 mod layer;
 mod nested_repositories;
-pub mod places;
 mod plain_paths;
 pub mod policy;
 mod port_forwarder;
 mod private_directory;
 mod protected_paths;
+pub mod sandbox_places;
 mod toolchains;
 
 #[cfg(target_os = "linux")]
@@ -41,18 +41,18 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::adapters::beneath;
+use crate::adapters::open_beneath;
 use crate::domain::sandbox::{NetworkReach, SandboxMode, SandboxSettings};
 use credentials::CredentialWatch;
-use launch::Launch;
+use launch::SandboxLaunch;
 use nested_repositories::NestedRepositories;
-use places::SandboxPlaces;
 use policy::SandboxPolicy;
 use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
+use sandbox_places::SandboxPlaces;
 
 /// The sandbox of one project. Nothing is looked at before the first command or file tool.
-pub struct Sandbox {
+pub struct CommandSandbox {
     settings: SandboxSettings,
     places: SandboxPlaces,
     ready: OnceLock<Result<Arc<ReadySandbox>, String>>,
@@ -72,14 +72,14 @@ pub struct ReadySandbox {
     helper: PathBuf,
 }
 
-impl Sandbox {
+impl CommandSandbox {
     pub fn new(settings: SandboxSettings, places: SandboxPlaces) -> Self {
         Self { settings, places, ready: OnceLock::new(), files: OnceLock::new() }
     }
 
     /// For tools whose commands reach everything.
     pub fn off(root: &Path) -> Self {
-        Self::new(SandboxSettings::off(), SandboxPlaces::of_project(root))
+        Self::new(SandboxSettings::off(), SandboxPlaces::for_project(root))
     }
 
     pub fn is_off(&self) -> bool {
@@ -125,9 +125,10 @@ impl Sandbox {
         let mut policy = self.policy();
         policy.allow_private(private.temporary());
         let held = matches!(layer, WorkingLayer::Bubblewrap(_));
-        let protected = Arc::new(ProtectedPaths::of(&policy, private.base().join("set-aside"), held));
+        let protected =
+            Arc::new(ProtectedPaths::from_policy(&policy, private.base().join("set-aside"), held));
         let credentials = CredentialWatch::new(&self.places);
-        let nested = NestedRepositories::of(&self.places.root);
+        let nested = NestedRepositories::new(&self.places.root);
         let helper = self.places.helper.clone();
         Ok(ReadySandbox { policy, layer, private, protected, credentials, nested, helper })
     }
@@ -159,7 +160,7 @@ impl ReadySandbox {
         let (policy, private) = (&policy, &self.private);
         let (network, helper) = (reach.is_open(), self.helper.as_path());
         let ports = if self.why_ports_are_closed().is_some() { NONE } else { reach.ports };
-        let launch = Launch { policy, rules, private, directory, environment, network, ports, helper };
+        let launch = SandboxLaunch { policy, rules, private, directory, environment, network, ports, helper };
         self.layer.wrap(&launch, arguments)
     }
 
@@ -192,7 +193,7 @@ impl ReadySandbox {
         directory: &Path,
         failed: bool,
         reach: NetworkReach<'_>,
-    ) -> denial::Denials {
+    ) -> denial::SandboxDenials {
         let network = denial::MissingNetwork { reach, ports_closed: self.why_ports_are_closed() };
         let mut denials = denial::found(&self.policy, printed, directory, failed, network);
         denials.lines.extend(self.nested.added());
@@ -200,6 +201,6 @@ impl ReadySandbox {
     }
 }
 
-pub use denial::{Denials, of_file_tool};
+pub use denial::{SandboxDenials, file_tool_denial};
 pub use port_forwarder::PortForwarder;
 pub use protected_paths::ProtectedCommand;

@@ -4,26 +4,26 @@
 //! one that is damaged, to open a newer version's file, and to remove secrets: rows arrive already redacted.
 
 mod blob;
-mod claim;
 mod decode;
-mod failure;
-mod glance;
+mod disk_usage;
+mod full_text_index;
+mod index_queue;
 mod list;
-mod log;
+mod liveness_lock;
 mod open;
-mod presence;
-mod process;
-mod queue;
+mod preview;
+mod process_liveness;
 mod read;
-mod refusal;
-mod room;
+mod resume_tokens;
+mod run_ownership;
 pub mod salvage;
 mod schema;
 mod search;
-mod sync;
-mod tokens;
-mod words;
+mod store_errors;
+mod wal_check;
+mod wal_sync;
 mod write;
+mod write_refusal;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,17 +34,19 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use rusqlite::Connection;
 
-use crate::adapters::control;
+use crate::adapters::control_socket;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus, RunSummary,
-    SearchQuery, Space, TokenRecord,
+    HistoryStorageUsage, JournalRow, ReclaimedSpace, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus,
+    RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
-use crate::ports::run_store::{Asking, Request, RunReader, RunStore, StoreError, WordsOf};
+use crate::ports::run_store::{
+    DriverAnswers, DriverRequest, RunReader, RunStore, SearchTextOfRow, StoreError,
+};
 
-use claim::Driver;
-use refusal::Outcome;
-use write::{Also, Writer};
+use run_ownership::RunOwner;
+use write::{AppendExtra, StoreWriter};
+use write_refusal::StoreWriteResult;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
 /// never written creates nothing.
@@ -54,7 +56,7 @@ use write::{Also, Writer};
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    writer: Mutex<Option<Writer>>,
+    writer: Mutex<Option<StoreWriter>>,
     reader: Mutex<Option<Connection>>,
     /// The directory entry of the write-ahead log has been made durable once.
     directory_synced: AtomicBool,
@@ -69,7 +71,7 @@ impl SqliteStore {
     pub const VERSION: i32 = schema::VERSION;
 
     /// The database at `path`; its directory is made when needed. Touches nothing yet.
-    pub fn at(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         Self {
             path,
             writer: Mutex::new(None),
@@ -83,7 +85,7 @@ impl SqliteStore {
     fn with_writer<T>(
         &self,
         action: &str,
-        work: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error>,
+        work: impl FnOnce(&mut StoreWriter) -> Result<T, rusqlite::Error>,
     ) -> Result<T, StoreError> {
         if let Some(damage) = self.damage.get() {
             return Err(damage.clone());
@@ -91,18 +93,18 @@ impl SqliteStore {
         let mut slot = lock(&self.writer);
         let writer = match slot.as_mut() {
             Some(writer) => writer,
-            None => slot.insert(Writer::new(open::open(&self.path).map_err(|refused| refused.error)?)),
+            None => slot.insert(StoreWriter::new(open::open(&self.path).map_err(|refused| refused.error)?)),
         };
-        work(writer).map_err(|error| self.told(action, &error))
+        work(writer).map_err(|error| self.store_error(action, &error))
     }
 
     /// Trouble in words; remembers damage.
-    fn told(&self, action: &str, error: &rusqlite::Error) -> StoreError {
-        let told = failure::explain(&self.path, action, error);
-        if failure::is_damage(error) {
+    fn store_error(&self, action: &str, error: &rusqlite::Error) -> StoreError {
+        let told = store_errors::explain(&self.path, action, error);
+        if store_errors::is_damage(error) {
             let _ = self.damage.set(told.clone());
         }
-        if failure::is_index_damage(error) {
+        if store_errors::is_index_damage(error) {
             self.index_broken.store(true, Ordering::Relaxed);
         }
         told
@@ -114,7 +116,7 @@ impl SqliteStore {
         if first.is_ok() || !self.index_broken.swap(false, Ordering::Relaxed) {
             return first;
         }
-        self.with_writer("mend the index of", |writer| words::renew(&mut writer.connection))?;
+        self.with_writer("mend the index of", |writer| full_text_index::renew(&mut writer.connection))?;
         work()
     }
 
@@ -123,9 +125,9 @@ impl SqliteStore {
         &self,
         action: &str,
         run: &RunId,
-        work: impl FnOnce(&mut Writer) -> Outcome<T>,
+        work: impl FnOnce(&mut StoreWriter) -> StoreWriteResult<T>,
     ) -> Result<T, StoreError> {
-        self.with_writer(action, work)?.map_err(|refusal| failure::refused(&self.path, run, refusal))
+        self.with_writer(action, work)?.map_err(|refusal| store_errors::refused(&self.path, run, refusal))
     }
 
     /// Puts waiting words into the index, in small steps between which others may write. Trouble is no loss: the
@@ -139,7 +141,7 @@ impl SqliteStore {
 
     /// Puts rows into the index whose words nobody has. It leaves time to other writers, here and in other processes:
     /// they must not wait until a long history is done.
-    fn index_missing(&self, words: WordsOf<'_>) -> Result<(), StoreError> {
+    fn index_missing(&self, words: SearchTextOfRow<'_>) -> Result<(), StoreError> {
         loop {
             let start = Instant::now();
             if !self.with_writer("index", |writer| writer.index_missing(words))? {
@@ -161,7 +163,7 @@ impl SqliteStore {
             None if open::is_untouched(&self.path) => return Ok(None),
             None => slot.insert(open::open_to_read(&self.path)?),
         };
-        work(reader).map(Some).map_err(|error| self.told(action, &error))
+        work(reader).map(Some).map_err(|error| self.store_error(action, &error))
     }
 }
 
@@ -178,8 +180,13 @@ impl RunStore for SqliteStore {
         Ok(self.with_reader("read", |reader| blob::spec_is_intact(reader, run))?.unwrap_or(true))
     }
 
-    fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::Nothing))?;
+    fn append(
+        &self,
+        run: &RunId,
+        rows: &[JournalRow],
+        progress: Option<&RunProgress>,
+    ) -> Result<(), StoreError> {
+        self.write("write to", run, |writer| writer.append(run, rows, progress, AppendExtra::Nothing))?;
         if progress.is_some_and(|progress| progress.status != RunStatus::Running) {
             self.index_waiting();
         }
@@ -189,34 +196,36 @@ impl RunStore for SqliteStore {
     fn append_and_end_tokens(
         &self,
         run: &RunId,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
         void: &[CallId],
         glance: Option<&str>,
     ) -> Result<(), StoreError> {
-        let also = Also::EndTokens(void, glance);
+        let also = AppendExtra::EndTokens(void, glance);
         self.write("write to", run, |writer| writer.append(run, rows, progress, also))?;
         self.index_waiting();
         Ok(())
     }
 
-    fn append_with_glance(
+    fn append_with_preview(
         &self,
         run: &RunId,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
         glance: &str,
     ) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::Glance(glance)))?;
+        self.write("write to", run, |writer| {
+            writer.append(run, rows, progress, AppendExtra::Glance(glance))
+        })?;
         self.index_waiting();
         Ok(())
     }
 
-    fn glance(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
-        Ok(self.with_reader("read", |reader| glance::of(reader, run))?.flatten())
+    fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
+        Ok(self.with_reader("read", |reader| preview::load_preview(reader, run))?.flatten())
     }
 
-    fn drives(&self, run: &RunId) -> bool {
+    fn is_driver_of(&self, run: &RunId) -> bool {
         // a store that cannot be read says nothing about who drives
         self.with_writer("ask", |writer| writer.drives(run)).unwrap_or(true)
     }
@@ -226,19 +235,20 @@ impl RunStore for SqliteStore {
         let _ = self.with_writer("write to", |writer| writer.release(run));
     }
 
-    fn requests(&self) -> BoxStream<'static, Request> {
+    fn requests(&self) -> BoxStream<'static, DriverRequest> {
         let own = self.with_writer("ask", |writer| Ok(writer.control()));
-        own.ok().flatten().map_or_else(|| stream::empty().boxed(), control::listen)
+        own.ok().flatten().map_or_else(|| stream::empty().boxed(), control_socket::listen)
     }
 
-    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<Asking>, StoreError> {
-        let driver = self.with_reader("read", |reader| claim::living_driver(reader, run))?.flatten();
+    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<DriverAnswers>, StoreError> {
+        let driver = self.with_reader("read", |reader| run_ownership::living_driver(reader, run))?.flatten();
         let me = lock(&self.writer).as_ref().map(|writer| writer.me.identity.clone());
         let other = driver.filter(|driver| me.as_ref() != Some(&driver.process));
-        Ok(other.map(|Driver { pid, process, .. }| {
-            let place = presence::control_of(&self.path, process::lock_of(&process));
-            let answers = place.map_or_else(|| stream::empty().boxed(), |place| control::ask(place, text));
-            Asking { pid, answers }
+        Ok(other.map(|RunOwner { pid, process, .. }| {
+            let place = liveness_lock::control_of(&self.path, process_liveness::lock_of(&process));
+            let answers = place
+                .map_or_else(|| stream::empty().boxed(), |place| control_socket::send_request(place, text));
+            DriverAnswers { pid, answers }
         }))
     }
 
@@ -246,11 +256,11 @@ impl RunStore for SqliteStore {
         if let Some(damage) = self.damage.get() {
             return Err(damage.clone());
         }
-        let worth_folding = sync::flush(&self.path, &self.directory_synced)?;
+        let worth_folding = wal_sync::flush(&self.path, &self.directory_synced)?;
         self.index_waiting();
         if worth_folding {
             // on the reading connection, so that an append in this process does not wait for it
-            self.with_reader("tidy", sync::fold)?;
+            self.with_reader("tidy", wal_sync::fold)?;
         }
         Ok(())
     }
@@ -272,23 +282,23 @@ impl RunStore for SqliteStore {
 
     fn find(&self, id: &str) -> Result<RunSummary, StoreError> {
         let found = self.with_reader("read", |reader| read::find(reader, id))?;
-        found.unwrap_or(read::Found::Nothing).into_result(id)
+        found.unwrap_or(read::RunLookup::Nothing).into_result(id)
     }
 
-    fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError> {
+    fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<JournalRow>), StoreError> {
         let found = self.with_reader("read", |reader| read::load(reader, run))?;
-        found.flatten().ok_or_else(|| failure::unknown_run(run.as_str()))
+        found.flatten().ok_or_else(|| store_errors::unknown_run(run.as_str()))
     }
 
     fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError> {
         let found = self.with_reader("read", |connection| read::visit(connection, run, reader))?;
-        if found == Some(true) { Ok(()) } else { Err(failure::unknown_run(run.as_str())) }
+        if found == Some(true) { Ok(()) } else { Err(store_errors::unknown_run(run.as_str())) }
     }
 
-    fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {
+    fn search(&self, query: &SearchQuery, words: SearchTextOfRow<'_>) -> Result<Vec<SearchHit>, StoreError> {
         self.mending(|| {
             self.index_waiting();
-            if self.with_reader("read", words::is_behind)?.unwrap_or(false) {
+            if self.with_reader("read", full_text_index::is_behind)?.unwrap_or(false) {
                 self.index_missing(words)?;
             }
             let found = self.with_reader("search", |reader| search::search(reader, query, words))?;
@@ -301,11 +311,11 @@ impl RunStore for SqliteStore {
     }
 
     fn token(&self, hash: &str) -> Result<Option<TokenRecord>, StoreError> {
-        Ok(self.with_reader("read", |reader| tokens::by_hash(reader, hash))?.flatten())
+        Ok(self.with_reader("read", |reader| resume_tokens::by_hash(reader, hash))?.flatten())
     }
 
     fn open_tokens(&self, run: &RunId) -> Result<Vec<TokenRecord>, StoreError> {
-        Ok(self.with_reader("read", |reader| tokens::open(reader, run))?.unwrap_or_default())
+        Ok(self.with_reader("read", |reader| resume_tokens::open(reader, run))?.unwrap_or_default())
     }
 
     fn count_try(&self, hash: &str) -> Result<u32, StoreError> {
@@ -318,31 +328,31 @@ impl RunStore for SqliteStore {
         results_hash: &str,
         answer: &str,
         now: Timestamp,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
-    ) -> Result<Redeemed, StoreError> {
+    ) -> Result<TokenRedeemOutcome, StoreError> {
         let run = self.token(hash)?.map_or_else(|| RunId::from(""), |token| token.run);
-        let usage = tokens::Use { hash, results_hash, answer, now };
+        let usage = resume_tokens::TokenRedemption { hash, results_hash, answer, now };
         self.write("write to", &run, |writer| writer.redeem(&usage, rows, progress))
     }
 
     fn import(
         &self,
         header: &RunHeader,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: &RunProgress,
         glance: Option<&str>,
     ) -> Result<(), StoreError> {
         self.write("import into", &header.id, |writer| writer.import(header, rows, progress, glance))
     }
 
-    fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
+    fn delete(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError> {
         let mut left: Vec<RunId> = runs.to_vec();
         left.sort();
         left.dedup();
-        let Some(first) = left.first().cloned() else { return Ok(Freed::default()) };
+        let Some(first) = left.first().cloned() else { return Ok(ReclaimedSpace::default()) };
         self.write("remove from", &first, |writer| writer.may_delete(&left))?;
-        let mut freed = Freed::default();
+        let mut freed = ReclaimedSpace::default();
         while !left.is_empty() {
             let start = Instant::now();
             let some =
@@ -356,12 +366,12 @@ impl RunStore for SqliteStore {
         Ok(freed)
     }
 
-    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
-        Ok(self.with_reader("measure", |reader| room::weigh(reader, runs))?.unwrap_or_default())
+    fn measure_deletion(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError> {
+        Ok(self.with_reader("measure", |reader| disk_usage::weigh(reader, runs))?.unwrap_or_default())
     }
 
-    fn space(&self) -> Result<Space, StoreError> {
-        Ok(self.with_reader("measure", |reader| room::space(reader, &self.path))?.unwrap_or_default())
+    fn storage_usage(&self) -> Result<HistoryStorageUsage, StoreError> {
+        Ok(self.with_reader("measure", |reader| disk_usage::space(reader, &self.path))?.unwrap_or_default())
     }
 }
 

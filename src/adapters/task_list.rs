@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::disk::{make_private, read_if_there, write_private};
+use super::file_io::{ensure_private_directory, read_file_if_exists, write_private};
 use crate::domain::task_list::TaskList;
 
 /// The tasks of one project.
@@ -20,7 +20,7 @@ pub struct TaskFile {
 
 impl TaskFile {
     /// `data`: the user's directory for such things. Touches nothing until used.
-    pub fn of(data: &Path, project: &Path) -> Self {
+    pub fn new(data: &Path, project: &Path) -> Self {
         let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
         let name: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         Self { file: data.join("tasks").join(format!("{name}.json")) }
@@ -35,7 +35,7 @@ impl TaskFile {
     /// # Errors
     /// It cannot be read, or is no list of ours.
     pub fn read(&self) -> io::Result<TaskList> {
-        let Some(text) = read_if_there(&self.file)? else { return Ok(TaskList::default()) };
+        let Some(text) = read_file_if_exists(&self.file)? else { return Ok(TaskList::default()) };
         serde_json::from_str(&text).map_err(|error| {
             io::Error::new(io::ErrorKind::InvalidData, format!("it is no list of tasks: {error}"))
         })
@@ -50,7 +50,7 @@ impl TaskFile {
         change: impl FnOnce(&mut TaskList) -> Result<T, E>,
     ) -> io::Result<Result<T, E>> {
         if let Some(directory) = self.file.parent() {
-            make_private(directory)?;
+            ensure_private_directory(directory)?;
         }
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
@@ -74,10 +74,10 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::domain::task_list::TaskDeed;
+    use crate::domain::task_list::TaskListCommand;
 
     fn add(file: &TaskFile, text: &str) -> io::Result<Result<(), String>> {
-        file.change(|list| list.perform(&TaskDeed::Add(text.to_owned())).map(drop))
+        file.change(|list| list.perform(&TaskListCommand::Add(text.to_owned())).map(drop))
     }
 
     fn texts(file: &TaskFile) -> Vec<String> {
@@ -88,8 +88,8 @@ mod tests {
     fn a_list_is_kept_for_its_project_and_its_owner() {
         let data = tempfile::tempdir().unwrap();
         let (one, other) = (
-            TaskFile::of(data.path(), Path::new("/a/one")),
-            TaskFile::of(data.path(), Path::new("/a/other")),
+            TaskFile::new(data.path(), Path::new("/a/one")),
+            TaskFile::new(data.path(), Path::new("/a/other")),
         );
         assert_eq!(texts(&one), Vec::<String>::new());
         assert!(!data.path().join("tasks").exists(), "reading makes nothing");
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn what_is_refused_or_not_understood_is_left_alone() {
         let data = tempfile::tempdir().unwrap();
-        let file = TaskFile::of(data.path(), Path::new("/a"));
+        let file = TaskFile::new(data.path(), Path::new("/a"));
         add(&file, "one").unwrap().unwrap();
         let before = fs::read(file.file()).unwrap();
-        let refused = file.change(|list| list.perform(&TaskDeed::Remove(7)).map(drop)).unwrap();
+        let refused = file.change(|list| list.perform(&TaskListCommand::Remove(7)).map(drop)).unwrap();
         assert!(refused.is_err());
         assert_eq!(fs::read(file.file()).unwrap(), before);
         fs::write(file.file(), "{\"tasks\": 3}").unwrap();
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn who_adds_at_once_loses_nothing() {
         let data = tempfile::tempdir().unwrap();
-        let file = TaskFile::of(data.path(), Path::new("/a"));
+        let file = TaskFile::new(data.path(), Path::new("/a"));
         std::thread::scope(|scope| {
             for who in 0..4 {
                 let file = file.clone();

@@ -7,29 +7,29 @@
 //! the tool has to say about itself — followed, where there is more, by plain text exactly as found: a file's lines
 //! are not escaped, so that a model can quote them back.
 
-mod answer;
 mod arguments;
-mod atomic;
-mod capped;
-mod change;
+mod atomic_replace;
 mod edit_file;
 mod encoding;
 mod environment;
 mod exact_search;
 mod execute_terminal;
+mod expected_effect;
 mod explain_codebase;
-mod fence;
-mod foresight;
 mod http_request;
 mod list_directory;
-mod load;
-mod locate;
+mod load_file;
 mod mcp_call;
+mod path_guard;
+mod planned_change;
 mod process;
-mod project;
 mod read_files;
 pub mod scripted;
 mod shell;
+mod tool_answer;
+mod tool_context;
+mod truncated_output;
+mod unique_match;
 mod write_file;
 
 use std::collections::BTreeMap;
@@ -42,19 +42,21 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::adapters::mcp::NoServers;
-use crate::adapters::sandbox::Sandbox;
+use crate::adapters::mcp_client::NoMcpServers;
+use crate::adapters::sandbox::CommandSandbox;
 use crate::domain::command_preview::command_preview;
 use crate::domain::sandbox::NetworkAccess;
 use crate::domain::secret_names::SECRET_NAMES;
-use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::domain::tool::{
+    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+};
 use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
 
-use answer::Answer;
-use fence::Fence;
-use process::Confinement;
-use project::Project;
+use path_guard::ProjectPathGuard;
+use process::CommandConfinement;
+use tool_answer::ToolAnswer;
+use tool_context::ToolContext;
 
 /// What the tools of one project need to know.
 #[derive(Clone)]
@@ -74,7 +76,7 @@ pub struct ToolSettings {
     /// The project that is described in the index, where it is not `root`.
     pub indexed: Option<PathBuf>,
     /// What commands and file tools can reach.
-    pub sandbox: Arc<Sandbox>,
+    pub sandbox: Arc<CommandSandbox>,
     /// The user's home directory, which no command may remove.
     pub home: Option<PathBuf>,
     /// Calls come from the user (`/cmd`), who may do anything; else from agents and workflows.
@@ -86,7 +88,7 @@ impl ToolSettings {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         Self {
-            sandbox: Arc::new(Sandbox::off(&root)),
+            sandbox: Arc::new(CommandSandbox::off(&root)),
             root,
             terminal_timeout: Duration::from_secs(120),
             output_cap_bytes: 64 * 1024,
@@ -104,8 +106,8 @@ impl ToolSettings {
 /// `http_request`, `mcp`): those are run by name, but offered to nobody.
 pub struct ProjectTools {
     specs: Vec<ToolSpec>,
-    project: Arc<Project>,
-    clients: http_request::Clients,
+    project: Arc<ToolContext>,
+    clients: http_request::HttpRequestClients,
     servers: Arc<dyn McpPort>,
 }
 
@@ -113,8 +115,8 @@ impl ProjectTools {
     /// Never fails: a root that does not exist shows in every tool's answer.
     pub fn new(settings: ToolSettings) -> Self {
         let policy = (!settings.typed_by_user).then(|| Arc::clone(&settings.sandbox));
-        let project = Project {
-            fence: Fence::new(&settings.root, &settings.hidden_paths, policy),
+        let project = ToolContext {
+            fence: ProjectPathGuard::new(&settings.root, &settings.hidden_paths, policy),
             terminal_timeout: settings.terminal_timeout,
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
@@ -134,8 +136,8 @@ impl ProjectTools {
             edit_file::spec(),
             execute_terminal::spec(settings.terminal_timeout),
         ];
-        let clients = http_request::Clients::default();
-        Self { specs, project: Arc::new(project), clients, servers: Arc::new(NoServers) }
+        let clients = http_request::HttpRequestClients::default();
+        Self { specs, project: Arc::new(project), clients, servers: Arc::new(NoMcpServers) }
     }
 
     /// With these servers behind `mcp` steps.
@@ -153,54 +155,54 @@ impl ProjectTools {
         }
     }
 
-    async fn answer(&self, invocation: &ToolInvocation, confinement: Confinement<'_>) -> Answer {
-        let confinement = if self.project.typed_by_user { Confinement::Nothing } else { confinement };
+    async fn answer(&self, invocation: &ToolInvocation, confinement: CommandConfinement<'_>) -> ToolAnswer {
+        let confinement = if self.project.typed_by_user { CommandConfinement::Nothing } else { confinement };
         match invocation.tool.as_str() {
             read_files::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => read_files::run(&self.project, arguments).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             list_directory::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => list_directory::run(&self.project, arguments).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             exact_search::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => exact_search::run(&self.project, arguments).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             explain_codebase::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => explain_codebase::run(&self.project, arguments).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             write_file::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => write_file::run(&self.project, &arguments),
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             edit_file::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => edit_file::run(&self.project, &arguments),
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             execute_terminal::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => execute_terminal::run(&self.project, arguments, confinement).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             shell::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => shell::run(&self.project, arguments, confinement).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             http_request::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => http_request::run(&self.clients, &self.project, &arguments).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
             mcp_call::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => mcp_call::run(&*self.servers, arguments).await,
-                Err(problem) => Answer::failed(problem),
+                Err(problem) => ToolAnswer::failed(problem),
             },
-            unknown => Answer::failed(self.no_such_tool(unknown)),
+            unknown => ToolAnswer::failed(self.no_such_tool(unknown)),
         }
     }
 
-    async fn look_ahead(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
+    async fn build_preview(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
         match invocation.tool.as_str() {
             write_file::NAME => Some(match self.read_arguments(invocation) {
                 Ok(arguments) => self.change_preview(move |p| write_file::plan(p, &arguments)).await,
@@ -210,8 +212,10 @@ impl ProjectTools {
                 Ok(arguments) => self.change_preview(move |p| edit_file::plan(p, &arguments)).await,
                 Err(problem) => cannot_apply(&problem),
             }),
-            execute_terminal::NAME => Some(self.shown_command::<execute_terminal::Arguments>(invocation)),
-            shell::NAME => Some(self.shown_command::<shell::Arguments>(invocation)),
+            execute_terminal::NAME => {
+                Some(self.shown_command::<execute_terminal::ExecuteTerminalArguments>(invocation))
+            }
+            shell::NAME => Some(self.shown_command::<shell::ShellArguments>(invocation)),
             http_request::NAME => Some(self.shown(invocation, |arguments| http_request::preview(&arguments))),
             mcp_call::NAME => Some(self.shown(invocation, |arguments| mcp_call::preview(&arguments))),
             _ => None,
@@ -237,25 +241,28 @@ impl ProjectTools {
     /// Large files make slow diffs, so this never runs on the async workers.
     async fn change_preview(
         &self,
-        plan: impl FnOnce(&Project) -> Result<change::Change, String> + Send + 'static,
+        plan: impl FnOnce(&ToolContext) -> Result<planned_change::PlannedFileChange, String> + Send + 'static,
     ) -> ToolPreview {
-        let shown = self.aside(move |project| match plan(project) {
+        let shown = self.run_blocking(move |project| match plan(project) {
             Ok(change) => change.preview(),
             Err(problem) => cannot_apply(&problem),
         });
         shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
     }
 
-    async fn look_at_effect(&self, invocation: &ToolInvocation) -> Option<Foreseen> {
+    async fn expected_effect(&self, invocation: &ToolInvocation) -> Option<PlannedFileEdit> {
         match invocation.tool.as_str() {
             write_file::NAME => {
                 let arguments = self.read_arguments(invocation).ok()?;
-                self.foreseen(write_file::NAME, move |project| write_file::foretell(project, &arguments))
-                    .await
+                self.foreseen(write_file::NAME, move |project| {
+                    write_file::predict_effect(project, &arguments)
+                })
+                .await
             }
             edit_file::NAME => {
                 let arguments = self.read_arguments(invocation).ok()?;
-                self.foreseen(edit_file::NAME, move |project| edit_file::foretell(project, &arguments)).await
+                self.foreseen(edit_file::NAME, move |project| edit_file::predict_effect(project, &arguments))
+                    .await
             }
             _ => None,
         }
@@ -264,17 +271,22 @@ impl ProjectTools {
     async fn foreseen(
         &self,
         tool: &'static str,
-        foretell: impl FnOnce(&Project) -> Result<(change::Change, Answer), String> + Send + 'static,
-    ) -> Option<Foreseen> {
-        let foreseen = self.aside(move |project| {
+        foretell: impl FnOnce(&ToolContext) -> Result<(planned_change::PlannedFileChange, ToolAnswer), String>
+        + Send
+        + 'static,
+    ) -> Option<PlannedFileEdit> {
+        let foreseen = self.run_blocking(move |project| {
             let (change, told) = foretell(project).ok()?;
-            Some(foresight::of_change(&change, told, tool, project.cap))
+            Some(expected_effect::from_change(&change, told, tool, project.cap))
         });
         foreseen.await.flatten()
     }
 
     /// Work on files, off the async workers. `None`: it broke, or the program ends.
-    async fn aside<T: Send + 'static>(&self, work: impl FnOnce(&Project) -> T + Send + 'static) -> Option<T> {
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ToolContext) -> T + Send + 'static,
+    ) -> Option<T> {
         let project = Arc::clone(&self.project);
         tokio::task::spawn_blocking(move || work(&project)).await.ok()
     }
@@ -291,7 +303,7 @@ impl ToolPort for ProjectTools {
     }
 
     fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
-        self.look_ahead(invocation).boxed()
+        self.build_preview(invocation).boxed()
     }
 
     fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
@@ -308,32 +320,39 @@ impl ToolPort for ProjectTools {
         }
     }
 
-    fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
-        self.look_at_effect(invocation).boxed()
-    }
-
-    fn examine<'a>(
+    fn plan_file_edit<'a>(
         &'a self,
         invocation: &'a ToolInvocation,
-        foreseen: &'a Foreseen,
-    ) -> BoxFuture<'a, Standing> {
+    ) -> BoxFuture<'a, Option<PlannedFileEdit>> {
+        self.expected_effect(invocation).boxed()
+    }
+
+    fn check_interrupted_call<'a>(
+        &'a self,
+        invocation: &'a ToolInvocation,
+        foreseen: &'a PlannedFileEdit,
+    ) -> BoxFuture<'a, InterruptedCallStatus> {
         async move {
             let (call, expected) = (invocation.clone(), foreseen.clone());
-            let examined =
-                self.aside(move |project| foresight::examine(&project.fence, &call, &expected)).await;
-            let broken =
-                || Standing::Unclear { reason: format!("`{}` could not be looked at", foreseen.path) };
+            let examined = self
+                .run_blocking(move |project| expected_effect::examine(&project.fence, &call, &expected))
+                .await;
+            let broken = || InterruptedCallStatus::Unclear {
+                reason: format!("`{}` could not be looked at", foreseen.path),
+            };
             examined.unwrap_or_else(broken)
         }
         .boxed()
     }
 
-    fn repeat(&self, invocation: &ToolInvocation) -> Repeat {
+    fn rerun_policy(&self, invocation: &ToolInvocation) -> RerunPolicy {
         match invocation.tool.as_str() {
             http_request::NAME => self
                 .read_arguments(invocation)
-                .map_or(Repeat::Ask, |arguments| http_request::repeat(&arguments)),
-            name => self.specs.iter().find(|spec| spec.name == name).map_or(Repeat::Ask, ToolSpec::repeat),
+                .map_or(RerunPolicy::Ask, |arguments| http_request::repeat(&arguments)),
+            name => {
+                self.specs.iter().find(|spec| spec.name == name).map_or(RerunPolicy::Ask, ToolSpec::repeat)
+            }
         }
     }
 
@@ -354,20 +373,20 @@ impl ToolPort for ProjectTools {
     }
 
     fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.outcome(invocation, Confinement::Nothing).boxed()
+        self.outcome(invocation, CommandConfinement::Nothing).boxed()
     }
 }
 
 impl ProjectTools {
     /// What holds a command. A role whose network is off has none, whatever was allowed to others of the run.
-    fn confinement<'a>(&self, invocation: &'a ToolInvocation, network: bool) -> Confinement<'a> {
+    fn confinement<'a>(&self, invocation: &'a ToolInvocation, network: bool) -> CommandConfinement<'a> {
         match self.project.network_for(invocation) {
-            reach if network && reach.access != NetworkAccess::Off => Confinement::WithNetwork,
-            reach => Confinement::Policy(reach),
+            reach if network && reach.access != NetworkAccess::Off => CommandConfinement::WithNetwork,
+            reach => CommandConfinement::Policy(reach),
         }
     }
 
-    async fn outcome(&self, invocation: &ToolInvocation, confinement: Confinement<'_>) -> ToolOutcome {
+    async fn outcome(&self, invocation: &ToolInvocation, confinement: CommandConfinement<'_>) -> ToolOutcome {
         let started = Instant::now();
         let answer = self.answer(invocation, confinement).await;
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)

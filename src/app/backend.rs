@@ -1,30 +1,30 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
-mod archive;
+mod cancel;
+mod catalog_lines;
+pub(super) mod definition_files;
 mod demo;
-mod earlier;
 mod editor;
-mod facts;
-mod history;
-mod index;
-mod indexing;
-pub(super) mod isolated;
-mod next_stops;
-mod opening;
-mod pages;
-mod playing;
+mod error_text;
+mod history_queries;
+mod index_command;
+mod indexing_session;
+mod input_history;
+pub(super) mod isolated_runs;
+mod model_setup;
+mod past_runs;
+mod pending_breakpoints;
 mod reload;
-mod screen;
-mod setup;
-pub(super) mod shelf;
-mod steering;
-mod stopper;
-mod stored_files;
+mod reports;
+mod session;
+mod snapshot_command;
+mod start_workflow;
+mod startup;
 mod suggest;
-mod tasks;
-mod told;
-mod travel;
-mod typed;
+mod task_command;
+mod time_travel;
+mod transcript_pages;
+mod ui_settings;
 mod user_commands;
 
 use std::collections::BTreeMap;
@@ -35,125 +35,129 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use serde_json::Map;
 
-use self::facts::{first_error, mended_by, missing_models, parameters, unread};
-use self::isolated::Elsewhere;
-use self::next_stops::NextStops;
-pub(super) use self::opening::{Opening, interactive};
-use self::shelf::Checker;
-use self::stopper::Stopper;
-use self::told::{HOW_TO_SET, no_model};
-use super::briefing;
-use super::findings::rendered;
+use self::cancel::OneShotCanceller;
+use self::catalog_lines::{first_error, mended_by, missing_models, parameters, unread};
+use self::definition_files::DefinitionChecker;
+use self::error_text::{HOW_TO_SET, no_model};
+use self::isolated_runs::IsolatedRuns;
+use self::pending_breakpoints::PendingBreakpoints;
+pub(super) use self::startup::{TuiStartup, interactive};
+use super::bootstrap::{self, WiredRuntime};
+use super::cli_context::CliContext;
+use super::diagnostics::rendered;
 use super::logs;
-use super::runs::spec;
+use super::run_command::spec;
+use super::system_context;
 use super::trust::{self, ProjectFiles};
 use super::windows;
-use super::wiring::{self, Wired};
-use super::world::World;
-use crate::adapters::disk::Stamp;
-use crate::adapters::stirs;
-use crate::config::catalog::Catalog;
-use crate::config::models::wish::Wish;
+use crate::adapters::file_io::FileStamp;
+use crate::adapters::file_watch;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::models::model_selector::ModelSelector;
 use crate::config::roles::tools_for;
-use crate::config::settings::layers::Overrides;
-use crate::config::settings::project_may::NOT_TAKEN;
-use crate::config::trust::Verdict;
+use crate::config::settings::layers::SettingOverrides;
+use crate::config::settings::project_restriction::NOT_TAKEN;
+use crate::config::trust::TrustVerdict;
 use crate::config::workflow_file::StartCondition;
-use crate::domain::cost::Price;
-use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::cost::TokenPrice;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::task_list::{Task, TaskDeed, TaskList};
-use crate::engine::spec::RunSpec;
-use crate::engine::steering::Stops;
-use crate::runtime::command::{Command, Control};
-use crate::runtime::handle::Handle;
-use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
+use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
+use crate::engine::run_spec::RunSpec;
+use crate::engine::steering::BreakpointSet;
+use crate::runtime::command::{ControlAction, RunCommand};
+use crate::runtime::handle::RuntimeHandle;
 use crate::tui::backend::{
-    Backend, Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Preparation, Recalled, Reload,
-    RoleLine, RunFilter, ShellTold, SnapshotCommand, StandingPermission, Start, StatusFacts, Steps,
-    Suggested, ToolLine, Travel, Travelled, WorkflowLine,
+    ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, Preparation, RecalledInput,
+    RoleLine, RunFilter, RunStepList, SearchHitLine, SessionBackend, ShellOutcome, ShellSuggestionReply,
+    SnapshotOperation, StandingPermission, StatusFacts, TimeTravelOutcome, TimeTravelPreview,
+    TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine, WorkflowStart,
 };
-use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
-use crate::tui::past::Past;
-use crate::tui::run_view::drawing::Definition;
-use crate::tui::setup::{Asked, Told};
-use crate::tui::theme::Theme;
-use crate::tui::transcript::item::Item;
+use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
+use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use crate::tui::past_run::PastRun;
+use crate::tui::run_view::run_graph::RunDefinitionView;
+use crate::tui::setup::{SetupReply, SetupRequest};
+use crate::tui::theme::ColorTheme;
+use crate::tui::transcript::item::TranscriptItem;
 
 /// Files that can be mentioned with `@`: more nobody looks for by a few letters.
 const FILES: usize = 20_000;
 
 /// What is wrong with settings, roles and workflow files, and what of a project is not taken, a line each: nothing is hidden, nothing stops.
-fn problems(catalog: &Catalog) -> Vec<String> {
-    let told = |finding: &&Diagnostic| finding.severity == Severity::Error || finding.code == NOT_TAKEN;
+fn problems(catalog: &ConfigCatalog) -> Vec<String> {
+    let told =
+        |finding: &&Diagnostic| finding.severity == DiagnosticSeverity::Error || finding.code == NOT_TAKEN;
     catalog.diagnostics().iter().filter(told).map(crate::config::render::compact).collect()
 }
 
 /// Everything behind the screen.
-struct Desk {
-    world: World,
-    overrides: Overrides,
+struct TuiBackend {
+    world: CliContext,
+    overrides: SettingOverrides,
     /// The workflow that the demo's script plays, if this is the demo.
     demo: Option<String>,
     /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
-    catalog: RwLock<Arc<Catalog>>,
-    wired: RwLock<Arc<Wired>>,
+    catalog: RwLock<Arc<ConfigCatalog>>,
+    wired: RwLock<Arc<WiredRuntime>>,
     /// The project's files as the trust question showed them.
     asked: Mutex<ProjectFiles>,
     branch: Mutex<Option<Option<String>>>,
-    stops: NextStops,
+    stops: PendingBreakpoints,
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
     /// It was told that what is typed is not kept.
     unkept: AtomicBool,
     /// The files as they were when they were read last.
-    read: Mutex<Vec<Stamp>>,
+    read: Mutex<Vec<FileStamp>>,
     /// What texts are checked with, until files change.
-    checker: Arc<Mutex<Option<Arc<Checker>>>>,
+    checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
     /// Entries of the long run that was scrolled back in last.
-    entries: Arc<Mutex<Option<earlier::Entries>>>,
+    entries: Arc<Mutex<Option<transcript_pages::TranscriptPages>>>,
     /// Ends what models are asked beside the runs.
-    stopper: Stopper,
-    indexing: Arc<indexing::Indexing>,
+    stopper: OneShotCanceller,
+    indexing: Arc<indexing_session::IndexingSession>,
 }
 
-impl Desk {
+impl TuiBackend {
     fn project(&self) -> String {
         self.world.project.display().to_string()
     }
 
-    fn wired(&self) -> Arc<Wired> {
+    fn wired(&self) -> Arc<WiredRuntime> {
         Arc::clone(&self.wired.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn catalog(&self) -> Arc<Catalog> {
+    fn catalog(&self) -> Arc<ConfigCatalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn elsewhere(&self) -> Elsewhere {
-        Elsewhere::new(&self.world, self.catalog(), self.wired())
+    fn elsewhere(&self) -> IsolatedRuns {
+        IsolatedRuns::new(&self.world, self.catalog(), self.wired())
     }
 
     /// Starts a run on this handle: at once, or when the servers of its models have told how much they take. `begun` is
     /// called when it runs.
     fn start(
         &self,
-        handle: Handle,
+        handle: RuntimeHandle,
         mut spec: RunSpec,
         begun: impl FnOnce() + Send + 'static,
-    ) -> Result<Start, String> {
+    ) -> Result<WorkflowStart, String> {
         let providers = Arc::clone(&self.wired().providers);
         let go = move |spec: RunSpec| {
-            let run = handle.start(spec).map_err(|error| told::here(&history::of_store(&error)))?;
+            let run = handle
+                .start(spec)
+                .map_err(|error| error_text::to_slash_commands(&past_runs::store_error_text(&error)))?;
             begun();
             Ok(run)
         };
         if windows::are_known(&providers, &spec.program) {
             windows::recall(&providers, &mut spec.program);
-            return go(spec).map(Start::Running);
+            return go(spec).map(WorkflowStart::Running);
         }
-        Ok(Start::Later(
+        Ok(WorkflowStart::Later(
             Preparation::Windows,
             Box::pin(async move {
                 windows::learn(&providers, &mut spec.program).await;
@@ -166,7 +170,7 @@ impl Desk {
     fn told(&self, found: &[Diagnostic]) -> String {
         let catalog = self.catalog();
         let errors: Vec<Diagnostic> =
-            found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
+            found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
         match missing_models(&catalog, &errors) {
             Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
             None => mended_by(&catalog, &errors, rendered(&catalog, &errors, false)),
@@ -174,14 +178,14 @@ impl Desk {
     }
 }
 
-impl Backend for Desk {
-    fn stirs(&self) -> BoxStream<'static, ()> {
-        stirs::of(&wiring::history(&self.world.dirs.data))
+impl SessionBackend for TuiBackend {
+    fn store_changes(&self) -> BoxStream<'static, ()> {
+        file_watch::watch_file(&bootstrap::history(&self.world.dirs.data))
     }
 
     fn workflows(&self) -> Vec<WorkflowLine> {
         let catalog = self.catalog();
-        let line = |entry: &crate::config::catalog::overview::WorkflowEntry| WorkflowLine {
+        let line = |entry: &crate::config::catalog::workflow_index::WorkflowEntry| WorkflowLine {
             name: entry.name.clone(),
             description: entry.description.clone(),
             input: entry.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", "),
@@ -198,7 +202,12 @@ impl Backend for Desk {
         let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
             .into_iter()
             .map(|level| {
-                (level, catalog.choice(level).map_or_else(|_| "not set".to_owned(), |choice| choice.model))
+                (
+                    level,
+                    catalog
+                        .model_for_level(level)
+                        .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
+                )
             })
             .collect();
         catalog
@@ -210,7 +219,7 @@ impl Backend for Desk {
                 level: role.level.clone(),
                 model: match &role.provider {
                     Some(_) => catalog
-                        .choice_for(&Wish::role(role))
+                        .select_model(&ModelSelector::role(role))
                         .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
                     None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
                 },
@@ -231,7 +240,7 @@ impl Backend for Desk {
         tools
             .into_iter()
             .map(|tool| ToolLine {
-                approval: policy.of(&tool.name, tool.risk),
+                approval: policy.permission_for(&tool.name, tool.risk),
                 parameters: parameters(&tool.parameters),
                 name: tool.name,
                 risk: tool.risk,
@@ -240,21 +249,27 @@ impl Backend for Desk {
             .collect()
     }
 
-    fn price(&self, model: &str) -> Option<Price> {
+    fn price(&self, model: &str) -> Option<TokenPrice> {
         let catalog = self.catalog();
-        let choices = ["base", "smart", "fast"].into_iter().filter_map(|level| catalog.choice(level).ok());
+        let choices =
+            ["base", "smart", "fast"].into_iter().filter_map(|level| catalog.model_for_level(level).ok());
         choices.into_iter().find(|choice| choice.model == model).and_then(|choice| choice.price)
     }
 
-    fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String> {
+    fn start_workflow(&self, name: &str, input: &str) -> Result<WorkflowStart, String> {
         self.begin(name, input, None)
     }
 
-    fn start_beside(&self, name: &str, input: &str, beside: Beside) -> Result<Start, String> {
+    fn start_concurrent_workflow(
+        &self,
+        name: &str,
+        input: &str,
+        beside: ConcurrentRunMode,
+    ) -> Result<WorkflowStart, String> {
         self.begin(name, input, Some(beside))
     }
 
-    fn stop_at(&self, stops: Stops) {
+    fn set_start_breakpoints(&self, stops: BreakpointSet) {
         self.stops.set(stops);
     }
 
@@ -262,7 +277,7 @@ impl Backend for Desk {
         self.save_allowed(permission)
     }
 
-    fn start_chat(&self, role: &str) -> Result<Start, String> {
+    fn start_chat(&self, role: &str) -> Result<WorkflowStart, String> {
         if let Some(played) = &self.demo {
             let again = format!("See the workflow once more: /workflow {played} \"any task\"");
             return Err(format!(
@@ -274,84 +289,97 @@ impl Backend for Desk {
         self.start(self.wired().handle.clone(), spec, || {})
     }
 
-    fn send(&self, run: &RunId, command: Command) {
+    fn send(&self, run: &RunId, command: RunCommand) {
         self.wired().handle.send(run, command);
     }
 
     fn runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
         let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || history::list(&handle, &here, filter))
+        away(move || past_runs::list(&handle, &here, filter))
     }
 
-    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<FoundLine>, String>> {
+    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<SearchHitLine>, String>> {
         let handle = self.wired().handle.clone();
-        away(move || history::search(&handle, &words))
+        away(move || past_runs::search(&handle, &words))
     }
 
-    fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>> {
+    fn load_past_run(&self, run: String) -> BoxFuture<'static, Result<PastRun, String>> {
         // it may have gone back since
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
-        away(move || history::past(&wired, &here, &run, demo.as_deref()))
+        away(move || past_runs::past(&wired, &here, &run, demo.as_deref()))
     }
 
-    fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>> {
+    fn load_run_preview(&self, run: String) -> BoxFuture<'static, Option<PastRun>> {
         let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
-        let glance = away(move || Ok(history::glance(&wired, &here, &run, demo.as_deref())));
+        let glance = away(move || Ok(past_runs::glance(&wired, &here, &run, demo.as_deref())));
         Box::pin(async move { glance.await.ok().flatten() })
     }
 
-    fn earlier(&self, run: RunId, before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
+    fn load_earlier_items(
+        &self,
+        run: RunId,
+        before: usize,
+    ) -> BoxFuture<'static, Result<Vec<TranscriptItem>, String>> {
         let (handle, data) = (self.wired().handle.clone(), self.world.dirs.data.clone());
         let entries = Arc::clone(&self.entries);
         away(move || {
             let known = &mut entries.lock().unwrap_or_else(PoisonError::into_inner);
-            earlier::earlier(&handle, &data, known, &run, before)
+            transcript_pages::earlier(&handle, &data, known, &run, before)
         })
     }
 
-    fn recall(&self) -> BoxFuture<'static, Result<Recalled, String>> {
+    fn load_recalled_input(&self) -> BoxFuture<'static, Result<RecalledInput, String>> {
         self.recalled()
     }
 
-    fn remember(&self, text: &str) -> Result<(), String> {
+    fn save_input(&self, text: &str) -> Result<(), String> {
         self.keep_typed(text)
     }
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
-        away(move || history::resume(&elsewhere, &run, false))
+        away(move || past_runs::resume(&elsewhere, &run, false))
     }
 
     fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
-        away(move || history::resume(&elsewhere, &run, true))
+        away(move || past_runs::resume(&elsewhere, &run, true))
     }
 
-    fn control(&self, run: String, control: Control) -> BoxFuture<'static, Result<String, String>> {
+    fn control(&self, run: String, control: ControlAction) -> BoxFuture<'static, Result<String, String>> {
         let handle = self.wired().handle.clone();
-        Box::pin(async move { history::control(&handle, &run, control).await })
+        Box::pin(async move { past_runs::control(&handle, &run, control).await })
     }
 
-    fn archive(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
+    fn request_history(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
         let (world, catalog, project) = (self.world.clone(), self.catalog(), self.project());
-        let reader = archive::Reader { handle: self.wired().handle.clone(), world, catalog, project };
+        let reader = history_queries::TuiHistoryReader {
+            handle: self.wired().handle.clone(),
+            world,
+            catalog,
+            project,
+        };
         let work = away(move || Ok(reader.answer(asked)));
         Box::pin(async move { work.await.unwrap_or_else(|error| PastTold::Text(Err(error))) })
     }
 
-    fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {
+    fn inspect_last_call(
+        &self,
+        run: RunId,
+        agent: Option<String>,
+    ) -> BoxFuture<'static, Result<String, String>> {
         let handle = self.wired().handle.clone();
-        away(move || history::review(&handle, &run, agent))
+        away(move || past_runs::review(&handle, &run, agent))
     }
 
-    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<Definition, String>> {
+    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<RunDefinitionView, String>> {
         let handle = self.wired().handle.clone();
-        away(move || screen::definition(&handle, &run))
+        away(move || ui_settings::definition(&handle, &run))
     }
 
-    fn theme(&self, name: &str) -> Result<Theme, String> {
-        screen::named(&self.world, name)
+    fn theme(&self, name: &str) -> Result<ColorTheme, String> {
+        ui_settings::named(&self.world, name)
     }
 
     fn verbosity(&self, wanted: Option<u8>) -> (u8, String) {
@@ -361,61 +389,74 @@ impl Backend for Desk {
 
     fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {
         let project = self.world.project.clone();
-        away(move || Ok(briefing::files(&project, FILES).0))
+        away(move || Ok(system_context::files(&project, FILES).0))
     }
 
-    fn page(&self, page: Page) -> BoxFuture<'static, Result<(String, String), String>> {
+    fn load_lookup_page(&self, page: LookupPage) -> BoxFuture<'static, Result<(String, String), String>> {
         self.page(page)
     }
 
-    fn shell(&self, command: String, sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
+    fn run_shell_command(
+        &self,
+        command: String,
+        sure: bool,
+    ) -> BoxFuture<'static, Result<ShellOutcome, String>> {
         self.shell(command, sure)
     }
 
-    fn suggest(&self, words: String) -> BoxFuture<'static, Suggested> {
+    fn suggest_shell_command(&self, words: String) -> BoxFuture<'static, ShellSuggestionReply> {
         self.suggest(words)
     }
 
-    fn task(&self, deed: TaskDeed) -> BoxFuture<'static, Result<(TaskList, Option<Task>), String>> {
+    fn apply_task_deed(
+        &self,
+        deed: TaskListCommand,
+    ) -> BoxFuture<'static, Result<(TaskList, Option<TaskListItem>), String>> {
         self.task(deed)
     }
 
-    fn index(&self, asked: IndexAsked) -> BoxFuture<'static, IndexTold> {
+    fn request_indexing(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {
         self.index(asked)
     }
 
-    fn stop_aside(&self) {
+    fn cancel_side_query(&self) {
         self.stopper.stop();
     }
 
-    fn trusts(&self) -> Result<Changed, String> {
+    fn trust_question(&self) -> Result<UntrustedDefinitions, String> {
         self.trusts()
     }
 
-    fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {
+    fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<RunStepList, String>> {
         let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || travel::steps(&handle, &here, run))
+        away(move || time_travel::steps(&handle, &here, run))
     }
 
-    fn plan(&self, travel: Travel) -> BoxFuture<'static, Result<Plan, String>> {
+    fn preview_time_travel(
+        &self,
+        travel: TimeTravelRequest,
+    ) -> BoxFuture<'static, Result<TimeTravelPreview, String>> {
         let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || travel::plan(&handle, &here, travel))
+        away(move || time_travel::plan(&handle, &here, travel))
     }
 
-    fn travel(&self, travel: Travel) -> BoxFuture<'static, Result<Travelled, String>> {
+    fn perform_time_travel(
+        &self,
+        travel: TimeTravelRequest,
+    ) -> BoxFuture<'static, Result<TimeTravelOutcome, String>> {
         let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || travel::travel(&handle, &here, travel))
+        away(move || time_travel::travel(&handle, &here, travel))
     }
 
-    fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
+    fn snapshot(&self, command: SnapshotOperation) -> BoxFuture<'static, Result<String, String>> {
         let handle = self.wired().handle.clone();
         away(move || {
-            stored_files::perform(&handle, command)
-                .map_err(|error| history::told(&error.message, error.hint.as_deref()))
+            snapshot_command::perform(&handle, command)
+                .map_err(|error| past_runs::with_hint(&error.message, error.hint.as_deref()))
         })
     }
 
-    fn trust(&self, yes: bool) -> Result<Vec<String>, String> {
+    fn answer_trust_question(&self, yes: bool) -> Result<Vec<String>, String> {
         if !yes {
             self.leave_out();
             return Ok(Vec::new());
@@ -428,30 +469,31 @@ impl Backend for Desk {
             return Err(changed());
         }
         trust::decide(&self.world, &files, true).map_err(told)?;
-        let gathered = super::sources::gather(&self.world, self.overrides.clone(), false).map_err(told)?;
-        if gathered.verdict != Verdict::Trusted {
+        let gathered =
+            super::config_sources::gather(&self.world, self.overrides.clone(), false).map_err(told)?;
+        if gathered.verdict != TrustVerdict::Trusted {
             return Err(changed());
         }
-        let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&self.world.project));
         let known = problems(&self.catalog());
         let new = problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
         self.take_up(catalog);
         Ok(new)
     }
 
-    fn set_up(&self, asked: Asked) -> BoxFuture<'static, Told> {
+    fn request_setup(&self, asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
         self.set_up(asked)
     }
 
-    fn edit(&self, asked: EditAsked) -> BoxFuture<'static, EditTold> {
+    fn request_edit(&self, asked: EditAsked) -> BoxFuture<'static, EditTold> {
         self.edit(asked)
     }
 
-    fn external(&self, name: &str, text: &str) -> Result<String, String> {
+    fn open_external_editor(&self, name: &str, text: &str) -> Result<String, String> {
         self.external(name, text)
     }
 
-    fn reload(&self, asks: bool) -> Option<Reload> {
+    fn reload_changed_config(&self, asks: bool) -> Option<ConfigReload> {
         self.reload(asks)
     }
 
@@ -459,7 +501,7 @@ impl Backend for Desk {
         let catalog = self.catalog();
         let role = catalog.settings().default_role().to_owned();
         let found = catalog.roles().find(&role).ok();
-        let choice = found.map(|role| catalog.choice_for(&Wish::role(role)));
+        let choice = found.map(|role| catalog.select_model(&ModelSelector::role(role)));
         let notice = match &choice {
             Some(Err(missing)) => Some(no_model(&missing.message)),
             _ => None,
@@ -470,7 +512,7 @@ impl Backend for Desk {
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
             environment: catalog.environment_files().map(str::to_owned).collect(),
-            branch: branch.get_or_insert_with(|| screen::branch_of(&self.world.project)).clone(),
+            branch: branch.get_or_insert_with(|| ui_settings::branch_of(&self.world.project)).clone(),
             notice,
             role,
         }

@@ -5,48 +5,48 @@ use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::backend::{self, Opening};
-use super::findings;
-use super::loading::load;
-use super::runs::runtime;
-use super::setup::{self, Candidate};
-use super::world::World;
-use crate::cli::args::{ConfigureArgs, Level, SettingFlags};
+use super::backend::{self, TuiStartup};
+use super::cli_context::CliContext;
+use super::diagnostics;
+use super::load_config::load;
+use super::model_setup::{self, ConfigCandidate};
+use super::run_command::runtime;
+use crate::cli::args::{ConfigureArgs, ModelLevelArg, SettingFlags};
 use crate::cli::exit;
-use crate::cli::words::{Clean, tell};
-use crate::config::catalog::Catalog;
-use crate::config::settings::layers::Overrides;
+use crate::cli::output::{TerminalSafeWriter, print_stderr};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::settings::layers::SettingOverrides;
 use crate::config::settings::rules::rule_of_flag;
-use crate::config::settings::shape::Datum;
-use crate::config::settings::{Setting, foreign};
-use crate::config::setup::{Change, LevelSetup, key};
-use crate::domain::secret::Secret;
+use crate::config::settings::value_type::SettingValue;
+use crate::config::settings::{EffectiveSetting, has_own_provider};
+use crate::config::setup::{LevelSetup, SettingChange, key};
+use crate::domain::secret::SecretText;
 
 /// Longer texts are no key.
 const LONGEST_KEY: u64 = 64 * 1024;
 
-pub(super) fn configure(world: World, args: &ConfigureArgs) -> Result<u8> {
+pub(super) fn configure(world: CliContext, args: &ConfigureArgs) -> Result<u8> {
     let generic = generic(&args.flags)?;
-    let (catalog, _) = load(&world, Overrides::default(), None)?;
+    let (catalog, _) = load(&world, SettingOverrides::default(), None)?;
     let setups = setups(args)?;
     if setups.is_empty() && generic.is_empty() {
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-            return backend::interactive(world, Opening { setup: true, ..Opening::default() });
+            return backend::interactive(world, TuiStartup { setup: true, ..TuiStartup::default() });
         }
         bail!(
             "nothing says what to save\nhint: synthdev configure --provider NAME --model MODEL --key-stdin; in a \
              terminal, without options, it asks"
         );
     }
-    setup::check(&setups, catalog.models())?;
+    model_setup::check(&setups, catalog.models())?;
     let setups: Vec<LevelSetup> = setups.into_iter().map(|setup| completed(&catalog, setup)).collect();
-    let mut changes = setup::changes(&catalog, &setups);
+    let mut changes = model_setup::changes(&catalog, &setups);
     changes.settings.extend(generic);
-    let candidate = Candidate::of(&world, Overrides::default(), &changes)?;
-    findings::sound(&candidate.catalog)?;
+    let candidate = ConfigCandidate::with_changes(&world, SettingOverrides::default(), &changes)?;
+    diagnostics::sound(&candidate.catalog)?;
     for setup in &setups {
         if let Some(above) = candidate.overruled(setup) {
-            tell(format_args!("warning: level {}: {above}", setup.level));
+            print_stderr(format_args!("warning: level {}: {above}", setup.level));
         }
     }
     if !args.no_test && !tried(&candidate, &setups)? {
@@ -54,7 +54,7 @@ pub(super) fn configure(world: World, args: &ConfigureArgs) -> Result<u8> {
     }
     let written = candidate.save()?;
     let mut stdout = std::io::stdout().lock();
-    let mut out = Clean(&mut stdout);
+    let mut out = TerminalSafeWriter(&mut stdout);
     match written.as_slice() {
         [] => writeln!(out, "nothing to save: it was so already")?,
         files => writeln!(out, "saved: {}", files.join(", "))?,
@@ -63,16 +63,16 @@ pub(super) fn configure(world: World, args: &ConfigureArgs) -> Result<u8> {
 }
 
 /// Asks each level that changes for a word; says what came of it.
-fn tried(candidate: &Candidate, setups: &[LevelSetup]) -> Result<bool> {
+fn tried(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<bool> {
     let runtime = runtime()?;
     let mut stdout = std::io::stdout().lock();
     for setup in setups.iter().filter(|setup| !setup.as_base) {
         let choice = candidate.choice(setup)?;
         match runtime.block_on(candidate.trial(choice)) {
-            Ok(text) => writeln!(Clean(&mut stdout), "{}: {text}", setup.level)?,
+            Ok(text) => writeln!(TerminalSafeWriter(&mut stdout), "{}: {text}", setup.level)?,
             Err(text) => {
-                tell(format_args!("error: level {}: {text}", setup.level));
-                tell("nothing was saved; with --no-test it is saved all the same");
+                print_stderr(format_args!("error: level {}: {text}", setup.level));
+                print_stderr("nothing was saved; with --no-test it is saved all the same");
                 return Ok(false);
             }
         }
@@ -84,16 +84,23 @@ fn setups(args: &ConfigureArgs) -> Result<Vec<LevelSetup>> {
     let flags = &args.flags;
     let piped = if args.key_stdin { Some(piped_key()?) } else { None };
     let rows = [
-        (Level::Base, "base", &flags.provider, &flags.base_url, &flags.api_key, &flags.base_model),
+        (ModelLevelArg::Base, "base", &flags.provider, &flags.base_url, &flags.api_key, &flags.base_model),
         (
-            Level::Smart,
+            ModelLevelArg::Smart,
             "smart",
             &flags.smart_provider,
             &flags.smart_url,
             &flags.smart_api_key,
             &flags.smart_model,
         ),
-        (Level::Fast, "fast", &flags.fast_provider, &flags.fast_url, &flags.fast_api_key, &flags.fast_model),
+        (
+            ModelLevelArg::Fast,
+            "fast",
+            &flags.fast_provider,
+            &flags.fast_url,
+            &flags.fast_api_key,
+            &flags.fast_model,
+        ),
     ];
     let mut setups = Vec::new();
     for (level, name, provider, base_url, typed, model) in rows {
@@ -117,30 +124,31 @@ fn setups(args: &ConfigureArgs) -> Result<Vec<LevelSetup>> {
     Ok(setups)
 }
 
-fn piped_key() -> Result<Secret> {
+fn piped_key() -> Result<SecretText> {
     let mut text = String::new();
     std::io::stdin().lock().take(LONGEST_KEY).read_to_string(&mut text).context("the key cannot be read")?;
     key(&text).map_err(|error| anyhow!(error))
 }
 
 /// A key alone belongs to the provider that the level has now.
-fn completed(catalog: &Catalog, setup: LevelSetup) -> LevelSetup {
+fn completed(catalog: &ConfigCatalog, setup: LevelSetup) -> LevelSetup {
     if setup.key.is_none() || setup.provider.is_some() || setup.base_url.is_some() {
         return setup;
     }
     let settings = catalog.settings();
     let level = &setup.level;
-    let url = settings
-        .own(level, "base_url")
-        .or_else(|| settings.own("base", "base_url").filter(|_| !foreign(settings, level)));
-    let named = settings.of_level(level, "provider").and_then(Setting::as_str).map(str::to_owned);
-    let now = named.or_else(|| catalog.choice(level).ok().map(|choice| choice.provider));
+    let url = settings.own_level_setting(level, "base_url").or_else(|| {
+        settings.own_level_setting("base", "base_url").filter(|_| !has_own_provider(settings, level))
+    });
+    let named =
+        settings.level_setting(level, "provider").and_then(EffectiveSetting::as_str).map(str::to_owned);
+    let now = named.or_else(|| catalog.model_for_level(level).ok().map(|choice| choice.provider));
     let provider = now.filter(|name| url.is_none() && catalog.models().provider(name).is_some());
     LevelSetup { provider, ..setup }
 }
 
 /// Settings that are no model's.
-fn generic(flags: &SettingFlags) -> Result<Vec<Change>> {
+fn generic(flags: &SettingFlags) -> Result<Vec<SettingChange>> {
     let rows = [
         ("--temperature", &flags.temperature),
         ("--max-tool-calls", &flags.max_tool_calls),
@@ -151,9 +159,11 @@ fn generic(flags: &SettingFlags) -> Result<Vec<Change>> {
     for (flag, text) in rows {
         let (Some(text), Some(rule)) = (text, rule_of_flag(flag)) else { continue };
         match rule.shape.check_text(text) {
-            Ok(Datum::Plain(value)) => changes
-                .push(Change { path: rule.path.split('.').map(str::to_owned).collect(), value: Some(value) }),
-            Ok(Datum::Secret { .. }) => {}
+            Ok(SettingValue::Plain(value)) => changes.push(SettingChange {
+                path: rule.path.split('.').map(str::to_owned).collect(),
+                value: Some(value),
+            }),
+            Ok(SettingValue::Secret { .. }) => {}
             Err((_, why)) => bail!("{flag} {why}"),
         }
     }

@@ -6,15 +6,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::backend::{self, Opening};
-use super::runs::{drive, load, parse_script, spec};
-use super::sources;
-use super::wiring;
-use super::world::World;
-use crate::adapters::disk;
+use super::backend::{self, TuiStartup};
+use super::bootstrap;
+use super::cli_context::CliContext;
+use super::config_sources;
+use super::run_command::{drive, load, parse_script, spec};
+use crate::adapters::file_io;
 use crate::cli::exit;
-use crate::cli::headless::{FinalReport, Show};
-use crate::cli::words::{Clean, cost, tell, tokens};
+use crate::cli::headless::{FinalReport, HeadlessOutput};
+use crate::cli::output::{TerminalSafeWriter, cost, print_stderr, tokens};
 use crate::config::inputs;
 use crate::domain::workflow::plain_text;
 
@@ -28,9 +28,9 @@ const HONEST: [&str; 2] = [
     "For a real model set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or point SYNTHDEV_BASE_URL at a local server.",
 ];
 
-pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
+pub(super) fn run(world: &CliContext, headless: bool) -> Result<u8> {
     let project = make_project()?;
-    let world = World {
+    let world = CliContext {
         project: project.clone(),
         dirs: world.dirs.clone(),
         environment: world.environment.clone(),
@@ -43,7 +43,7 @@ pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
     if headless {
         return run_headless(&world, &project);
     }
-    let opening = Opening {
+    let opening = TuiStartup {
         script: Some((script()?, "demo")),
         start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
         banner: banner(&project),
@@ -61,25 +61,25 @@ fn banner(project: &Path) -> Vec<String> {
 fn script() -> Result<crate::adapters::providers::scripted::ScriptedModel> {
     parse_script(
         "built-in:config/demo/replies.json",
-        sources::shipped("demo/replies.json").unwrap_or_default(),
+        config_sources::shipped("demo/replies.json").unwrap_or_default(),
     )
 }
 
-fn run_headless(world: &World, project: &Path) -> Result<u8> {
+fn run_headless(world: &CliContext, project: &Path) -> Result<u8> {
     for line in banner(project) {
-        tell(line);
+        print_stderr(line);
     }
-    tell("");
+    print_stderr("");
     let (catalog, _) = load(world, world.scripted("demo"), None)?;
     let program = catalog.program(WORKFLOW).map_err(|found| anyhow::anyhow!("{found:?}"))?;
     let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
     let values = inputs::from_text(&parameters, TASK)?;
-    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, Some(script()?));
+    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, Some(script()?));
     // The person started the demo to see tools at work in a directory made for it: they are approved.
     let spec = spec((&catalog, &world.project), program, values, true, false);
-    let report = drive(&wired, spec, Show { progress: true, ..Show::default() })?;
-    write!(Clean(&mut std::io::stdout().lock()), "{}", ending(&report, project))?;
-    Ok(exit::of(report.status, report.error.as_ref()))
+    let report = drive(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
+    write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending(&report, project))?;
+    Ok(exit::exit_code(report.status, report.error.as_ref()))
 }
 
 fn ending(report: &FinalReport, project: &Path) -> String {
@@ -103,17 +103,18 @@ fn ending(report: &FinalReport, project: &Path) -> String {
 
 /// A small git repository with one commit.
 fn make_project() -> Result<PathBuf> {
-    let stamp = crate::ports::clock::IdSource::run_id(&crate::adapters::system::SystemIds);
+    let stamp = crate::ports::clock::IdSource::run_id(&crate::adapters::system_clock::SystemIds);
     let project = std::env::temp_dir().join(format!("synthdev-demo-{stamp}"));
-    disk::make_new(&project).with_context(|| format!("{} cannot be made", project.display()))?;
-    for (name, text) in sources::demo_project() {
+    file_io::create_private_directory(&project)
+        .with_context(|| format!("{} cannot be made", project.display()))?;
+    for (name, text) in config_sources::demo_project() {
         std::fs::write(project.join(&name), text).with_context(|| format!("{name} cannot be written"))?;
     }
     let committed = git(&project, &["init", "-q", "-b", "main"])
         && git(&project, &["add", "."])
         && git(&project, &["commit", "-q", "-m", "a sample project"]);
     if !committed {
-        tell(
+        print_stderr(
             "warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)",
         );
     }

@@ -5,20 +5,20 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::reading::of_store;
-use super::runs::load;
-use super::wiring;
-use super::world::World;
-use crate::adapters::disk;
+use super::bootstrap;
+use super::cli_context::CliContext;
+use super::read_only::store_error;
+use super::run_command::load;
+use crate::adapters::file_io;
 use crate::cli::args::GraphArgs;
 use crate::cli::exit;
-use crate::cli::graph::{Look, graphs, show};
-use crate::cli::words::{name, tell};
-use crate::config::catalog::Catalog;
+use crate::cli::graph::{GraphTerminalOptions, graphs, show};
+use crate::cli::output::{name, print_stderr};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::did_you_mean::suggestion_hint;
 use crate::config::source::SourceFile;
-use crate::config::suggest::did_you_mean;
-use crate::domain::place::Layer;
-use crate::domain::workflow::Program;
+use crate::domain::source_location::ConfigLayer;
+use crate::domain::workflow::WorkflowProgram;
 use crate::runtime::history::RunRecord;
 
 /// Columns where nobody says how wide the output is.
@@ -26,7 +26,7 @@ const USUAL_WIDTH: usize = 80;
 /// A wider drawing is harder to read, not easier.
 const WIDEST: usize = 140;
 
-pub(super) fn graph(world: &World, args: &GraphArgs) -> Result<u8> {
+pub(super) fn graph(world: &CliContext, args: &GraphArgs) -> Result<u8> {
     let (program, at, run) = match &args.run {
         Some(id) => {
             let record = record(world, id)?;
@@ -41,7 +41,7 @@ pub(super) fn graph(world: &World, args: &GraphArgs) -> Result<u8> {
     let drawn = graphs(&program, at, args.children, run.as_ref());
     let mut out = std::io::stdout().lock();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let look = Look { width: width(args.width), colour: out.is_terminal() && !plain };
+    let look = GraphTerminalOptions { width: width(args.width), colour: out.is_terminal() && !plain };
     show(&drawn, run.as_ref(), args.format, look, &mut out)?;
     Ok(exit::COMPLETED)
 }
@@ -56,14 +56,14 @@ fn width(asked: Option<usize>) -> usize {
     asked.or_else(terminal).unwrap_or(USUAL_WIDTH)
 }
 
-fn record(world: &World, id: &str) -> Result<RunRecord> {
+fn record(world: &CliContext, id: &str) -> Result<RunRecord> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
-    wired.handle.run(id).map_err(of_store)
+    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
+    wired.handle.load_record(id).map_err(store_error)
 }
 
 /// Which workflow of a run is meant: the one that was started, or one that it called.
-fn part(program: &Program, wanted: Option<&str>, run: &str) -> Result<usize> {
+fn part(program: &WorkflowProgram, wanted: Option<&str>, run: &str) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
     let names: Vec<String> = program.workflows.iter().map(|workflow| name(&workflow.name)).collect();
     program.workflows.iter().position(|workflow| workflow.name == wanted).with_context(|| {
@@ -72,7 +72,7 @@ fn part(program: &Program, wanted: Option<&str>, run: &str) -> Result<usize> {
 }
 
 /// The first workflow of a file, or a configured one; `None` if it has errors, which were told.
-fn program(world: &World, wanted: &str) -> Result<Option<Program>> {
+fn program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> {
     // What a workflow looks like does not depend on the models of this machine.
     let overrides = world.scripted("graph");
     let path = Path::new(wanted);
@@ -87,7 +87,7 @@ fn program(world: &World, wanted: &str) -> Result<Option<Program>> {
     let mut programs = match checked {
         Ok(programs) => programs.into_iter(),
         Err(found) => {
-            super::findings::tell(&catalog, &found);
+            super::diagnostics::print_diagnostics(&catalog, &found);
             return Ok(None);
         }
     };
@@ -95,18 +95,21 @@ fn program(world: &World, wanted: &str) -> Result<Option<Program>> {
     let more: Vec<String> =
         programs.filter_map(|other| other.workflows.first().map(|root| name(&root.name))).collect();
     if !more.is_empty() {
-        tell(format_args!("note: the file also holds {}; only its first workflow is drawn", more.join(", ")));
+        print_stderr(format_args!(
+            "note: the file also holds {}; only its first workflow is drawn",
+            more.join(", ")
+        ));
     }
     Ok(first)
 }
 
 fn source(path: &Path) -> Result<SourceFile> {
-    let text = disk::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    Ok(SourceFile::new(Layer::CommandLine, path.display().to_string(), text))
+    let text = file_io::read_text_file(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text))
 }
 
-fn unknown(catalog: &Catalog, wanted: &str) -> String {
+fn unknown(catalog: &ConfigCatalog, wanted: &str) -> String {
     let names = catalog.workflows().iter().map(|entry| entry.name.as_str());
-    let hint = did_you_mean(wanted, names).unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
+    let hint = suggestion_hint(wanted, names).unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
     format!("there is no workflow and no file `{}`\nhint: {hint}", name(wanted))
 }

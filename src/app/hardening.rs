@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use crate::adapters::disk;
-use crate::cli::words::{name, tell};
+use crate::adapters::file_io;
+use crate::cli::output::{name, print_stderr};
 
 /// Closes the data directory, as one that an earlier version or another program made may be open.
 pub(super) fn close_data(data: &Path) {
-    let closed = disk::close_to_others(data);
+    let closed = file_io::close_to_others(data);
     if let Err(error) = closed
         // a directory that cannot be written holds nothing of ours; inside of a sandbox it is like that
         && error.kind() != std::io::ErrorKind::ReadOnlyFilesystem
     {
-        tell(format_args!(
+        print_stderr(format_args!(
             "warning: others may read the history and the snapshots in {0}, and this cannot be changed: {error}\n\
              hint: make that directory your own: chmod -R go= {0}; or set XDG_DATA_HOME to another one",
             name(&data.display().to_string())

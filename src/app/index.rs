@@ -6,18 +6,18 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use futures_util::FutureExt;
 
-use super::driving::{interrupts, runtime};
-use super::loading::load;
-use super::world::World;
-use super::{findings, logs, wiring};
+use super::cli_context::CliContext;
+use super::load_config::load;
+use super::run_to_end::{interrupts, runtime};
+use super::{bootstrap, diagnostics, logs};
 use crate::adapters::project_index::ProjectIndex;
 use crate::cli::args::IndexArgs;
-use crate::cli::words::{Clean, print_json, tell};
+use crate::cli::output::{TerminalSafeWriter, print_json, print_stderr};
 use crate::cli::{exit, index as told};
-use crate::domain::project_index::report::{Report, proposal};
-use crate::domain::project_index::{Plan, SizeLimit};
+use crate::domain::project_index::report::{IndexReport, proposal};
+use crate::domain::project_index::{IndexPlan, SizeLimit};
 use crate::ports::project_index::ProjectIndexPort as _;
-use crate::runtime::indexing::{Progress, Work};
+use crate::runtime::indexing::{IndexingJob, IndexingProgress};
 
 /// The level that is asked for small things.
 const LEVEL: &str = "fast";
@@ -26,29 +26,29 @@ const LEVEL: &str = "fast";
 ///
 /// # Errors
 /// The project or its index cannot be read.
-pub(super) fn look(port: &ProjectIndex, limit: SizeLimit) -> Result<Plan, String> {
-    Ok(Plan::of(port.scan(limit)?, &port.load()?, limit))
+pub(super) fn plan_index(port: &ProjectIndex, limit: SizeLimit) -> Result<IndexPlan, String> {
+    Ok(IndexPlan::from_scan(port.scan(limit)?, &port.load()?, limit))
 }
 
-pub(super) fn index(world: &World, args: &IndexArgs) -> Result<u8> {
+pub(super) fn index(world: &CliContext, args: &IndexArgs) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    findings::sound(&catalog)?;
+    diagnostics::sound(&catalog)?;
     logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let port = wiring::project_index(&world.project, &world.dirs.data, &catalog);
-    let plan = look(&port, args.max_size).map_err(|why| anyhow!(why))?;
+    let port = bootstrap::project_index(&world.project, &world.dirs.data, &catalog);
+    let plan = plan_index(&port, args.max_size).map_err(|why| anyhow!(why))?;
     if plan.is_empty() {
-        return finished(&Report::of(&plan), args.json);
+        return finished(&IndexReport::from_plan(&plan), args.json);
     }
-    let choice = catalog.choice(LEVEL).map_err(|missing| {
+    let choice = catalog.model_for_level(LEVEL).map_err(|missing| {
         let hint = missing.hint.as_deref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
         anyhow!("{}{hint}", missing.message)
     })?;
     let estimate = plan.estimate(choice.price);
     if estimate.calls > 0 && !args.yes && !agreed(&proposal(&plan, &choice.model, &estimate))? {
-        tell("nothing was asked, nothing was changed");
+        print_stderr("nothing was asked, nothing was changed");
         return Ok(exit::CANCELLED);
     }
-    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
+    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
     let runtime = runtime()?;
     let report = runtime.block_on(async {
         let mut interrupts = interrupts();
@@ -57,12 +57,12 @@ pub(super) fn index(world: &World, args: &IndexArgs) -> Result<u8> {
         }
         .boxed()
         .shared();
-        let progress = |at: Progress| {
+        let progress = |at: IndexingProgress| {
             if !args.json && at.is_worth_a_line() {
-                tell(format_args!("{} of {} described", at.done, at.of));
+                print_stderr(format_args!("{} of {} described", at.done, at.of));
             }
         };
-        wired.handle.index(Work { port: Arc::new(port), plan, choice }, &progress, stopped).await
+        wired.handle.build_index(IndexingJob { port: Arc::new(port), plan, choice }, &progress, stopped).await
     });
     runtime.shutdown_background();
     finished(&report, args.json)
@@ -70,22 +70,22 @@ pub(super) fn index(world: &World, args: &IndexArgs) -> Result<u8> {
 
 /// Shows what it comes to; at a terminal it asks, elsewhere `--yes` is needed.
 fn agreed(lines: &[String]) -> Result<bool> {
-    tell(lines.join("\n"));
+    print_stderr(lines.join("\n"));
     if !std::io::stdin().is_terminal() {
         return Err(anyhow!("not indexed: nobody can be asked here whether to pay for it\nhint: add --yes"));
     }
-    tell("index? [y/N]");
+    print_stderr("index? [y/N]");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn finished(report: &Report, json: bool) -> Result<u8> {
+fn finished(report: &IndexReport, json: bool) -> Result<u8> {
     if json {
         print_json(&told::json(report));
     } else {
-        writeln!(Clean(&mut std::io::stdout().lock()), "{}", report.line())?;
-        report.notes().iter().for_each(tell);
+        writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", report.line())?;
+        report.notes().iter().for_each(print_stderr);
     }
     Ok(told::code(report))
 }

@@ -5,55 +5,55 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::cassettes::Tape;
-use super::cut_off;
-use super::driving::stay;
-use super::loading::load;
-use super::reading::{of_snapshot, of_store, reader};
-use super::world::World;
-use super::{briefing, wiring};
+use super::cli_context::CliContext;
+use super::interrupted_restore;
+use super::load_config::load;
+use super::read_only::{reader, snapshot_error, store_error};
+use super::recordings::RecordingMode;
+use super::run_to_end::stay;
+use super::{bootstrap, system_context};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::adapters::worktree::{GitWorktrees, before_merge};
-use crate::cli::headless::{FinalReport, Show};
-use crate::cli::past::Ground;
-use crate::cli::words::{name, tell, time};
+use crate::cli::headless::{FinalReport, HeadlessOutput};
+use crate::cli::output::{name, print_stderr, time};
+use crate::cli::show_run::RunFilesStatus;
 use crate::cli::{exit, snapshots};
-use crate::config::catalog::Catalog;
+use crate::config::catalog::ConfigCatalog;
 use crate::domain::ids::SnapshotId;
-use crate::domain::journal::{Origin, RunStatus, RunSummary};
-use crate::domain::snapshot::{Goal, Kept, Skipped, Worktree};
-use crate::engine::spec::RunSpec;
+use crate::domain::journal::{RunOrigin, RunStatus, RunSummary};
+use crate::domain::snapshot::{RestoreTarget, RunWorktree, SkippedPath, WorktreeSource};
+use crate::engine::run_spec::RunSpec;
 use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 use crate::ports::worktree::{MergeError, WorktreePort};
-use crate::runtime::handle::Handle;
+use crate::runtime::handle::RuntimeHandle;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
 pub(super) fn run(
-    world: &World,
-    catalog: &Catalog,
+    world: &CliContext,
+    catalog: &ConfigCatalog,
     spec: RunSpec,
-    (script, tape): (Option<ScriptedModel>, Tape),
-    show: Show,
+    (script, tape): (Option<ScriptedModel>, RecordingMode),
+    show: HeadlessOutput,
 ) -> Result<FinalReport> {
     let data = &world.dirs.data;
-    let trees = wiring::worktrees(&world.project, data, catalog);
-    let handle = wiring::wire(&world.project, data, catalog, None).handle;
+    let trees = bootstrap::worktrees(&world.project, data, catalog);
+    let handle = bootstrap::wire(&world.project, data, catalog, None).handle;
     // its files would begin as they are
-    handle.judge_project().map_err(of_store)?;
+    handle.ensure_files_consistent().map_err(store_error)?;
     let id = handle.draw_run_id();
     let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
-    let tree = trees.create(&id, &workflow).map_err(of_snapshot)?;
+    let tree = trees.create(&id, &workflow).map_err(snapshot_error)?;
     let spec = match spec.brief.is_empty() {
         true => spec,
-        false => RunSpec { brief: briefing::brief(catalog, Path::new(&tree.path)), ..spec },
+        false => RunSpec { brief: system_context::brief(catalog, Path::new(&tree.path)), ..spec },
     };
-    for line in missing(&trees, &tree).map_err(of_snapshot)? {
-        tell(format_args!("warning: {line}"));
+    for line in missing(&trees, &tree).map_err(snapshot_error)? {
+        print_stderr(format_args!("warning: {line}"));
     }
     if show.progress {
-        tell(format_args!("isolated in {} on branch {}", name(&tree.path), name(&tree.branch)));
+        print_stderr(format_args!("isolated in {} on branch {}", name(&tree.path), name(&tree.branch)));
     }
-    let inside = wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
+    let inside = bootstrap::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
     let inside = match tape.around(inside, catalog, &[Path::new(&tree.path), &world.project]) {
         Ok(inside) => inside,
         Err(error) => {
@@ -62,7 +62,8 @@ pub(super) fn run(
         }
     };
     let begun = tree.clone();
-    let report = stay(&inside, show, async |handle| handle.start_as(id, spec, Some(begun)).map_err(of_store));
+    let report =
+        stay(&inside, show, async |handle| handle.start_as(id, spec, Some(begun)).map_err(store_error));
     if report.is_err() {
         // nothing was started
         drop(trees.discard(&tree, false));
@@ -71,18 +72,18 @@ pub(super) fn run(
 }
 
 /// What could not be copied, a line each.
-pub(super) fn missing(trees: &GitWorktrees, tree: &Worktree) -> Result<Vec<String>, SnapshotError> {
+pub(super) fn missing(trees: &GitWorktrees, tree: &RunWorktree) -> Result<Vec<String>, SnapshotError> {
     let skipped = trees.skipped(tree)?;
-    let line = |file: &Skipped| format!("not in the worktree: {} ({})", name(&file.path), file.reason);
+    let line = |file: &SkippedPath| format!("not in the worktree: {} ({})", name(&file.path), file.reason);
     Ok(skipped.iter().map(line).collect())
 }
 
-pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {
-    let Isolated { summary, tree, trees, handle } = isolated(world, id)?;
+pub(super) fn merge(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {
+    let IsolatedRunContext { summary, tree, trees, handle } = isolated(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running: what it has so far is no result\nhint: stop it first", summary.id);
     }
-    let Some(left) = trees.unmerged(&tree).map_err(of_snapshot)? else {
+    let Some(left) = trees.unmerged(&tree).map_err(snapshot_error)? else {
         bail!("worktree and branch {} of run {} are gone", name(&tree.branch), summary.id);
     };
     let half = is_half(&handle, &tree);
@@ -90,19 +91,19 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
         return nothing_to_merge(&summary, &tree, &left.kept);
     }
     if let Some(gone) = kept(&summary, &tree, &left.kept) {
-        tell(gone);
+        print_stderr(gone);
     }
     if half {
-        tell("a merge of this run was cut off: this brings the rest");
+        print_stderr("a merge of this run was cut off: this brings the rest");
     }
-    tell(format_args!(
+    print_stderr(format_args!(
         "to bring what run {} changed into {}:\n{}",
         summary.id,
         name(&summary.project),
         snapshots::incoming(&left.files)
     ));
     if !left.conflicts.is_empty() {
-        tell(snapshots::conflicts(&left.conflicts));
+        print_stderr(snapshots::conflicts(&left.conflicts));
         if dry_run {
             let error = MergeError::Conflicts(left.conflicts);
             bail!("{error}\nhint: nothing was changed, and nothing would be without --dry-run");
@@ -114,21 +115,22 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
     let question = format!("bring {} into {}?", snapshots::counted(left.files.len()), name(&summary.project));
     // one that is refused changes nothing, and need not be asked about
     if left.conflicts.is_empty() && !yes && !confirmed(&question)? {
-        tell("nothing was changed");
+        print_stderr("nothing was changed");
         return Ok(exit::CANCELLED);
     }
-    let _held = handle.hold_files(&summary.id, &summary.workflow).map_err(of_store)?;
+    let _held = handle.hold_files(&summary.id, &summary.workflow).map_err(store_error)?;
     match trees.merge(&tree) {
         Ok(merged) => {
             let undo = merged
                 .safety
                 .map_or_else(String::new, |id| format!("; undo: synthdev snapshot restore {id}"));
-            tell(format_args!("{} merged{undo}", snapshots::counted(merged.files.len())));
-            let stays = if left.kept == Kept::Tree { "the worktree stays" } else { "what was kept stays" };
-            tell(format_args!("{stays} until: synthdev runs discard {}", summary.id));
+            print_stderr(format_args!("{} merged{undo}", snapshots::counted(merged.files.len())));
+            let stays =
+                if left.kept == WorktreeSource::Tree { "the worktree stays" } else { "what was kept stays" };
+            print_stderr(format_args!("{stays} until: synthdev runs discard {}", summary.id));
             Ok(exit::COMPLETED)
         }
-        Err(error @ MergeError::Conflicts(_)) if left.kept == Kept::Tree => {
+        Err(error @ MergeError::Conflicts(_)) if left.kept == WorktreeSource::Tree => {
             bail!("{error}\nhint: nothing was changed; merge by hand: git merge {}", tree.branch)
         }
         Err(error @ MergeError::Conflicts(_)) => {
@@ -136,65 +138,73 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
                 "{error}\nhint: nothing was changed; move these files of the project away, then merge again"
             )
         }
-        Err(MergeError::Failed(error)) => Err(of_snapshot(error)),
+        Err(MergeError::Failed(error)) => Err(snapshot_error(error)),
     }
 }
 
 /// The words for a project that has all there is.
-fn nothing_to_merge(run: &RunSummary, tree: &Worktree, kept: &Kept) -> Result<u8> {
+fn nothing_to_merge(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) -> Result<u8> {
     match kept {
-        Kept::Tree => tell("nothing to do: the project has everything that the run changed"),
-        Kept::Nothing => bail!(
+        WorktreeSource::Tree => {
+            print_stderr("nothing to do: the project has everything that the run changed")
+        }
+        WorktreeSource::Nothing => bail!(
             "the worktree of run {} is gone, and nothing that it changed was kept: {}\n\
              hint: clean up with: synthdev runs discard {}",
             run.id,
             name(&tree.path),
             run.id
         ),
-        Kept::Snapshot { .. } | Kept::Branch => {
-            self::kept(run, tree, kept).iter().for_each(tell);
-            tell("nothing to do: the project has everything that was kept");
+        WorktreeSource::Snapshot { .. } | WorktreeSource::Branch => {
+            self::kept(run, tree, kept).iter().for_each(print_stderr);
+            print_stderr("nothing to do: the project has everything that was kept");
         }
     }
     Ok(exit::COMPLETED)
 }
 
 /// What is looked at in the place of a worktree that is gone.
-fn kept(run: &RunSummary, tree: &Worktree, kept: &Kept) -> Option<String> {
+fn kept(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) -> Option<String> {
     let from = match kept {
-        Kept::Tree => return None,
-        Kept::Snapshot { id, taken } => format!("its last snapshot is there, {id} of {} UTC", time(*taken)),
-        Kept::Branch => format!("its branch {} is there", name(&tree.branch)),
-        Kept::Nothing => "nothing that it changed was kept".to_owned(),
+        WorktreeSource::Tree => return None,
+        WorktreeSource::Snapshot { id, taken } => {
+            format!("its last snapshot is there, {id} of {} UTC", time(*taken))
+        }
+        WorktreeSource::Branch => format!("its branch {} is there", name(&tree.branch)),
+        WorktreeSource::Nothing => "nothing that it changed was kept".to_owned(),
     };
-    let lost = if *kept == Kept::Nothing { "" } else { "; what it changed after that is lost" };
+    let lost = if *kept == WorktreeSource::Nothing { "" } else { "; what it changed after that is lost" };
     Some(format!("the worktree of run {} is gone: {}\n{from}{lost}", run.id, name(&tree.path)))
 }
 
 /// Whether a merge of this worktree was cut off.
-fn is_half(handle: &Handle, tree: &Worktree) -> bool {
-    let found = handle.ports().snapshots.cut_off().ok().flatten();
-    found.is_some_and(|found| matches!(found.goal, Goal::Merge { branch, .. } if branch == tree.branch))
+fn is_half(handle: &RuntimeHandle, tree: &RunWorktree) -> bool {
+    let found = handle.ports().snapshots.interrupted_restore().ok().flatten();
+    found.is_some_and(
+        |found| matches!(found.goal, RestoreTarget::Merge { branch, .. } if branch == tree.branch),
+    )
 }
 
 /// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
-pub(super) fn discard(world: &World, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
-    let Isolated { summary, tree, trees, handle } = isolated(world, id)?;
+pub(super) fn discard(world: &CliContext, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
+    let IsolatedRunContext { summary, tree, trees, handle } = isolated(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running\nhint: stop it first", summary.id);
     }
-    if let Some(half) = cut_off::told(&handle).filter(|_| is_half(&handle, &tree)) {
+    if let Some(half) =
+        interrupted_restore::interrupted_restore_notice(&handle).filter(|_| is_half(&handle, &tree))
+    {
         bail!(half);
     }
     let (lost, is_there) = match trees.unmerged(&tree) {
         Ok(None) => {
-            trees.discard(&tree, force).map_err(of_snapshot)?;
-            tell(format_args!("worktree and branch {} are gone already", name(&tree.branch)));
+            trees.discard(&tree, force).map_err(snapshot_error)?;
+            print_stderr(format_args!("worktree and branch {} are gone already", name(&tree.branch)));
             return Ok(exit::COMPLETED);
         }
         Ok(Some(left)) => {
             let gone = kept(&summary, &tree, &left.kept);
-            gone.iter().for_each(tell);
+            gone.iter().for_each(print_stderr);
             let lost = format!(
                 "changes of run {} that are not in the project, and would be lost:\n{}",
                 summary.id,
@@ -208,26 +218,26 @@ pub(super) fn discard(world: &World, id: &str, (force, yes): (bool, bool)) -> Re
     let goes_on =
         is_there && matches!(status, RunStatus::Paused | RunStatus::Interrupted | RunStatus::Failed);
     if !force && (lost.is_some() || goes_on) {
-        lost.iter().for_each(tell);
+        lost.iter().for_each(print_stderr);
         if goes_on {
-            tell(format_args!(
+            print_stderr(format_args!(
                 "run {} is {}: without its worktree it cannot go on afterwards",
                 summary.id,
                 status.as_str()
             ));
         }
         if !yes && !confirmed(&format!("throw away worktree and branch {}?", name(&tree.branch)))? {
-            tell("nothing was changed");
+            print_stderr("nothing was changed");
             return Ok(exit::CANCELLED);
         }
     }
-    trees.discard(&tree, force).map_err(of_snapshot)?;
-    tell(format_args!("worktree and branch {} are gone", name(&tree.branch)));
+    trees.discard(&tree, force).map_err(snapshot_error)?;
+    print_stderr(format_args!("worktree and branch {} are gone", name(&tree.branch)));
     Ok(exit::COMPLETED)
 }
 
 /// Why an isolated run is not undone, and what is there instead.
-pub(super) fn not_undone(world: &World, run: &RunSummary, tree: &Worktree) -> anyhow::Error {
+pub(super) fn not_undone(world: &CliContext, run: &RunSummary, tree: &RunWorktree) -> anyhow::Error {
     if !tree.is_known() {
         return gone(run, tree);
     }
@@ -240,7 +250,7 @@ pub(super) fn not_undone(world: &World, run: &RunSummary, tree: &Worktree) -> an
 /// The same as a message and a hint; `snapshots` are the project's.
 pub(super) fn why_not_undone(
     run: &RunSummary,
-    tree: &Worktree,
+    tree: &RunWorktree,
     snapshots: Option<&dyn SnapshotPort>,
 ) -> (String, String) {
     let apart = format!("run {} worked in a worktree of its own ({})", run.id, name(&tree.path));
@@ -263,20 +273,20 @@ pub(super) fn confirmed(question: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(anyhow!("nothing was changed: nobody can be asked here\nhint: add --yes"));
     }
-    tell(format_args!("{question} [y/N]"));
+    print_stderr(format_args!("{question} [y/N]"));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// How the run's files stand now, for `runs show`.
-pub(super) fn ground(world: &World, handle: &Handle, run: &RunSummary) -> Ground {
-    let gone = |tree: &Worktree| tree.is_known() && !Path::new(&tree.path).is_dir();
-    let foreign = run.origin.as_ref().is_some_and(Origin::is_foreign);
+pub(super) fn ground(world: &CliContext, handle: &RuntimeHandle, run: &RunSummary) -> RunFilesStatus {
+    let gone = |tree: &RunWorktree| tree.is_known() && !Path::new(&tree.path).is_dir();
+    let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_foreign);
     let here = Path::new(&run.project) == world.project;
     let stored = |id: &SnapshotId| handle.ports().snapshots.find(id.as_str()).is_ok();
     let half = run.worktree.as_ref().filter(|_| here).is_some_and(|tree| is_half(handle, tree));
-    Ground {
+    RunFilesStatus {
         worktree_gone: run.worktree.as_ref().is_some_and(gone),
         undo: !foreign || (here && run.progress.snapshot.as_ref().is_some_and(stored)),
         half_merged: half,
@@ -284,16 +294,16 @@ pub(super) fn ground(world: &World, handle: &Handle, run: &RunSummary) -> Ground
 }
 
 /// A run with its worktree, and what is needed of its project.
-struct Isolated {
+struct IsolatedRunContext {
     summary: RunSummary,
-    tree: Worktree,
+    tree: RunWorktree,
     trees: GitWorktrees,
     /// Of the project, not of the directory in which this was started.
-    handle: Handle,
+    handle: RuntimeHandle,
 }
 
-fn isolated(world: &World, id: &str) -> Result<Isolated> {
-    let summary = reader(world)?.handle.summary(id).map_err(of_store)?;
+fn isolated(world: &CliContext, id: &str) -> Result<IsolatedRunContext> {
+    let summary = reader(world)?.handle.summary(id).map_err(store_error)?;
     let Some(tree) = summary.worktree.clone() else {
         bail!("run {} has no worktree: it worked in {}", summary.id, name(&summary.project));
     };
@@ -302,19 +312,19 @@ fn isolated(world: &World, id: &str) -> Result<Isolated> {
     }
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
     let (project, data) = (Path::new(&summary.project), &world.dirs.data);
-    let trees = wiring::worktrees(project, data, &catalog);
-    let handle = wiring::wire(project, data, &catalog, None).handle;
-    Ok(Isolated { summary, tree, trees, handle })
+    let trees = bootstrap::worktrees(project, data, &catalog);
+    let handle = bootstrap::wire(project, data, &catalog, None).handle;
+    Ok(IsolatedRunContext { summary, tree, trees, handle })
 }
 
 /// Why a run cannot work where it did.
-pub(super) fn gone(run: &RunSummary, tree: &Worktree) -> anyhow::Error {
+pub(super) fn gone(run: &RunSummary, tree: &RunWorktree) -> anyhow::Error {
     let (message, hint) = why_gone(run, tree);
     anyhow!("{message}\nhint: {hint}")
 }
 
 /// The same as a message and a hint.
-pub(super) fn why_gone(run: &RunSummary, tree: &Worktree) -> (String, String) {
+pub(super) fn why_gone(run: &RunSummary, tree: &RunWorktree) -> (String, String) {
     let id = &run.id;
     let fork = format!("synthdev runs fork {id} --at STEP makes a run of it that works in the project");
     if tree.is_known() {

@@ -1,7 +1,7 @@
 //! `mcp`: the workflow server on standard input and output, or over HTTP, over this project's configuration and history.
 
-mod http;
-mod stock;
+mod http_server;
+mod workflow_registry;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,48 +13,52 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use self::stock::{Shelves, Stock, first_error};
-use super::driving::{interrupts, runtime};
-use super::loading::load_quietly;
-use super::runs::spec;
-use super::wiring::{self, Wired};
-use super::world::World;
-use super::{findings, foreign, isolation, windows};
+use self::workflow_registry::{RegistrySnapshot, WorkflowRegistry, first_error};
+use super::bootstrap::{self, WiredRuntime};
+use super::cli_context::CliContext;
+use super::load_config::load_quietly;
+use super::run_command::spec;
+use super::run_to_end::{interrupts, runtime};
+use super::{diagnostics, imported_runs, isolation, windows};
 use crate::cli::args::McpArgs;
 use crate::cli::exit;
-use crate::config::catalog::Catalog;
+use crate::config::catalog::ConfigCatalog;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::{Program, Work};
-use crate::mcp::backend::{Backend, Beside, Broken, HandedOut, Offered, Reason};
-use crate::mcp::reminders::Reminders;
+use crate::domain::workflow::{StateBody, WorkflowProgram};
+use crate::mcp::backend::{
+    BrokenWorkflow, DelegationOptions, FileSharingMode, McpBackend, McpBackendError, OfferedWorkflow,
+};
+use crate::mcp::reminders::PauseReminders;
 use crate::ports::run_store::StoreError;
-use crate::runtime::errands::Patience;
-use crate::runtime::handle::{Handle, WAIT_OR_SHARE};
-use crate::runtime::interactions::{Delegating, Interactions};
-use crate::runtime::locking::Locking;
-use crate::runtime::resume::Going;
+use crate::runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort};
+use crate::runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
+use crate::runtime::lock_timing::LockTiming;
+use crate::runtime::resume::ResumeRequest;
+use crate::runtime::task_queue::TaskTimeouts;
 
-pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
+pub(super) fn mcp(world: &CliContext, args: &McpArgs) -> Result<u8> {
     let (catalog, gathered) = load_quietly(world, world.overrides.clone())?;
-    findings::sound(&catalog)?;
+    diagnostics::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let notes = stock::notes(&gathered);
-    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
-    let shop = Arc::new(Shop::open(world, args, catalog, Arc::new(wired), notes));
-    let token =
-        args.http.map(|_| http::Token::find(args.token_file.as_deref(), &world.dirs.data)).transpose()?;
+    let notes = workflow_registry::notes(&gathered);
+    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
+    let shop = Arc::new(ProjectMcpBackend::open(world, args, catalog, Arc::new(wired), notes));
+    let token = args
+        .http
+        .map(|_| http_server::McpAccessToken::find(args.token_file.as_deref(), &world.dirs.data))
+        .transpose()?;
     let runtime = runtime()?;
-    let patience = Patience { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
+    let patience = TaskTimeouts { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
     let served = runtime.block_on(async {
         shop.handle().serve_sub_agents(patience);
-        tokio::spawn(stock::keep_fresh(Arc::clone(&shop.shelves)));
+        tokio::spawn(workflow_registry::keep_fresh(Arc::clone(&shop.shelves)));
         let mut interrupts = interrupts();
         let stop = async move {
             let _ = interrupts.recv().await;
         };
         match (args.http, &token) {
-            (Some(address), Some(token)) => http::serve(shop, address, token, stop).await,
+            (Some(address), Some(token)) => http_server::serve(shop, address, token, stop).await,
             _ => {
                 let served = crate::mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
                 served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))
@@ -68,13 +72,13 @@ pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
 }
 
 /// Everything behind the server.
-struct Shop {
-    world: World,
+struct ProjectMcpBackend {
+    world: CliContext,
     shown_project: String,
-    wired: Arc<Wired>,
-    shelves: Arc<Shelves>,
-    interactions: Arc<Interactions>,
-    reminders: Arc<Reminders>,
+    wired: Arc<WiredRuntime>,
+    shelves: Arc<WorkflowRegistry>,
+    interactions: Arc<DelegatedCalls>,
+    reminders: Arc<PauseReminders>,
     yes: bool,
     remote_approvals: bool,
     serial: bool,
@@ -82,12 +86,18 @@ struct Shop {
     sharing: Mutex<HashSet<RunId>>,
 }
 
-impl Shop {
-    fn open(world: &World, args: &McpArgs, catalog: Catalog, wired: Arc<Wired>, notes: Vec<String>) -> Self {
+impl ProjectMcpBackend {
+    fn open(
+        world: &CliContext,
+        args: &McpArgs,
+        catalog: ConfigCatalog,
+        wired: Arc<WiredRuntime>,
+        notes: Vec<String>,
+    ) -> Self {
         Self {
             world: world.clone(),
             shown_project: world.project.display().to_string(),
-            shelves: Arc::new(Shelves::new(world, catalog, &wired, notes)),
+            shelves: Arc::new(WorkflowRegistry::new(world, catalog, &wired, notes)),
             wired,
             interactions: Arc::default(),
             reminders: Arc::default(),
@@ -106,17 +116,17 @@ impl Shop {
         self.sharing.lock().unwrap_or_else(PoisonError::into_inner).contains(run)
     }
 
-    fn stock(&self) -> Arc<Stock> {
+    fn stock(&self) -> Arc<RegistrySnapshot> {
         self.shelves.stock()
     }
 }
 
-impl Backend for Shop {
-    fn workflows(&self) -> Arc<[Offered]> {
+impl McpBackend for ProjectMcpBackend {
+    fn workflows(&self) -> Arc<[OfferedWorkflow]> {
         Arc::clone(&self.stock().offered)
     }
 
-    fn broken(&self) -> Arc<[Broken]> {
+    fn broken_workflows(&self) -> Arc<[BrokenWorkflow]> {
         Arc::clone(&self.stock().broken)
     }
 
@@ -140,15 +150,15 @@ impl Backend for Shop {
         self.remote_approvals
     }
 
-    fn handle(&self) -> &Handle {
+    fn handle(&self) -> &RuntimeHandle {
         &self.wired.handle
     }
 
-    fn interactions(&self) -> &Interactions {
+    fn interactions(&self) -> &DelegatedCalls {
         &self.interactions
     }
 
-    fn reminders(&self) -> &Arc<Reminders> {
+    fn reminders(&self) -> &Arc<PauseReminders> {
         &self.reminders
     }
 
@@ -160,26 +170,27 @@ impl Backend for Shop {
         &self,
         name: &str,
         inputs: Map<String, Value>,
-        handed_out: HandedOut,
-        beside: Beside,
-    ) -> BoxFuture<'static, Result<RunId, Reason>> {
+        handed_out: DelegationOptions,
+        beside: FileSharingMode,
+    ) -> BoxFuture<'static, Result<RunId, McpBackendError>> {
         let stock = self.stock();
         let program = match stock.catalog.program(name) {
             Ok(program) => with_sub_agents(answered_by_a_caller(program), handed_out, self.serial),
             Err(found) => return std::future::ready(Err(reason(first_error(&found), None))).boxed(),
         };
-        let isolated =
-            beside == Beside::Isolated || program.workflows.first().is_some_and(|root| root.isolated);
+        let isolated = beside == FileSharingMode::Isolated
+            || program.workflows.first().is_some_and(|root| root.isolated);
         let mut spec = spec((&stock.catalog, &self.world.project), program, inputs, self.yes, false);
         let providers = Arc::clone(&stock.wired.providers);
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
             let run = self.wired.handle.draw_run_id();
             let handle = delegating(interactions, &run, &stock.wired.handle);
-            let handle = handle.locking(Locking::BeforeChanges { waits: beside != Beside::Refused });
-            let handle = if beside == Beside::Shares {
+            let handle = handle
+                .with_lock_timing(LockTiming::BeforeChanges { waits: beside != FileSharingMode::Refused });
+            let handle = if beside == FileSharingMode::Shares {
                 self.share(&run);
-                handle.sharing()
+                handle.with_shared_lock()
             } else {
                 handle
             };
@@ -190,7 +201,7 @@ impl Backend for Shop {
             .boxed();
         }
         let elsewhere = stock.elsewhere.clone();
-        let around = move |run: &RunId, handle: &Handle| delegating(interactions, run, handle);
+        let around = move |run: &RunId, handle: &RuntimeHandle| delegating(interactions, run, handle);
         async move {
             windows::learn(&providers, &mut spec.program).await;
             match tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around)).await {
@@ -201,40 +212,45 @@ impl Backend for Shop {
         .boxed()
     }
 
-    fn taking_up(&self, run: &RunSummary) -> Result<(Handle, Going), Reason> {
+    fn prepare_resume(&self, run: &RunSummary) -> Result<(RuntimeHandle, ResumeRequest), McpBackendError> {
         let stock = self.stock();
         let handle = match &run.worktree {
             Some(tree) if !Path::new(&tree.path).is_dir() => {
                 let (message, hint) = isolation::why_gone(run, tree);
                 return Err(reason(message, Some(hint)));
             }
-            _ => stock.elsewhere.of(run).map_err(|why| reason(why, None))?.handle.clone(),
+            _ => stock.elsewhere.runtime_for_run(run).map_err(|why| reason(why, None))?.handle.clone(),
         };
         let handle = delegating(Arc::clone(&self.interactions), &run.id, &handle);
-        let handle = handle.locking(Locking::BeforeChanges { waits: true });
-        let handle = if self.shares(&run.id) { handle.sharing() } else { handle };
-        let stored = || Ok(handle.run(run.id.as_str())?.program);
-        let windows = |program: &mut Program| {
+        let handle = handle.with_lock_timing(LockTiming::BeforeChanges { waits: true });
+        let handle = if self.shares(&run.id) { handle.with_shared_lock() } else { handle };
+        let stored = || Ok(handle.load_record(run.id.as_str())?.program);
+        let windows = |program: &mut WorkflowProgram| {
             windows::recall(&stock.wired.providers, program);
             Ok(())
         };
-        let going = foreign::here(&stock.catalog, run, (stored, windows), Going::default());
+        let going = imported_runs::adapt_imported_run(
+            &stock.catalog,
+            run,
+            (stored, windows),
+            ResumeRequest::default(),
+        );
         let going = going.map_err(|error| reason(format!("{error:#}"), None))?;
         Ok((handle, going))
     }
 }
 
 /// Models of the provider `agentllm` are the client's.
-fn delegating(interactions: Arc<Interactions>, run: &RunId, handle: &Handle) -> Handle {
-    let models = Delegating::new(run.clone(), interactions, handle.ports());
+fn delegating(interactions: Arc<DelegatedCalls>, run: &RunId, handle: &RuntimeHandle) -> RuntimeHandle {
+    let models = DelegatingModelPort::new(run.clone(), interactions, handle.ports());
     handle.with_models(Arc::new(models))
 }
 
 /// Somebody is there to do what `delegate` states ask: what counts without an answer counts when their time is up.
-fn answered_by_a_caller(mut program: Program) -> Program {
+fn answered_by_a_caller(mut program: WorkflowProgram) -> WorkflowProgram {
     for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
         for state in &mut workflow.states {
-            if let Work::Pause(pause) = &mut state.work
+            if let StateBody::Pause(pause) = &mut state.work
                 && let Some(request) = &mut pause.request
             {
                 request.waits = pause.default.is_some() || pause.on_timeout.is_some();
@@ -245,7 +261,11 @@ fn answered_by_a_caller(mut program: Program) -> Program {
 }
 
 /// `serial`: nothing is handed out beside anything else.
-fn with_sub_agents(mut program: Program, handed_out: HandedOut, serial: bool) -> Program {
+fn with_sub_agents(
+    mut program: WorkflowProgram,
+    handed_out: DelegationOptions,
+    serial: bool,
+) -> WorkflowProgram {
     if let Some(root) = program.workflows.first_mut().map(Arc::make_mut) {
         (root.sub_agents, root.ack_steps) = (handed_out.to, handed_out.ack_steps);
         if serial {
@@ -259,11 +279,11 @@ fn with_sub_agents(mut program: Program, handed_out: HandedOut, serial: bool) ->
 const IN_A_CALL: &str = "wait until that run has ended, or call start_workflow with \"files\": \"wait\" (it waits before its \
     first change), \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)";
 
-fn of_store(error: StoreError) -> Reason {
+fn of_store(error: StoreError) -> McpBackendError {
     let hint = error.hint.map(|hint| hint.replace(WAIT_OR_SHARE, IN_A_CALL));
     reason(error.message, hint)
 }
 
-fn reason(message: String, hint: Option<String>) -> Reason {
-    Reason { message, hint }
+fn reason(message: String, hint: Option<String>) -> McpBackendError {
+    McpBackendError { message, hint }
 }

@@ -4,14 +4,14 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use super::runs::{load, runtime};
-use super::survey::{Ask, Survey};
-use super::world::World;
-use crate::cli::words::Clean;
-use crate::cli::{data, exit, models};
-use crate::config::suggest;
+use super::cli_context::CliContext;
+use super::probe_servers::{ProbeScope, ServerProbe};
+use super::run_command::{load, runtime};
+use crate::cli::output::TerminalSafeWriter;
+use crate::cli::{exit, json_output, models};
+use crate::config::did_you_mean;
 
-pub(super) fn models(world: &World, provider: Option<&str>, as_json: bool) -> Result<u8> {
+pub(super) fn models(world: &CliContext, provider: Option<&str>, as_json: bool) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
     let mut servers = catalog.servers();
     if let Some(wanted) = provider {
@@ -20,20 +20,20 @@ pub(super) fn models(world: &World, provider: Option<&str>, as_json: bool) -> Re
         servers.retain(|server| server.provider == wanted);
         if servers.is_empty() {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let hint = suggest::or_list(wanted, "known providers", &names).unwrap_or_default();
+            let hint = did_you_mean::or_list(wanted, "known providers", &names).unwrap_or_default();
             bail!("there is no provider `{wanted}`\nhint: {hint}");
         }
     }
-    let survey = Survey::new(&catalog);
-    let seen = runtime()?.block_on(survey.of(servers, Ask::Usable));
+    let survey = ServerProbe::new(&catalog);
+    let seen = runtime()?.block_on(survey.probe_all(servers, ProbeScope::Usable));
     let failed = seen.iter().any(|one| matches!(one.answer, Some(Err(_))));
     let report = models::report(seen, catalog.models());
     let mut stdout = std::io::stdout().lock();
     if as_json {
-        data::pretty(&report, &mut stdout)?;
+        json_output::pretty(&report, &mut stdout)?;
     } else {
         let text = models::text(&report, provider.is_some());
-        Clean(&mut stdout).write_all(text.as_bytes())?;
+        TerminalSafeWriter(&mut stdout).write_all(text.as_bytes())?;
     }
     Ok(if provider.is_some() && failed { exit::FAILED } else { exit::COMPLETED })
 }

@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::findings;
-use super::runs::load_quietly;
+use super::cli_context::CliContext;
+use super::diagnostics;
+use super::run_command::load_quietly;
 use super::templates::{self, check_name, filled};
 use super::trust::{self, ProjectFiles};
-use super::world::World;
-use crate::cli::args::{NewCommand, NewPlace, Template};
+use crate::cli::args::{NewCommand, NewFileTarget, WorkflowTemplateArg};
 use crate::cli::exit;
-use crate::cli::words::{Clean, name as shown, tell};
-use crate::config::catalog::Catalog;
+use crate::cli::output::{TerminalSafeWriter, name as shown, print_stderr};
+use crate::config::catalog::ConfigCatalog;
 use crate::config::role_file::read_roles;
 use crate::config::source::SourceFile;
-use crate::config::trust::Verdict;
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::{Layer, Place};
+use crate::config::trust::TrustVerdict;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum NewFileKind {
     Workflow,
     Role,
 }
 
-impl What {
+impl NewFileKind {
     fn word(self) -> &'static str {
         match self {
             Self::Workflow => "workflow",
@@ -39,19 +39,21 @@ impl What {
 }
 
 /// What is about to be written.
-struct Draft<'a> {
-    what: What,
+struct NewFileDraft<'a> {
+    what: NewFileKind,
     name: &'a str,
     text: &'static str,
-    place: &'a NewPlace,
+    place: &'a NewFileTarget,
 }
 
-pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
+pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
     let draft = match command {
         NewCommand::Workflow { name, template, place } => {
-            Draft { what: What::Workflow, name, text: text(*template), place }
+            NewFileDraft { what: NewFileKind::Workflow, name, text: text(*template), place }
         }
-        NewCommand::Role { name, place } => Draft { what: What::Role, name, text: templates::ROLE, place },
+        NewCommand::Role { name, place } => {
+            NewFileDraft { what: NewFileKind::Role, name, text: templates::ROLE, place }
+        }
     };
     check_name(draft.what.word(), draft.name)?;
     let (directory, layer) = directory(world, &draft);
@@ -64,62 +66,69 @@ pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
         filled(draft.text, (draft.what.word(), draft.name), &directory),
     );
     let found = problems(&catalog, &draft, &file);
-    findings::tell(&catalog, &found);
-    if found.iter().any(|finding| finding.severity == Severity::Error) {
+    diagnostics::print_diagnostics(&catalog, &found);
+    if found.iter().any(|finding| finding.severity == DiagnosticSeverity::Error) {
         bail!("nothing was written: with your configuration this {} would not work", draft.what.word());
     }
     write(&path, &file.text, draft.place.force)?;
-    let trusted = layer != Layer::Project
-        || gathered.verdict == Verdict::Trusted && keep_trust(world, &gathered.project, &path)?;
+    let trusted = layer != ConfigLayer::Project
+        || gathered.verdict == TrustVerdict::Trusted && keep_trust(world, &gathered.project, &path)?;
     // people read and copy the path: inside the project it is short
     let path = path.strip_prefix(&world.project).unwrap_or(&path);
     conclude(&draft, path, layer, trusted, hidden.as_ref())?;
     Ok(exit::COMPLETED)
 }
 
-fn text(template: Template) -> &'static str {
+fn text(template: WorkflowTemplateArg) -> &'static str {
     match template {
-        Template::Minimal => templates::MINIMAL.text,
-        Template::Chain => templates::CHAIN.text,
-        Template::Review => templates::REVIEW.text,
-        Template::Gated => templates::GATED.text,
-        Template::Parallel => templates::PARALLEL.text,
-        Template::Approval => templates::APPROVAL.text,
-        Template::Steps => templates::STEPS.text,
+        WorkflowTemplateArg::Minimal => templates::MINIMAL.text,
+        WorkflowTemplateArg::Chain => templates::CHAIN.text,
+        WorkflowTemplateArg::Review => templates::REVIEW.text,
+        WorkflowTemplateArg::Gated => templates::GATED.text,
+        WorkflowTemplateArg::Parallel => templates::PARALLEL.text,
+        WorkflowTemplateArg::Approval => templates::APPROVAL.text,
+        WorkflowTemplateArg::Steps => templates::STEPS.text,
     }
 }
 
 /// Where it goes, and which layer will read it from there (none, for a directory of one's own).
-fn directory(world: &World, draft: &Draft<'_>) -> (PathBuf, Layer) {
+fn directory(world: &CliContext, draft: &NewFileDraft<'_>) -> (PathBuf, ConfigLayer) {
     let folder = format!("{}s", draft.what.word());
     let (project, user) = (world.project.join(trust::FOLDER), world.dirs.config.join(&folder));
     let of_project = project.join(&folder);
     match &draft.place.dir {
         Some(directory) if world.project.join(directory).starts_with(&of_project) => {
-            (directory.clone(), Layer::Project)
+            (directory.clone(), ConfigLayer::Project)
         }
         Some(directory) if world.project.join(directory).starts_with(&user) => {
-            (directory.clone(), Layer::User)
+            (directory.clone(), ConfigLayer::User)
         }
-        Some(directory) => (directory.clone(), Layer::CommandLine),
-        None if project.is_dir() => (of_project, Layer::Project),
-        None => (user, Layer::User),
+        Some(directory) => (directory.clone(), ConfigLayer::CommandLine),
+        None if project.is_dir() => (of_project, ConfigLayer::Project),
+        None => (user, ConfigLayer::User),
     }
 }
 
 /// The place of a weaker definition that will be hidden. One of the same layer is an error: neither would be used.
-fn clash(catalog: &Catalog, draft: &Draft<'_>, layer: Layer, path: &Path) -> Result<Option<Place>> {
-    let same_file = |place: &Place| place.file.ends_with(&format!("/{}.json", draft.name));
+fn clash(
+    catalog: &ConfigCatalog,
+    draft: &NewFileDraft<'_>,
+    layer: ConfigLayer,
+    path: &Path,
+) -> Result<Option<SourceLocation>> {
+    let same_file = |place: &SourceLocation| place.file.ends_with(&format!("/{}.json", draft.name));
     let known = match draft.what {
-        What::Workflow => catalog.workflow(draft.name).map(|entry| (entry.layer, entry.place.clone())),
-        What::Role => catalog
+        NewFileKind::Workflow => catalog.workflow(draft.name).map(|entry| (entry.layer, entry.place.clone())),
+        NewFileKind::Role => catalog
             .roles()
             .iter()
             .find(|role| role.name == draft.name && role.group.is_empty())
             .and_then(|role| Some((role.layer, role.places.last()?.clone()))),
     };
     match known {
-        Some((known, place)) if known == layer && draft.what == What::Workflow && !same_file(&place) => {
+        Some((known, place))
+            if known == layer && draft.what == NewFileKind::Workflow && !same_file(&place) =>
+        {
             bail!(
                 "there is already a workflow `{}`: {place}\nhint: choose another name; {} was not written",
                 draft.name,
@@ -131,8 +140,8 @@ fn clash(catalog: &Catalog, draft: &Draft<'_>, layer: Layer, path: &Path) -> Res
     }
 }
 
-fn problems(catalog: &Catalog, draft: &Draft<'_>, file: &SourceFile) -> Vec<Diagnostic> {
-    if draft.what == What::Role {
+fn problems(catalog: &ConfigCatalog, draft: &NewFileDraft<'_>, file: &SourceFile) -> Vec<Diagnostic> {
+    if draft.what == NewFileKind::Role {
         return read_roles(file).1;
     }
     match catalog.check_file(file) {
@@ -166,49 +175,51 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
 }
 
 /// A project that was trusted stays so if this file is all that changed: whoever wrote it here meant it.
-pub(super) fn keep_trust(world: &World, before: &ProjectFiles, path: &Path) -> Result<bool> {
+pub(super) fn keep_trust(world: &CliContext, before: &ProjectFiles, path: &Path) -> Result<bool> {
     let full = world.project.join(path);
     let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();
     let files = trust::project_files(&world.project);
     if !files.same_but(before, &own) {
         return Ok(false);
     }
-    Ok(trust::decide(world, &files, true)? == Verdict::Trusted)
+    Ok(trust::decide(world, &files, true)? == TrustVerdict::Trusted)
 }
 
 fn conclude(
-    draft: &Draft<'_>,
+    draft: &NewFileDraft<'_>,
     path: &Path,
-    layer: Layer,
+    layer: ConfigLayer,
     trusted: bool,
-    hidden: Option<&Place>,
+    hidden: Option<&SourceLocation>,
 ) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    let mut out = Clean(&mut stdout);
+    let mut out = TerminalSafeWriter(&mut stdout);
     let (path, name) = (path.display(), draft.name);
     writeln!(out, "wrote {path}")?;
     if let Some(place) = hidden {
-        tell(format_args!(
+        print_stderr(format_args!(
             "note: it takes precedence over the {} in {}",
             draft.what.word(),
             shown(&place.to_string())
         ));
     }
     if !trusted {
-        tell(
+        print_stderr(
             "note: this project's configuration is not used until you trust it: `synthdev trust` shows all of it, --trust uses it",
         );
     }
-    let found = layer != Layer::CommandLine;
+    let found = layer != ConfigLayer::CommandLine;
     let with = if trusted { "" } else { " --trust" };
     writeln!(out, "\nnext:")?;
     match draft.what {
-        What::Role if found => {
+        NewFileKind::Role if found => {
             writeln!(out, "  synthdev{with} roles")?;
             writeln!(out, "  synthdev{with} --role {name}")?;
         }
-        What::Role => writeln!(out, "  copy it to .synthdev/roles of a project, or to your own roles")?,
-        What::Workflow => {
+        NewFileKind::Role => {
+            writeln!(out, "  copy it to .synthdev/roles of a project, or to your own roles")?
+        }
+        NewFileKind::Workflow => {
             writeln!(out, "  synthdev check {path}")?;
             writeln!(out, "  synthdev graph {path}")?;
             if found {

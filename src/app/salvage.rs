@@ -6,30 +6,30 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::json;
 
-use super::reading::of_store;
-use super::wiring;
-use super::world::World;
+use super::bootstrap;
+use super::cli_context::CliContext;
+use super::read_only::store_error;
 use crate::adapters::sqlite::salvage;
-use crate::adapters::system::SystemClock;
-use crate::cli::words::{Clean, name};
-use crate::cli::{data, exit};
-use crate::ports::clock::Clock;
+use crate::adapters::system_clock::SystemClock;
+use crate::cli::output::{TerminalSafeWriter, name};
+use crate::cli::{exit, json_output};
+use crate::ports::clock::ClockPort;
 
 /// Lines of what was lost that people are shown; JSON has all.
 const SHOWN: usize = 20;
 
-pub(super) fn salvage(world: &World, replace: bool, json: bool) -> Result<u8> {
-    let history = wiring::history(&world.dirs.data);
-    if replace && let Some(away) = salvage::finish(&history).map_err(of_store)? {
+pub(super) fn salvage(world: &CliContext, replace: bool, json: bool) -> Result<u8> {
+    let history = bootstrap::history(&world.dirs.data);
+    if replace && let Some(away) = salvage::finish(&history).map_err(store_error)? {
         return finished(&history, &away, json);
     }
     let (fresh, kept) = free_names(&history);
-    let saved = salvage::salvage(&history, &fresh).map_err(of_store)?;
+    let saved = salvage::salvage(&history, &fresh).map_err(store_error)?;
     let whole = saved.lost.is_empty() && !replace;
     let code = if saved.lost.is_empty() { exit::COMPLETED } else { exit::FAILED };
     let mut away = None;
     if replace {
-        salvage::replace(&history, &fresh, &kept).map_err(of_store)?;
+        salvage::replace(&history, &fresh, &kept).map_err(store_error)?;
         away = Some(kept);
     }
     let mut out = std::io::stdout().lock();
@@ -38,10 +38,10 @@ pub(super) fn salvage(world: &World, replace: bool, json: bool) -> Result<u8> {
         let told = json!({
             "runs": saved.runs, "rows": saved.rows, "lost": saved.lost, "file": file, "damaged": away,
         });
-        data::pretty(&told, &mut out)?;
+        json_output::pretty(&told, &mut out)?;
         return Ok(code);
     }
-    let mut out = Clean(&mut out);
+    let mut out = TerminalSafeWriter(&mut out);
     let file = shown(if away.is_some() { &history } else { &fresh });
     writeln!(out, "saved {} and {} in {file}", count(saved.runs, "run"), count(saved.rows, "row"))?;
     if !saved.lost.is_empty() {
@@ -68,10 +68,10 @@ pub(super) fn salvage(world: &World, replace: bool, json: bool) -> Result<u8> {
 fn finished(history: &Path, away: &Path, json: bool) -> Result<u8> {
     let mut out = std::io::stdout().lock();
     if json {
-        data::pretty(&json!({"finished": true, "file": history, "damaged": away}), &mut out)?;
+        json_output::pretty(&json!({"finished": true, "file": history, "damaged": away}), &mut out)?;
         return Ok(exit::COMPLETED);
     }
-    let mut out = Clean(&mut out);
+    let mut out = TerminalSafeWriter(&mut out);
     writeln!(out, "the replacement that was cut off is finished: {} is what was salvaged", shown(history))?;
     writeln!(out, "the damaged history is kept as {}", shown(away))?;
     Ok(exit::COMPLETED)

@@ -4,15 +4,15 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::loading::load;
-use super::sandboxing::{describe, explain, sandbox};
-use super::world::World;
+use super::cli_context::CliContext;
+use super::load_config::load;
+use super::sandbox_setup::{describe, explain, sandbox};
 use crate::cli::args::{SandboxArgs, SandboxQuestion};
 use crate::cli::exit;
-use crate::cli::words::{Clean, print_json};
+use crate::cli::output::{TerminalSafeWriter, print_json};
 
 /// `synthdev sandbox`
-pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
+pub(super) fn show(world: &CliContext, args: &SandboxArgs) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
     let sandbox = sandbox(&world.project, &world.dirs.data, &catalog);
     if let Some(SandboxQuestion::Explain { path }) = &args.question {
@@ -20,7 +20,7 @@ pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
         if args.json {
             print_json(&explained.json());
         } else {
-            writeln!(Clean(&mut std::io::stdout().lock()), "{}", explained.text())?;
+            writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", explained.text())?;
         }
         return Ok(exit::COMPLETED);
     }
@@ -28,7 +28,7 @@ pub(super) fn show(world: &World, args: &SandboxArgs) -> Result<u8> {
     if args.json {
         print_json(&report.json());
     } else {
-        writeln!(Clean(&mut std::io::stdout().lock()), "{}", report.text())?;
+        writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", report.text())?;
     }
     Ok(if report.problem.is_some() { exit::FAILED } else { exit::COMPLETED })
 }

@@ -7,26 +7,26 @@ use anyhow::{Context, Result};
 
 use crate::cli::args::SchemaName;
 use crate::cli::exit;
-use crate::cli::words::Clean;
-use crate::config::schema::Schema;
+use crate::cli::output::TerminalSafeWriter;
+use crate::config::schema::FileSchema;
 
 pub(super) fn schema(name: Option<SchemaName>, directory: Option<&Path>) -> Result<u8> {
     let named = name.map(named);
     let mut out = std::io::stdout().lock();
     if let Some(directory) = directory {
-        let wanted: Vec<Schema> = named.map_or_else(|| Schema::ALL.to_vec(), |one| vec![one]);
+        let wanted: Vec<FileSchema> = named.map_or_else(|| FileSchema::ALL.to_vec(), |one| vec![one]);
         std::fs::create_dir_all(directory)
             .with_context(|| format!("{} cannot be made", directory.display()))?;
         for schema in wanted {
             let path = directory.join(format!("{}.json", schema.name()));
             std::fs::write(&path, schema.text())
                 .with_context(|| format!("{} cannot be written", path.display()))?;
-            writeln!(Clean(&mut out), "{}", path.display())?;
+            writeln!(TerminalSafeWriter(&mut out), "{}", path.display())?;
         }
     } else if let Some(schema) = named {
         write!(out, "{}", schema.text())?;
     } else {
-        for schema in Schema::ALL {
+        for schema in FileSchema::ALL {
             writeln!(out, "{:<9} {}", schema.name(), schema.about())?;
         }
         writeln!(
@@ -37,12 +37,12 @@ pub(super) fn schema(name: Option<SchemaName>, directory: Option<&Path>) -> Resu
     Ok(exit::COMPLETED)
 }
 
-fn named(name: SchemaName) -> Schema {
+fn named(name: SchemaName) -> FileSchema {
     match name {
-        SchemaName::Workflow => Schema::Workflow,
-        SchemaName::Role => Schema::Role,
-        SchemaName::Settings => Schema::Settings,
-        SchemaName::Replies => Schema::Replies,
-        SchemaName::Test => Schema::Test,
+        SchemaName::Workflow => FileSchema::Workflow,
+        SchemaName::Role => FileSchema::Role,
+        SchemaName::Settings => FileSchema::Settings,
+        SchemaName::Replies => FileSchema::Replies,
+        SchemaName::Test => FileSchema::Test,
     }
 }

@@ -5,31 +5,31 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::findings;
-use super::runs::{inputs_of, load, read_workflow, runtime};
-use super::scenes::Scene;
-use super::world::World;
-use crate::adapters::disk;
-use crate::adapters::javascript::Host;
+use super::cli_context::CliContext;
+use super::diagnostics;
+use super::run_command::{inputs_of, load, read_workflow, runtime};
+use super::scripted_run::ScriptedRun;
+use crate::adapters::file_io;
+use crate::adapters::javascript::ScriptWorkerPool;
 use crate::cli::args::SimulateArgs;
+use crate::cli::output::print_stderr_styled;
 use crate::cli::simulate::report::simulated;
-use crate::cli::words::tell_painted;
-use crate::config::catalog::Catalog;
-use crate::config::render::{Paint, render};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::render::{DiagnosticStyle, render};
 use crate::config::source::SourceFile;
-use crate::config::test_file::{self, Scenario};
+use crate::config::test_file::{self, TestScenario};
 use crate::config::workflow_file;
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::Layer;
-use crate::domain::workflow::Program;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::ConfigLayer;
+use crate::domain::workflow::WorkflowProgram;
 
-pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
+pub(super) fn simulate(world: &CliContext, args: SimulateArgs) -> Result<u8> {
     let script = read_file(&args.replies, "replies")?;
     let workflow = Path::new(&args.workflow);
     let is_file = workflow.extension().is_some_and(|ending| ending == "json");
     let file = is_file.then(|| read_workflow(workflow)).transpose()?;
     let (catalog, _) = load(world, world.scripted("simulate"), file.clone())?;
-    findings::sound(&catalog)?;
+    diagnostics::sound(&catalog)?;
     let scenario = match only_test(&script)? {
         Ok(scenario) => scenario,
         Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
@@ -46,35 +46,36 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
     };
     let program = match catalog.check(&name) {
         Ok((program, _)) => program,
-        Err(found) => return Err(findings::refused(&catalog, &found)),
+        Err(found) => return Err(diagnostics::refused(&catalog, &found)),
     };
     let inputs = inputs(&program, &args)?;
-    let scene = match Scene::new(&catalog, &script, &scenario, &program, inputs, None) {
+    let scene = match ScriptedRun::new(&catalog, &script, &scenario, &program, inputs, None) {
         Ok(scene) => scene,
         Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
-    let judged = runtime()?.block_on(scene.play(&Host::default()));
+    let judged = runtime()?.block_on(scene.play(&ScriptWorkerPool::default()));
     Ok(simulated(&judged, args.json, &mut stdout().lock())?)
 }
 
 /// The one that the script names, if the file has it; else its first.
-fn tested_workflow(file: &SourceFile, scenario: &Scenario) -> Option<String> {
-    let mut names: Vec<String> = workflow_file::index(file).0.into_iter().map(|head| head.name).collect();
+fn tested_workflow(file: &SourceFile, scenario: &TestScenario) -> Option<String> {
+    let mut names: Vec<String> =
+        workflow_file::read_heads(file).0.into_iter().map(|head| head.name).collect();
     let wanted =
         scenario.workflow.as_ref().and_then(|wanted| names.iter().position(|name| *name == wanted.value));
     (!names.is_empty()).then(|| names.swap_remove(wanted.unwrap_or(0)))
 }
 
 /// Findings on stderr, and as the error of a file that cannot be used. `files`: those that the catalogue does not know.
-pub(super) fn unusable(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic]) -> anyhow::Error {
-    let paint = if std::io::stderr().is_terminal() { Paint::Ansi } else { Paint::Plain };
-    tell_painted(&render(found, &text_of(catalog, files), paint));
-    findings::told(found)
+pub(super) fn unusable(catalog: &ConfigCatalog, files: &[SourceFile], found: &[Diagnostic]) -> anyhow::Error {
+    let paint = if std::io::stderr().is_terminal() { DiagnosticStyle::Ansi } else { DiagnosticStyle::Plain };
+    print_stderr_styled(&render(found, &text_of(catalog, files), paint));
+    diagnostics::diagnostics_error(found)
 }
 
 /// A file's text by its name, of these files or the catalogue's.
 pub(super) fn text_of<'a>(
-    catalog: &'a Catalog,
+    catalog: &'a ConfigCatalog,
     files: &'a [SourceFile],
 ) -> impl Fn(&str) -> Option<String> + 'a {
     |name| {
@@ -85,14 +86,15 @@ pub(super) fn text_of<'a>(
 
 pub(super) fn read_file(path: &Path, what: &str) -> Result<SourceFile> {
     let shown = path.display().to_string();
-    let text = disk::read(path).with_context(|| format!("the {what} file {shown} cannot be read"))?;
-    Ok(SourceFile::new(Layer::CommandLine, shown, text))
+    let text =
+        file_io::read_text_file(path).with_context(|| format!("the {what} file {shown} cannot be read"))?;
+    Ok(SourceFile::new(ConfigLayer::CommandLine, shown, text))
 }
 
 /// A replies file is a test file with one test.
-fn only_test(file: &SourceFile) -> Result<Result<Scenario, Vec<Diagnostic>>> {
-    let (mut tests, found) = test_file::read(file);
-    if found.iter().any(|finding| finding.severity == Severity::Error) {
+fn only_test(file: &SourceFile) -> Result<Result<TestScenario, Vec<Diagnostic>>> {
+    let (mut tests, found) = test_file::parse_test_file(file);
+    if found.iter().any(|finding| finding.severity == DiagnosticSeverity::Error) {
         return Ok(Err(found));
     }
     match (tests.pop(), tests.len()) {
@@ -104,7 +106,7 @@ fn only_test(file: &SourceFile) -> Result<Result<Scenario, Vec<Diagnostic>>> {
 
 /// What was typed; `None` leaves it to the file.
 fn inputs(
-    program: &Program,
+    program: &WorkflowProgram,
     args: &SimulateArgs,
 ) -> Result<Option<serde_json::Map<String, serde_json::Value>>> {
     if args.input.is_none() && args.inputs.is_empty() && args.input_file.is_none() {

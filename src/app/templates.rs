@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::cli::words::name as shown;
+use crate::cli::output::name as shown;
 
 /// A shipped pattern.
-pub(super) struct Template {
+pub(super) struct DefinitionTemplate {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     pub(super) text: &'static str,
@@ -17,44 +17,45 @@ pub(super) struct Template {
 
 pub(super) const ROLE: &str = include_str!("../../config/templates/role.json");
 
-pub(super) const MINIMAL: Template = Template {
+pub(super) const MINIMAL: DefinitionTemplate = DefinitionTemplate {
     name: "minimal",
     about: "one agent, one task",
     text: include_str!("../../config/templates/workflow/minimal.json"),
 };
-pub(super) const CHAIN: Template = Template {
+pub(super) const CHAIN: DefinitionTemplate = DefinitionTemplate {
     name: "chain",
     about: "agents one after the other: one plans, the next one builds",
     text: include_str!("../../config/templates/workflow/chain.json"),
 };
-pub(super) const REVIEW: Template = Template {
+pub(super) const REVIEW: DefinitionTemplate = DefinitionTemplate {
     name: "review",
     about: "a review loop: a coder works, a reviewer sends it back until it is done",
     text: include_str!("../../config/templates/workflow/review.json"),
 };
-pub(super) const PARALLEL: Template = Template {
+pub(super) const PARALLEL: DefinitionTemplate = DefinitionTemplate {
     name: "parallel",
     about: "two agents at the same time, a third one sums up",
     text: include_str!("../../config/templates/workflow/parallel.json"),
 };
-pub(super) const APPROVAL: Template = Template {
+pub(super) const APPROVAL: DefinitionTemplate = DefinitionTemplate {
     name: "approval",
     about: "a plan that you agree to before it is carried out",
     text: include_str!("../../config/templates/workflow/approval.json"),
 };
-pub(super) const GATED: Template = Template {
+pub(super) const GATED: DefinitionTemplate = DefinitionTemplate {
     name: "gated",
     about: "a coder works until a command succeeds",
     text: include_str!("../../config/templates/workflow/gated.json"),
 };
-pub(super) const STEPS: Template = Template {
+pub(super) const STEPS: DefinitionTemplate = DefinitionTemplate {
     name: "steps",
     about: "steps one after the other, an agent where one is needed",
     text: include_str!("../../config/templates/workflow/steps.json"),
 };
 
 /// Those of workflows, in the order in which they are offered.
-pub(super) const WORKFLOWS: &[Template] = &[MINIMAL, CHAIN, REVIEW, PARALLEL, APPROVAL, GATED, STEPS];
+pub(super) const WORKFLOWS: &[DefinitionTemplate] =
+    &[MINIMAL, CHAIN, REVIEW, PARALLEL, APPROVAL, GATED, STEPS];
 
 /// The name becomes a file's name and is typed in commands. `word`: workflow or role.
 ///

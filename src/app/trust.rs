@@ -5,15 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::world::World;
-use crate::adapters::disk::{self, Found, ProjectReader};
-use crate::adapters::machine::git_leads_out;
+use super::cli_context::CliContext;
+use crate::adapters::file_io::{self, ProjectFileResult, ProjectReader};
+use crate::adapters::system_info::git_leads_out;
 use crate::cli::exit;
-use crate::cli::words::{Clean, names};
-use crate::config::brief::{GUIDANCE, TEMPLATE};
+use crate::cli::output::{TerminalSafeWriter, names};
+use crate::config::system_context::{GUIDANCE, TEMPLATE};
 use crate::config::test_file::ENDING;
-use crate::config::trust::powers::{REPOSITORY, contents, powers};
-use crate::config::trust::{TrustBook, Verdict, changes, fingerprint, new_files};
+use crate::config::trust::capabilities::{REPOSITORY, contents, describe_capabilities};
+use crate::config::trust::{TrustBook, TrustVerdict, changes, fingerprint, new_files};
 
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";
@@ -62,7 +62,7 @@ impl ProjectFiles {
         !self.leads_out.is_empty() && !left_out.iter().any(|name| name == REPOSITORY)
     }
 
-    fn extend(&mut self, found: impl IntoIterator<Item = Found>) {
+    fn extend(&mut self, found: impl IntoIterator<Item = ProjectFileResult>) {
         for found in found {
             self.link(&found);
             match found.text {
@@ -72,7 +72,7 @@ impl ProjectFiles {
         }
     }
 
-    fn link(&mut self, found: &Found) {
+    fn link(&mut self, found: &ProjectFileResult) {
         let link =
             found.leads_to.as_ref().map(|target| (format!("{} -> {target}", found.name), String::new()));
         self.links.extend(link);
@@ -125,33 +125,35 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
 }
 
 /// The decision for the files as they are; `allow` (from `--trust` or the dialog) makes and stores it.
-pub(super) fn decide(world: &World, files: &ProjectFiles, allow: bool) -> Result<Verdict> {
+pub(super) fn decide(world: &CliContext, files: &ProjectFiles, allow: bool) -> Result<TrustVerdict> {
     let files = files.all();
     if files.is_empty() {
-        return Ok(Verdict::Trusted);
+        return Ok(TrustVerdict::Trusted);
     }
     let path = world.dirs.data.join("trust.json");
-    let text = disk::read_if_there(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let text =
+        file_io::read_file_if_exists(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut book = TrustBook::parse(&text.unwrap_or_default());
     let project = world.project.display().to_string();
     let verdict = book.verdict(&project, &files);
-    if verdict == Verdict::Trusted || !allow {
+    if verdict == TrustVerdict::Trusted || !allow {
         return Ok(verdict);
     }
     book.allow(&project, &files);
-    disk::write_private(&path, &book.to_text())
+    file_io::write_private(&path, &book.to_text())
         .with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(Verdict::Trusted)
+    Ok(TrustVerdict::Trusted)
 }
 
 /// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
 /// them.
-pub(super) fn shown(world: &World, files: &ProjectFiles) -> String {
-    let text = disk::read_if_there(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
+    let text =
+        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
     let book = TrustBook::parse(&text);
     let stored = book.projects.get(&world.project.display().to_string());
     let (all, texts) = (files.all(), files.texts());
-    let mut parts = vec![powers(&new_files(stored, &texts))];
+    let mut parts = vec![describe_capabilities(&new_files(stored, &texts))];
     let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
     let others = files.unreadable.iter().map(|(name, why)| (name.as_str(), why));
     parts.extend(others.chain(guidance).map(|(name, why)| format!("{name} is not read: {why}")));
@@ -160,18 +162,19 @@ pub(super) fn shown(world: &World, files: &ProjectFiles) -> String {
 }
 
 /// What the files that are new or changed can do, grouped by power.
-pub(super) fn told_powers(world: &World, files: &ProjectFiles) -> String {
-    let text = disk::read_if_there(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+pub(super) fn told_powers(world: &CliContext, files: &ProjectFiles) -> String {
+    let text =
+        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
     let book = TrustBook::parse(&text);
-    powers(&new_files(book.projects.get(&world.project.display().to_string()), &files.texts()))
+    describe_capabilities(&new_files(book.projects.get(&world.project.display().to_string()), &files.texts()))
 }
 
 /// `synthdev trust`: what the project's own files can do and what they say. `--trust` decides.
-pub(super) fn trust(world: &World) -> Result<u8> {
+pub(super) fn trust(world: &CliContext) -> Result<u8> {
     let files = project_files(&world.project);
     let before = decide(world, &files, false)?;
     let mut stdout = std::io::stdout().lock();
-    let mut out = Clean(&mut stdout);
+    let mut out = TerminalSafeWriter(&mut stdout);
     if files.is_empty() {
         writeln!(out, "this project has no definitions of its own")?;
         return Ok(exit::COMPLETED);
@@ -183,11 +186,11 @@ pub(super) fn trust(world: &World) -> Result<u8> {
         writeln!(
             out,
             "this project's definitions are trusted\n\n{}\n\n{}",
-            powers(&texts),
+            describe_capabilities(&texts),
             contents(&texts)
         )?;
     }
-    if world.trust && before != Verdict::Trusted {
+    if world.trust && before != TrustVerdict::Trusted {
         decide(world, &files, true)?;
         writeln!(out, "\nthis project's definitions are trusted from now on")?;
     }
@@ -195,17 +198,17 @@ pub(super) fn trust(world: &World) -> Result<u8> {
 }
 
 /// What is not used, in one line for stderr; `None` when all is trusted.
-pub(super) fn notice(verdict: &Verdict) -> Option<String> {
-    if let Some([_, ..]) = verdict.left_out() {
-        let new = names(verdict.left_out().unwrap_or_default(), ", ");
+pub(super) fn notice(verdict: &TrustVerdict) -> Option<String> {
+    if let Some([_, ..]) = verdict.excluded_files() {
+        let new = names(verdict.excluded_files().unwrap_or_default(), ", ");
         return Some(format!(
             "this project has new files since you trusted it ({new}); they are not used until you trust them: --trust"
         ));
     }
     let what = match verdict {
-        Verdict::Trusted => return None,
-        Verdict::New { files } => format!("has its own configuration ({})", names(files, ", ")),
-        Verdict::Changed { added, removed, changed } => {
+        TrustVerdict::Trusted => return None,
+        TrustVerdict::New { files } => format!("has its own configuration ({})", names(files, ", ")),
+        TrustVerdict::Changed { added, removed, changed } => {
             let list = |word: &str, files: &[String]| {
                 (!files.is_empty()).then(|| format!("{word} {}", names(files, ", ")))
             };

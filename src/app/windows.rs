@@ -4,33 +4,33 @@
 use anyhow::Result;
 use futures_util::future::join_all;
 
-use super::driving::runtime_of;
-use crate::adapters::providers::{Patience, Providers};
-use crate::config::catalog::Catalog;
+use super::run_to_end::runtime_of;
+use crate::adapters::providers::{ModelProviders, ModelTimeouts};
+use crate::config::catalog::ConfigCatalog;
 use crate::config::catalog::windows::{of_unknown_window, set_windows};
-use crate::domain::workflow::Program;
+use crate::domain::workflow::WorkflowProgram;
 
 /// Whether no server has to be asked.
-pub(super) fn are_known(providers: &Providers, program: &Program) -> bool {
+pub(super) fn are_known(providers: &ModelProviders, program: &WorkflowProgram) -> bool {
     of_unknown_window(program).iter().all(|choice| providers.known_window(choice).is_some())
 }
 
 /// Sets what servers have told before.
-pub(super) fn recall(providers: &Providers, program: &mut Program) {
+pub(super) fn recall(providers: &ModelProviders, program: &mut WorkflowProgram) {
     set_windows(program, &|choice| providers.known_window(choice).flatten());
 }
 
 /// Asks what is not known, all servers at once. Whoever gives the start up drops this.
-pub(super) async fn learn(providers: &Providers, program: &mut Program) {
+pub(super) async fn learn(providers: &ModelProviders, program: &mut WorkflowProgram) {
     let unknown = of_unknown_window(program);
     join_all(unknown.iter().map(|choice| providers.window(choice))).await;
     recall(providers, program);
 }
 
 /// The same where nothing runs yet: a recording names a program's models before it is run. Ctrl+C ends the process.
-pub(super) fn learn_first(catalog: &Catalog, program: &mut Program) -> Result<()> {
-    let providers = Providers::new(catalog.key_ring().clone(), Patience::default());
-    let providers = providers.with_homes(catalog.key_homes());
+pub(super) fn learn_first(catalog: &ConfigCatalog, program: &mut WorkflowProgram) -> Result<()> {
+    let providers = ModelProviders::new(catalog.key_ring().clone(), ModelTimeouts::default());
+    let providers = providers.with_key_servers(catalog.key_origins());
     if !are_known(&providers, program) {
         let runtime = runtime_of(1)?;
         runtime.block_on(learn(&providers, program));

@@ -1,22 +1,24 @@
 //! What can be typed. Names are a contract; later versions only add.
 
+mod breakpoints;
 mod index;
 mod mcp;
 mod runs;
 mod sandbox;
 mod snapshot;
-mod stops;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use breakpoints::StopArgs;
 pub use index::IndexArgs;
 pub use mcp::McpArgs;
-pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
+pub use runs::{
+    CostArgs, CostBy, ExportFormat, ListArgs, ModelRequestSelector, ResumeArgs, RunFilterArgs, RunsCommand,
+};
 pub use sandbox::{SandboxArgs, SandboxQuestion};
-pub use snapshot::SnapshotCommand;
-pub use stops::StopArgs;
+pub use snapshot::SnapshotSubcommand;
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -28,7 +30,7 @@ pub use stops::StopArgs;
                   Exit codes: 0 completed, 1 failed, 2 usage or configuration, 3 paused or input required,\n\
                   4 limit or budget, 5 approval needed, 130 cancelled."
 )]
-pub struct Cli {
+pub struct CliArgs {
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
@@ -38,7 +40,7 @@ pub struct Cli {
     #[command(flatten)]
     pub settings: SettingFlags,
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 /// Settings for this one start; they win over files and environment.
@@ -111,7 +113,7 @@ pub struct SettingFlags {
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub enum CliCommand {
     /// Run a workflow without a screen
     Run(RunArgs),
     /// Check workflows, roles and settings; nothing is run or sent
@@ -139,7 +141,7 @@ pub enum Command {
     Sandbox(SandboxArgs),
     /// Stored states of the project's files
     #[command(subcommand)]
-    Snapshot(SnapshotCommand),
+    Snapshot(SnapshotSubcommand),
     /// Offer workflows to other programs: a server of the model context protocol on stdin and stdout, or with --http ADDR over HTTP
     Mcp(McpArgs),
     /// Draw a workflow, or a run of it
@@ -211,7 +213,7 @@ pub enum Command {
     /// Print a completion script for your shell
     Completions {
         /// For which shell
-        shell: Shell,
+        shell: CompletionShell,
     },
 }
 
@@ -292,7 +294,7 @@ pub struct ConfigureArgs {
     pub key_stdin: bool,
     /// The level that the key is for, where several are set
     #[arg(long, value_name = "LEVEL", default_value = "base")]
-    pub level: Level,
+    pub level: ModelLevelArg,
     /// Save without asking the model for a word first
     #[arg(long)]
     pub no_test: bool,
@@ -302,7 +304,7 @@ pub struct ConfigureArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub enum Level {
+pub enum ModelLevelArg {
     #[default]
     Base,
     Smart,
@@ -345,21 +347,21 @@ pub enum NewCommand {
         name: String,
         /// What it begins as
         #[arg(long, value_name = "TEMPLATE", default_value = "minimal")]
-        template: Template,
+        template: WorkflowTemplateArg,
         #[command(flatten)]
-        place: NewPlace,
+        place: NewFileTarget,
     },
     /// A role file
     Role {
         /// Its name; the file is NAME.json
         name: String,
         #[command(flatten)]
-        place: NewPlace,
+        place: NewFileTarget,
     },
 }
 
 #[derive(Args, Debug, Default)]
-pub struct NewPlace {
+pub struct NewFileTarget {
     /// Directory of the file; by default that of the project's .synthdev, or else your own
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
@@ -369,7 +371,7 @@ pub struct NewPlace {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Template {
+pub enum WorkflowTemplateArg {
     /// One agent, one task
     Minimal,
     /// Agents one after the other: one plans, the next one builds
@@ -438,7 +440,7 @@ pub enum ConfigCommand {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Shell {
+pub enum CompletionShell {
     Bash,
     Elvish,
     Fish,
@@ -456,16 +458,16 @@ const WITH_SETTINGS: [&str; 5] = ["run", "resume", "retry", "configure", "mcp"];
 ///
 /// # Errors
 /// It cannot be understood, or help was asked for.
-pub fn parse() -> Result<Cli, clap::Error> {
+pub fn parse() -> Result<CliArgs, clap::Error> {
     use clap::FromArgMatches;
     let matches = command().try_get_matches()?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
+    CliArgs::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
 }
 
 /// The command line as it is parsed and told.
 pub fn command() -> clap::Command {
     use clap::CommandFactory;
-    let mut root = Cli::command();
+    let mut root = CliArgs::command();
     // from here on every command has flags of its own for settings
     root.build();
     tidied(root, true)
@@ -481,18 +483,18 @@ fn tidied(command: clap::Command, root: bool) -> clap::Command {
 }
 
 /// The completion script of `shell`. Not written as it is made: the generator panics where nobody reads.
-pub fn completions(shell: Shell) -> Vec<u8> {
+pub fn completions(shell: CompletionShell) -> Vec<u8> {
     use clap::CommandFactory;
     use clap_complete::Shell as Kind;
     let mut script = Vec::new();
     let kind = match shell {
-        Shell::Bash => Kind::Bash,
-        Shell::Elvish => Kind::Elvish,
-        Shell::Fish => Kind::Fish,
-        Shell::PowerShell => Kind::PowerShell,
-        Shell::Zsh => Kind::Zsh,
+        CompletionShell::Bash => Kind::Bash,
+        CompletionShell::Elvish => Kind::Elvish,
+        CompletionShell::Fish => Kind::Fish,
+        CompletionShell::PowerShell => Kind::PowerShell,
+        CompletionShell::Zsh => Kind::Zsh,
     };
-    clap_complete::generate(kind, &mut Cli::command(), "synthdev", &mut script);
+    clap_complete::generate(kind, &mut CliArgs::command(), "synthdev", &mut script);
     script
 }
 
@@ -540,6 +542,6 @@ mod tests {
 
     #[test]
     fn every_argument_of_every_command_is_consistent() {
-        Cli::command().debug_assert();
+        CliArgs::command().debug_assert();
     }
 }

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::archive::columns::counted;
-use super::words::safe;
+use super::history::columns::counted;
+use super::output::terminal_safe;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum DoctorStatus {
     Ok,
     /// Works, with something to know.
     Warning,
@@ -16,43 +16,43 @@ pub enum State {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Line {
+pub struct DoctorFinding {
     /// terminal, git, store, sandbox, models or configuration.
     pub area: &'static str,
-    pub state: State,
+    pub state: DoctorStatus,
     pub text: String,
     /// What to do, where something is to be done.
     pub fix: Option<String>,
 }
 
-impl Line {
+impl DoctorFinding {
     pub fn ok(area: &'static str, text: impl Into<String>) -> Self {
-        Self { area, state: State::Ok, text: text.into(), fix: None }
+        Self { area, state: DoctorStatus::Ok, text: text.into(), fix: None }
     }
 
     pub fn warning(area: &'static str, text: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { area, state: State::Warning, text: text.into(), fix: Some(fix.into()) }
+        Self { area, state: DoctorStatus::Warning, text: text.into(), fix: Some(fix.into()) }
     }
 
     pub fn problem(area: &'static str, text: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { area, state: State::Problem, text: text.into(), fix: Some(fix.into()) }
+        Self { area, state: DoctorStatus::Problem, text: text.into(), fix: Some(fix.into()) }
     }
 }
 
 #[derive(Serialize)]
-pub struct Report {
+pub struct DoctorReport {
     pub version: &'static str,
     /// The worst of all lines.
-    pub state: State,
-    pub lines: Vec<Line>,
+    pub state: DoctorStatus,
+    pub lines: Vec<DoctorFinding>,
 }
 
-pub fn report(lines: Vec<Line>) -> Report {
-    let state = lines.iter().map(|line| line.state).max().unwrap_or(State::Ok);
-    Report { version: env!("CARGO_PKG_VERSION"), state, lines }
+pub fn report(lines: Vec<DoctorFinding>) -> DoctorReport {
+    let state = lines.iter().map(|line| line.state).max().unwrap_or(DoctorStatus::Ok);
+    DoctorReport { version: env!("CARGO_PKG_VERSION"), state, lines }
 }
 
-pub fn text(report: &Report) -> String {
+pub fn text(report: &DoctorReport) -> String {
     let mut text = format!("synthdev {}\n", report.version);
     let mut area = "";
     for line in &report.lines {
@@ -61,19 +61,19 @@ pub fn text(report: &Report) -> String {
             text.push_str(&format!("\n{area}\n"));
         }
         let mark = match line.state {
-            State::Ok => "✓",
-            State::Warning => "!",
-            State::Problem => "✗",
+            DoctorStatus::Ok => "✓",
+            DoctorStatus::Warning => "!",
+            DoctorStatus::Problem => "✗",
         };
         // what is told of a file may have several lines
-        let told = safe(&line.text).replace('\n', "\n    ");
+        let told = terminal_safe(&line.text).replace('\n', "\n    ");
         text.push_str(&format!("  {mark} {told}\n"));
         if let Some(fix) = &line.fix {
-            text.push_str(&format!("    → {}\n", safe(fix)));
+            text.push_str(&format!("    → {}\n", terminal_safe(fix)));
         }
     }
     let count = |state| report.lines.iter().filter(|line| line.state == state).count();
-    let (problems, warnings) = (count(State::Problem), count(State::Warning));
+    let (problems, warnings) = (count(DoctorStatus::Problem), count(DoctorStatus::Warning));
     text.push_str(&match (problems, warnings) {
         (0, 0) => "\nEverything is in order.\n".to_owned(),
         _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(warnings, "warning")),

@@ -1,7 +1,7 @@
 //! Exit codes: part of the contract with scripts.
 
-use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
+use crate::domain::run_error::RunError;
 
 pub const COMPLETED: u8 = 0;
 pub const FAILED: u8 = 1;
@@ -15,7 +15,7 @@ pub const DENIED: u8 = 5;
 pub const CANCELLED: u8 = 130;
 
 /// The code of a finished run. What really went wrong decides, also inside a child workflow.
-pub fn of(status: RunStatus, error: Option<&Failure>) -> u8 {
+pub fn exit_code(status: RunStatus, error: Option<&RunError>) -> u8 {
     let code = error.map_or("", |error| error.root().code.as_str());
     match status {
         RunStatus::Completed => COMPLETED,
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn each_end_has_its_code() {
-        let error = |code: &str| Failure::new(code, "", "");
+        let error = |code: &str| RunError::new(code, "", "");
         let mut child = error("sub_workflow_failed");
         child.cause = Some(Box::new(error("tool.denied")));
         let rows = [
@@ -47,7 +47,7 @@ mod tests {
             (RunStatus::Cancelled, None, 130),
         ];
         for (status, error, code) in rows {
-            assert_eq!(of(status, error.as_ref()), code, "{status:?} {error:?}");
+            assert_eq!(exit_code(status, error.as_ref()), code, "{status:?} {error:?}");
         }
     }
 }

@@ -3,18 +3,18 @@
 use std::io::{self, Write};
 
 use super::args::GraphFormat;
-use super::data;
-use super::words::{Clean, cost, name};
-use crate::config::graph::terminal::{Line, Tone, draw};
-use crate::config::graph::{Graph, dot, mermaid};
-use crate::domain::trail::Part;
-use crate::domain::workflow::Program;
-use crate::engine::trail::trail;
+use super::json_output;
+use super::output::{TerminalSafeWriter, cost, name};
+use crate::config::graph::terminal::{GraphLine, GraphTone, draw};
+use crate::config::graph::{WorkflowGraph, dot, mermaid};
+use crate::domain::trace::TraceScope;
+use crate::domain::workflow::WorkflowProgram;
+use crate::engine::trace::build_trace;
 use crate::runtime::history::RunRecord;
 
 /// How the drawing for a terminal is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Look {
+pub struct GraphTerminalOptions {
     /// Columns.
     pub width: usize,
     pub colour: bool,
@@ -22,13 +22,19 @@ pub struct Look {
 
 /// The graphs of a program with their indices: workflow `at` first, then with `children` every other one that it
 /// reaches; marked with what `run` did.
-pub fn graphs(program: &Program, at: usize, children: bool, run: Option<&RunRecord>) -> Vec<(usize, Graph)> {
-    let mut found = Graph::family(program, at, children);
+pub fn graphs(
+    program: &WorkflowProgram,
+    at: usize,
+    children: bool,
+    run: Option<&RunRecord>,
+) -> Vec<(usize, WorkflowGraph)> {
+    let mut found = WorkflowGraph::with_children(program, at, children);
     if let Some(run) = run {
-        let trail = trail(run.events.iter().map(|(_, event)| event));
+        let trail = build_trace(run.events.iter().map(|(_, event)| event));
         for (at, graph) in &mut found {
             let called = graph.workflow.clone();
-            graph.mark(&trail, if *at == 0 { Part::Root } else { Part::Called(&called) });
+            graph
+                .overlay_trail(&trail, if *at == 0 { TraceScope::Root } else { TraceScope::Called(&called) });
         }
     }
     found
@@ -37,22 +43,22 @@ pub fn graphs(program: &Program, at: usize, children: bool, run: Option<&RunReco
 /// # Errors
 /// stdout cannot be written.
 pub fn show(
-    graphs: &[(usize, Graph)],
+    graphs: &[(usize, WorkflowGraph)],
     run: Option<&RunRecord>,
     format: GraphFormat,
-    look: Look,
+    look: GraphTerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     match format {
-        GraphFormat::Mermaid => write!(Clean(out), "{}", mermaid::draw(graphs)),
-        GraphFormat::Dot => write!(Clean(out), "{}", dot::draw(graphs)),
+        GraphFormat::Mermaid => write!(TerminalSafeWriter(out), "{}", mermaid::draw(graphs)),
+        GraphFormat::Dot => write!(TerminalSafeWriter(out), "{}", dot::draw(graphs)),
         GraphFormat::Json => {
-            let list: Vec<&Graph> = graphs.iter().map(|(_, graph)| graph).collect();
-            data::pretty(&list, out)
+            let list: Vec<&WorkflowGraph> = graphs.iter().map(|(_, graph)| graph).collect();
+            json_output::pretty(&list, out)
         }
         GraphFormat::Terminal => {
             if let Some(run) = run {
-                writeln!(Clean(out), "{}\n", head(run))?;
+                writeln!(TerminalSafeWriter(out), "{}\n", head(run))?;
             }
             for (place, (_, graph)) in graphs.iter().enumerate() {
                 if place > 0 {
@@ -82,15 +88,15 @@ fn head(run: &RunRecord) -> String {
 }
 
 /// Names were made printable when the graph was built; the colours are our own.
-fn painted(line: &Line, colour: bool) -> String {
+fn painted(line: &GraphLine, colour: bool) -> String {
     let mut text = String::new();
     for span in line {
         let code = match span.tone {
-            Tone::Plain => "",
-            Tone::Current => "1;33",
-            Tone::Done => "32",
-            Tone::Dim => "2",
-            Tone::Edge => "36",
+            GraphTone::Plain => "",
+            GraphTone::Current => "1;33",
+            GraphTone::Done => "32",
+            GraphTone::Dim => "2",
+            GraphTone::Edge => "36",
         };
         if colour && !code.is_empty() {
             text.push_str(&format!("\x1b[{code}m{}\x1b[0m", span.text));

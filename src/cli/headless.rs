@@ -6,30 +6,31 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::data;
+use super::event_lines;
 use super::exit;
-use super::moments;
-use super::simulate::diff::painted;
-use super::words::{
-    Clean, WIDTH, asked_rows, cost, name, names, one_line, safe, tell, tell_painted, tokens, wish,
+use super::json_output;
+use super::output::{
+    TerminalSafeWriter, WIDTH, awaited_answer, cost, name, names, one_line, print_stderr,
+    print_stderr_styled, question_rows, terminal_safe, tokens,
 };
-use crate::domain::cost::Usage;
-use crate::domain::failure::{Failure, TAKEN_OVER};
+use super::simulate::diff::painted;
+use crate::domain::cost::TokenUsage;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
-use crate::domain::snapshot::Worktree;
+use crate::domain::run_error::{RunError, TAKEN_OVER};
+use crate::domain::snapshot::RunWorktree;
 use crate::domain::workflow::plain_text;
-use crate::engine::event::{DEFINITION_WARNING, Published, RunEvent};
-use crate::runtime::command::Command;
-use crate::runtime::handle::{EventReceiver, Handle};
-use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
+use crate::engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent};
+use crate::runtime::command::RunCommand;
+use crate::runtime::handle::{EventReceiver, RuntimeHandle};
+use crate::runtime::resume_tokens::DEFAULT_TTL_SECONDS;
 
 /// The error of a request that is not in a recording.
 const DRIFT: &str = "model.drift";
 
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Show {
+pub struct HeadlessOutput {
     /// One final JSON object.
     pub json: bool,
     /// One JSON event a line.
@@ -48,15 +49,15 @@ pub struct FinalReport {
     pub output: Option<Value>,
     pub path: Vec<String>,
     pub snapshot: Option<SnapshotId>,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     pub cost_usd: Option<f64>,
     pub warnings: Vec<Value>,
-    pub error: Option<Failure>,
+    pub error: Option<RunError>,
     /// What it waits for, with a token for each.
     pub pauses: Vec<PauseReport>,
     /// Where it worked, if apart from the project.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<RunWorktree>,
     /// There is something that an undo would bring back.
     #[serde(skip)]
     pub files_changed: bool,
@@ -74,7 +75,7 @@ impl Default for FinalReport {
             output: None,
             path: Vec::new(),
             snapshot: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             cost_usd: None,
             warnings: Vec::new(),
             error: None,
@@ -88,14 +89,14 @@ impl Default for FinalReport {
 
 /// Who wants the program to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Interrupt {
+pub enum InterruptSource {
     /// The person: the run is cancelled.
     Person,
     /// The system, or the terminal went away: the run is left as it is, to be taken up again.
     System,
 }
 
-pub type Interrupts = UnboundedReceiver<Interrupt>;
+pub type InterruptReceiver = UnboundedReceiver<InterruptSource>;
 
 /// What the run waits for, in its final object.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -113,12 +114,12 @@ pub struct PauseReport {
 ///
 /// # Errors
 /// None of its own.
-pub async fn follow(
-    handle: &Handle,
+pub async fn follow_run(
+    handle: &RuntimeHandle,
     run: RunId,
     mut events: EventReceiver,
-    mut show: Show,
-    mut interrupts: Interrupts,
+    mut show: HeadlessOutput,
+    mut interrupts: InterruptReceiver,
     leftovers: &(dyn Fn() -> Vec<String> + Sync),
 ) -> anyhow::Result<FinalReport> {
     let mut report = FinalReport { run_id: Some(run.clone()), ..FinalReport::default() };
@@ -126,8 +127,8 @@ pub async fn follow(
         tokio::select! {
             biased;
             Some(who) = interrupts.recv() => match who {
-                Interrupt::Person => handle.send(&run, Command::Cancel),
-                Interrupt::System => {
+                InterruptSource::Person => handle.send(&run, RunCommand::Cancel),
+                InterruptSource::System => {
                     leave(handle, &run, &mut report).await;
                     return Ok(report);
                 }
@@ -138,19 +139,19 @@ pub async fn follow(
                     continue;
                 }
                 let printed = if show.events { print_event(&published) } else { Ok(()) };
-                if take(&mut report, &published, show) {
+                if apply_event(&mut report, &published, show) {
                     break;
                 }
                 match printed {
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                         // Nobody reads any more: the run ends as if cancelled, recorded and with its tools.
                         show.events = false;
-                        handle.send(&run, Command::Cancel);
+                        handle.send(&run, RunCommand::Cancel);
                     }
                     Err(error) => {
                         // the run is not at fault: it goes on, and all of it is in the history
                         show.events = false;
-                        tell(unwritten("an event", &error, &run));
+                        print_stderr(unwritten("an event", &error, &run));
                     }
                     Ok(()) => {}
                 }
@@ -167,15 +168,15 @@ pub async fn follow(
     for text in leftovers().into_iter().filter(|_| report.pauses.is_empty()) {
         report.warnings.push(serde_json::json!({"code": "unused_reply", "text": text}));
         if show.progress {
-            tell(format_args!("warning: {text}"));
+            print_stderr(format_args!("warning: {text}"));
         }
     }
     Ok(report)
 }
 
 /// The driver stops between two inputs: nothing is half done but what runs outside.
-async fn leave(handle: &Handle, run: &RunId, report: &mut FinalReport) {
-    handle.send(run, Command::Leave);
+async fn leave(handle: &RuntimeHandle, run: &RunId, report: &mut FinalReport) {
+    handle.send(run, RunCommand::Leave);
     let deadline = std::time::Duration::from_millis(500);
     let left = async {
         while handle.running().contains(run) {
@@ -192,7 +193,7 @@ async fn leave(handle: &Handle, run: &RunId, report: &mut FinalReport) {
 }
 
 /// A token for each, but for what needs none: only its owner can say that a failed run is tried again.
-fn pauses(handle: &Handle, run: &RunId) -> Vec<PauseReport> {
+fn pauses(handle: &RuntimeHandle, run: &RunId) -> Vec<PauseReport> {
     let open = handle.summary(run.as_str()).map(|summary| summary.progress.pauses).unwrap_or_default();
     let with_token = |pause: OpenPause| {
         let wanted = !matches!(pause.reason, PauseReason::User | PauseReason::Error);
@@ -208,19 +209,19 @@ fn pauses(handle: &Handle, run: &RunId) -> Vec<PauseReport> {
 }
 
 /// States that are entered no second time when a run goes on: said first, as others are when they are entered.
-pub fn taken_up(open: &[OpenPause], show: Show) {
+pub fn print_retried_states(open: &[OpenPause], show: HeadlessOutput) {
     for pause in open.iter().filter(|pause| show.progress && pause.reason == PauseReason::Error) {
-        tell(format_args!("● {} (again)", name(&pause.state)));
+        print_stderr(format_args!("● {} (again)", name(&pause.state)));
     }
 }
 
-fn print_event(published: &Published) -> io::Result<()> {
+fn print_event(published: &PublishedEvent) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    data::line(published, &mut out)
+    json_output::line(published, &mut out)
 }
 
 /// Folds one event into the report; `true` at the end.
-fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
+fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: HeadlessOutput) -> bool {
     if show.progress {
         progress(&published.event);
     }
@@ -233,7 +234,7 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
                 report.warnings.retain(|earlier| earlier["code"] != "snapshot_failed");
             }
             if code == DEFINITION_WARNING && !show.progress {
-                tell(format_args!("warning: {text}"));
+                print_stderr(format_args!("warning: {text}"));
             }
             report.warnings.push(serde_json::json!({"code": code, "text": text}));
         }
@@ -258,35 +259,42 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
 fn progress(event: &RunEvent) {
     match event {
         RunEvent::StateEntered { state, agent, .. } => match agent {
-            Some(agent) => tell(format_args!("● {} ({})", name(state), name(agent))),
-            None => tell(format_args!("● {}", name(state))),
+            Some(agent) => print_stderr(format_args!("● {} ({})", name(state), name(agent))),
+            None => print_stderr(format_args!("● {}", name(state))),
         },
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
             let mark = if *ok { "✓" } else { "✗" };
-            tell(format_args!("    {mark} {}: {}", name(tool), one_line(summary, 100)));
+            print_stderr(format_args!("    {mark} {}: {}", name(tool), one_line(summary, 100)));
         }
         RunEvent::ToolRefused { tool, reason, .. } => {
-            tell(format_args!("    ✗ {}: {}", name(tool), one_line(reason, 100)))
+            print_stderr(format_args!("    ✗ {}: {}", name(tool), one_line(reason, 100)))
         }
         RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
-            tell(format_args!("    {}: {}", name(agent), one_line(text, 100)));
+            print_stderr(format_args!("    {}: {}", name(agent), one_line(text, 100)));
         }
         RunEvent::ContextSummarized { agent, context, entries, .. } if *entries > 0 => {
-            tell(format_args!("    {}: summed up {entries} messages of {}", name(agent), name(context)));
+            print_stderr(format_args!(
+                "    {}: summed up {entries} messages of {}",
+                name(agent),
+                name(context)
+            ));
         }
         RunEvent::Decided { tool, arguments, .. } => {
-            tell(format_args!("    → {} {}", name(tool), one_line(&arguments.to_string(), 100)));
+            print_stderr(format_args!("    → {} {}", name(tool), one_line(&arguments.to_string(), 100)));
         }
         RunEvent::ModelRetry { attempt, delay_ms, reason, .. } => {
-            tell(format_args!("    model: {}; attempt {attempt} in {delay_ms} ms", one_line(reason, 100)));
+            print_stderr(format_args!(
+                "    model: {}; attempt {attempt} in {delay_ms} ms",
+                one_line(reason, 100)
+            ));
         }
-        RunEvent::Warning { text, .. } => tell(format_args!("warning: {text}")),
-        RunEvent::SnapshotFailed { reason } => tell(format_args!("warning: no snapshot: {reason}")),
+        RunEvent::Warning { text, .. } => print_stderr(format_args!("warning: {text}")),
+        RunEvent::SnapshotFailed { reason } => print_stderr(format_args!("warning: no snapshot: {reason}")),
         // the state that it enters says as much
         RunEvent::BranchStarted { .. } => {}
         other => {
-            if let Some(line) = moments::line(other) {
-                tell(format_args!("    {line}"));
+            if let Some(line) = event_lines::event_line(other) {
+                print_stderr(format_args!("    {line}"));
             }
         }
     }
@@ -303,35 +311,35 @@ fn unwritten(what: &str, error: &io::Error, run: &RunId) -> String {
 ///
 /// # Errors
 /// Nothing was started, and stdout cannot be written.
-pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
+pub fn print_result(report: &FinalReport, show: HeadlessOutput) -> io::Result<u8> {
     match (print_end(report, show), &report.run_id) {
         // A reader that left early changes nothing about how the run ended.
         (Err(error), _) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        (Err(error), Some(run)) => tell(unwritten("the result", &error, run)),
+        (Err(error), Some(run)) => print_stderr(unwritten("the result", &error, run)),
         (printed, _) => printed?,
     }
     if show.progress {
-        let text = safe(&ending(report));
+        let text = terminal_safe(&result_text(report));
         let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
         let colour = differs && io::stderr().is_terminal();
-        tell_painted(&if colour { painted(&text) } else { text });
+        print_stderr_styled(&if colour { painted(&text) } else { text });
     }
-    Ok(exit::of(report.status, report.error.as_ref()))
+    Ok(exit::exit_code(report.status, report.error.as_ref()))
 }
 
-fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
+fn print_end(report: &FinalReport, show: HeadlessOutput) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if show.json {
-        return data::line(report, &mut out);
+        return json_output::line(report, &mut out);
     }
     match &report.output {
-        Some(output) if !show.events => writeln!(Clean(&mut out), "{}", plain_text(output)),
+        Some(output) if !show.events => writeln!(TerminalSafeWriter(&mut out), "{}", plain_text(output)),
         _ => Ok(()),
     }
 }
 
 /// The end of a run in words: status, path, tokens, cost, how to undo, what went wrong and what to do.
-pub fn ending(report: &FinalReport) -> String {
+pub fn result_text(report: &FinalReport) -> String {
     let mut lines = Vec::new();
     if report.run_id.is_some() {
         let status = report.status.as_str();
@@ -342,7 +350,7 @@ pub fn ending(report: &FinalReport) -> String {
         lines.extend(trouble(error, report));
     }
     if let Some(run) = &report.run_id {
-        lines.extend(go_on(run, report));
+        lines.extend(resume_hints(run, report));
         lines.push(format!("run {run}: synthdev runs show {run}"));
     }
     if let (Some(run), Some(tree)) = (&report.run_id, &report.worktree) {
@@ -356,7 +364,7 @@ pub fn ending(report: &FinalReport) -> String {
 }
 
 /// What went wrong; that nobody was there to approve a tool is no error of anything.
-fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
+fn trouble(error: &RunError, report: &FinalReport) -> Vec<String> {
     let state = error.state.as_ref().map(|state| format!("in state {}: ", name(state))).unwrap_or_default();
     let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", name(agent))).unwrap_or_default();
     let detail = format!("  {state}{agent}{}", error.detail);
@@ -374,7 +382,7 @@ fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
 }
 
 /// How a run that waits, or was left, is taken up again: for each pause what it waits for, and the whole command.
-fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
+fn resume_hints(run: &RunId, report: &FinalReport) -> Vec<String> {
     let mut lines = Vec::new();
     let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
     if report.played.is_some() && differs {
@@ -386,8 +394,8 @@ fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
     let play = report.played.as_ref().map_or_else(String::new, |file| format!(" --replay {file}"));
     let several = report.pauses.len() > 1;
     for PauseReport { pause, resume_token, .. } in &report.pauses {
-        let waits = format!("waits {} in {}", wish(pause), name(&pause.state));
-        lines.extend(asked_rows(&waits, pause));
+        let waits = format!("waits {} in {}", awaited_answer(pause), name(&pause.state));
+        lines.extend(question_rows(&waits, pause));
         let answer = command(run, pause, true).filter(|_| several);
         lines.extend(answer.map(|command| format!("  answer: {command}{play}")));
         lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
@@ -513,7 +521,7 @@ mod tests {
             ),
         ] {
             let report = FinalReport { pauses, ..FinalReport::default() };
-            let lines = go_on(&RunId::from("r1"), &report);
+            let lines = resume_hints(&RunId::from("r1"), &report);
             assert_eq!(lines.len(), expected.len(), "{lines:#?}");
             for (line, part) in lines.iter().zip(expected) {
                 let message = part.ends_with(": ");

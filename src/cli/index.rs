@@ -4,34 +4,34 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::exit;
-use crate::domain::cost::Usage;
-use crate::domain::project_index::LeftOut;
-use crate::domain::project_index::report::{Ending, Report};
+use crate::domain::cost::TokenUsage;
+use crate::domain::project_index::UnindexedFiles;
+use crate::domain::project_index::report::{IndexOutcome, IndexReport};
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct IndexReportJson<'a> {
     indexed: usize,
     directories: usize,
     files: usize,
     unchanged: usize,
     gone: usize,
     failed: Vec<Value>,
-    left_out: &'a LeftOut,
-    usage: Usage,
+    left_out: &'a UnindexedFiles,
+    usage: TokenUsage,
     cost_usd: Option<f64>,
     status: &'a str,
     error: Option<&'a str>,
 }
 
 /// Of what was done; the fields are a contract.
-pub fn json(report: &Report) -> Value {
+pub fn json(report: &IndexReport) -> Value {
     let failed = report.failed.iter().map(|(path, why)| json!({"path": path, "reason": why}));
     let (status, error) = match &report.ending {
-        Ending::Whole => ("completed", None),
-        Ending::Stopped => ("cancelled", None),
-        Ending::Broken(why) => ("failed", Some(why.as_str())),
+        IndexOutcome::Whole => ("completed", None),
+        IndexOutcome::Stopped => ("cancelled", None),
+        IndexOutcome::Broken(why) => ("failed", Some(why.as_str())),
     };
-    let told = Told {
+    let told = IndexReportJson {
         indexed: report.indexed,
         directories: report.directories,
         files: report.files,
@@ -47,10 +47,10 @@ pub fn json(report: &Report) -> Value {
     json!(told)
 }
 
-pub fn code(report: &Report) -> u8 {
+pub fn code(report: &IndexReport) -> u8 {
     match report.ending {
-        Ending::Whole if report.failed.is_empty() => exit::COMPLETED,
-        Ending::Whole | Ending::Broken(_) => exit::FAILED,
-        Ending::Stopped => exit::CANCELLED,
+        IndexOutcome::Whole if report.failed.is_empty() => exit::COMPLETED,
+        IndexOutcome::Whole | IndexOutcome::Broken(_) => exit::FAILED,
+        IndexOutcome::Stopped => exit::CANCELLED,
     }
 }

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::words::name;
-use crate::config::models::catalogue::{Model, Models};
-use crate::config::models::servers::Server;
+use super::output::name;
+use crate::config::models::provider_catalog::{CatalogModel, ProviderCatalog};
+use crate::config::models::server_list::ConfiguredServer;
 use crate::domain::model::ModelError;
 use crate::domain::model_list::ListedModel;
-use crate::domain::printable;
+use crate::domain::terminal_safe;
 
 /// A server, and what it answered if it was asked.
 #[derive(Debug)]
-pub struct Seen {
-    pub server: Server,
+pub struct ProbedModelServer {
+    pub server: ConfiguredServer,
     pub answer: Option<Result<Vec<ListedModel>, ModelError>>,
 }
 
@@ -22,15 +22,15 @@ pub struct Seen {
 const OTHERS: usize = 12;
 
 #[derive(Serialize)]
-pub struct Report {
-    pub providers: Vec<Offer>,
+pub struct ModelsReport {
+    pub providers: Vec<ServerModelsReport>,
 }
 
 /// What one server offers.
 #[derive(Serialize)]
-pub struct Offer {
+pub struct ServerModelsReport {
     #[serde(flatten)]
-    pub server: Server,
+    pub server: ConfiguredServer,
     pub usable: bool,
     /// `null`: it was not asked.
     pub reached: Option<bool>,
@@ -38,11 +38,11 @@ pub struct Offer {
     pub problem: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
-    pub models: Vec<Row>,
+    pub models: Vec<ModelReportRow>,
 }
 
 #[derive(Serialize)]
-pub struct Row {
+pub struct ModelReportRow {
     pub name: String,
     /// Tokens.
     pub context_size: Option<u64>,
@@ -60,13 +60,13 @@ pub struct Row {
     pub levels: Vec<String>,
 }
 
-pub fn report(seen: Vec<Seen>, models: &Models) -> Report {
-    Report { providers: seen.into_iter().map(|one| offer(one, models)).collect() }
+pub fn report(seen: Vec<ProbedModelServer>, models: &ProviderCatalog) -> ModelsReport {
+    ModelsReport { providers: seen.into_iter().map(|one| offer(one, models)).collect() }
 }
 
 /// Used ones first, then the catalogue's, then the server's own, each once.
-pub fn offer(seen: Seen, models: &Models) -> Offer {
-    let Seen { server, answer } = seen;
+pub fn offer(seen: ProbedModelServer, models: &ProviderCatalog) -> ServerModelsReport {
+    let ProbedModelServer { server, answer } = seen;
     let known = models.provider(&server.provider).map_or(&[][..], |provider| &provider.models);
     let listed: Option<&[ListedModel]> = answer.as_ref().and_then(|answer| answer.as_deref().ok());
     let used = server.levels.iter().map(|used| used.model.as_str());
@@ -77,7 +77,7 @@ pub fn offer(seen: Seen, models: &Models) -> Offer {
         used.chain(catalogued).chain(others).filter(|name| taken.insert(name.to_owned())).collect();
     let rows = names.into_iter().map(|name| row(name, &server, listed, models)).collect();
     let error = answer.as_ref().and_then(|answer| answer.as_ref().err());
-    Offer {
+    ServerModelsReport {
         usable: server.usable(),
         reached: answer.as_ref().map(Result::is_ok),
         problem: error.map(ToString::to_string),
@@ -87,13 +87,18 @@ pub fn offer(seen: Seen, models: &Models) -> Offer {
     }
 }
 
-fn row(name: &str, server: &Server, listed: Option<&[ListedModel]>, models: &Models) -> Row {
+fn row(
+    name: &str,
+    server: &ConfiguredServer,
+    listed: Option<&[ListedModel]>,
+    models: &ProviderCatalog,
+) -> ModelReportRow {
     let provider = models.provider(&server.provider);
-    let model: Option<&Model> = provider.and_then(|provider| provider.model(name));
+    let model: Option<&CatalogModel> = provider.and_then(|provider| provider.model(name));
     let own = listed.and_then(|list| list.iter().find(|one| one.name == name));
     let price = provider.and_then(|provider| provider.price(model));
     let levels = server.levels.iter().filter(|used| used.model == name);
-    Row {
+    ModelReportRow {
         name: name.to_owned(),
         context_size: model.and_then(|model| model.context_size).or(own.and_then(|own| own.context_size)),
         max_output: model.and_then(|model| model.max_output),
@@ -107,7 +112,7 @@ fn row(name: &str, server: &Server, listed: Option<&[ListedModel]>, models: &Mod
 }
 
 /// What to do where no list came.
-pub fn hint(server: &Server, error: &ModelError) -> String {
+pub fn hint(server: &ConfiguredServer, error: &ModelError) -> String {
     match error {
         ModelError::Auth { .. } => format!("set the key again: {}", configure(server)),
         ModelError::Transport { .. } if server.local => {
@@ -119,7 +124,7 @@ pub fn hint(server: &Server, error: &ModelError) -> String {
 }
 
 /// How this server's settings are changed.
-fn configure(server: &Server) -> String {
+fn configure(server: &ConfiguredServer) -> String {
     match server.levels.first().map_or("base", |used| used.level.as_str()) {
         "base" => "`synthdev configure`".to_owned(),
         level => format!("`/configure {level}`"),
@@ -127,7 +132,7 @@ fn configure(server: &Server) -> String {
 }
 
 /// For people. `named`: one provider was asked for, and everything is shown.
-pub fn text(report: &Report, named: bool) -> String {
+pub fn text(report: &ModelsReport, named: bool) -> String {
     let (mut text, mut keyless, mut absent) = (String::new(), Vec::new(), Vec::new());
     for offer in &report.providers {
         let server = &offer.server;
@@ -154,7 +159,7 @@ pub fn text(report: &Report, named: bool) -> String {
     text
 }
 
-fn section(offer: &Offer, named: bool, text: &mut String) {
+fn section(offer: &ServerModelsReport, named: bool, text: &mut String) {
     let server = &offer.server;
     let key = match &server.key_from {
         Some(from) => format!("key: {from}"),
@@ -170,13 +175,13 @@ fn section(offer: &Offer, named: bool, text: &mut String) {
     };
     text.push_str(&format!("{}  {}\n  {key}\n", name(&server.provider), server.base_url));
     if let (Some(problem), Some(hint)) = (&offer.problem, &offer.hint) {
-        text.push_str(&format!("  ✗ {}; {hint}\n", printable::name(problem)));
+        text.push_str(&format!("  ✗ {}; {hint}\n", terminal_safe::escape_name(problem)));
     }
     let most = if named { usize::MAX } else { OTHERS };
-    let first = |row: &&Row| row.known || !row.levels.is_empty();
-    let rows: Vec<&Row> = offer.models.iter().filter(first).collect();
-    let others: Vec<&Row> = offer.models.iter().filter(|row| !first(row)).collect();
-    let shown: Vec<&Row> = rows.into_iter().chain(others.iter().copied().take(most)).collect();
+    let first = |row: &&ModelReportRow| row.known || !row.levels.is_empty();
+    let rows: Vec<&ModelReportRow> = offer.models.iter().filter(first).collect();
+    let others: Vec<&ModelReportRow> = offer.models.iter().filter(|row| !first(row)).collect();
+    let shown: Vec<&ModelReportRow> = rows.into_iter().chain(others.iter().copied().take(most)).collect();
     let wide = shown.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(44);
     for row in &shown {
         text.push_str(&line(row, wide));
@@ -192,7 +197,7 @@ fn section(offer: &Offer, named: bool, text: &mut String) {
     text.push('\n');
 }
 
-fn line(row: &Row, wide: usize) -> String {
+fn line(row: &ModelReportRow, wide: usize) -> String {
     let levels = row.levels.join(", ");
     let window = row.context_size.map_or_else(String::new, window);
     let gone = if row.listed == Some(false) { "  not in the server's list" } else { "" };
@@ -201,13 +206,13 @@ fn line(row: &Row, wide: usize) -> String {
 }
 
 /// Window and price of a model, for a list to choose from.
-pub fn note(row: &Row) -> String {
+pub fn note(row: &ModelReportRow) -> String {
     let window = row.context_size.map(|tokens| format!("{}, ", window(tokens))).unwrap_or_default();
     let gone = if row.listed == Some(false) { ", not in the server's list" } else { "" };
     format!("{window}{}{gone}", price(row))
 }
 
-fn price(row: &Row) -> String {
+fn price(row: &ModelReportRow) -> String {
     match (row.input, row.output) {
         (Some(0.0), Some(0.0)) => "free".to_owned(),
         (Some(input), Some(output)) => format!("${} in, ${} out", money(input), money(output)),

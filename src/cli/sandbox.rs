@@ -48,7 +48,7 @@ impl SandboxReport {
 }
 
 /// What a command may do with one path, and why.
-pub struct Explanation {
+pub struct PathAccessExplanation {
     path: String,
     access: &'static str,
     reason: &'static str,
@@ -60,13 +60,13 @@ pub fn explanation(
     access: &'static str,
     reason: &'static str,
     mode: &'static str,
-) -> Explanation {
+) -> PathAccessExplanation {
     let (access, reason) =
         if mode == "off" { ("read and write", "there is no sandbox") } else { (access, reason) };
-    Explanation { path: path.display().to_string(), access, reason, mode }
+    PathAccessExplanation { path: path.display().to_string(), access, reason, mode }
 }
 
-impl Explanation {
+impl PathAccessExplanation {
     pub fn text(&self) -> String {
         format!("{}: {} ({}, policy {})", self.path, self.access, self.reason, self.mode)
     }

@@ -4,6 +4,6 @@
 //! anything: it reads the events of a run that is over.
 
 pub mod diff;
-pub mod facts;
-pub mod judge;
+pub mod expectations;
 pub mod report;
+pub mod run_facts;

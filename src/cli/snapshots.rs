@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::words::{name, time};
+use super::output::{name, time};
 use crate::domain::snapshot::{
-    Beyond, ChangedFile, FileChange, MergeConflict, Restored, SnapshotInfo, first_of,
+    ChangedFile, FileChange, MergeConflict, SnapshotInfo, SnapshotRestoreResult, UnrestoredChanges,
+    join_first_paths,
 };
 
 /// Files that are listed one by one.
@@ -50,7 +51,7 @@ pub fn show(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
 
 /// What a run is known to have changed itself.
 #[derive(Debug, Default)]
-pub struct Own {
+pub struct RunChangedFiles {
     pub files: BTreeSet<String>,
     /// It may have changed others, too: what it did last was stored nowhere.
     pub unclear: bool,
@@ -62,7 +63,7 @@ pub fn files(changes: &[ChangedFile]) -> String {
 }
 
 /// The same for going back behind a run: what it is not known to have changed is marked.
-pub fn files_of_run(changes: &[ChangedFile], own: Option<&Own>) -> String {
+pub fn files_of_run(changes: &[ChangedFile], own: Option<&RunChangedFiles>) -> String {
     let line = |file: &ChangedFile| {
         let what = match file.change {
             FileChange::Modified => "revert",
@@ -71,8 +72,8 @@ pub fn files_of_run(changes: &[ChangedFile], own: Option<&Own>) -> String {
             FileChange::Mode => "set mode of",
         };
         let mark = match own.filter(|own| !own.files.contains(&file.path)) {
-            Some(Own { unclear: false, .. }) => "  (not changed by this run)",
-            Some(Own { unclear: true, .. }) => "  (perhaps not changed by this run)",
+            Some(RunChangedFiles { unclear: false, .. }) => "  (not changed by this run)",
+            Some(RunChangedFiles { unclear: true, .. }) => "  (perhaps not changed by this run)",
             None => "",
         };
         format!("  {what:<12} {}{mark}", name(&file.path))
@@ -123,21 +124,21 @@ fn listed(
 }
 
 /// What stays as it is although it was changed, a line each; no text if nothing does.
-pub fn beyond(found: &Beyond) -> String {
+pub fn unrestored_text(found: &UnrestoredChanges) -> String {
     found.notes().join("\n")
 }
 
 /// What to add where the files are said to be as they were.
-pub fn but(found: &Beyond) -> &'static str {
+pub fn unrestored_suffix(found: &UnrestoredChanges) -> &'static str {
     if found.is_empty() { "" } else { ", but for what is noted" }
 }
 
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
 pub fn named(changes: &[ChangedFile]) -> String {
-    first_of(&changes.iter().map(|file| file.path.clone()).collect::<Vec<_>>())
+    join_first_paths(&changes.iter().map(|file| file.path.clone()).collect::<Vec<_>>())
 }
 
-pub fn restored(done: &Restored) -> String {
+pub fn restored(done: &SnapshotRestoreResult) -> String {
     let mut text = format!("{} restored", counted(done.files.len()));
     if !done.files.is_empty() {
         let _ = write!(text, "\n{}", files(&done.files));
@@ -146,16 +147,16 @@ pub fn restored(done: &Restored) -> String {
 }
 
 /// What did not come back, on lines of its own.
-fn stays(found: &Beyond) -> String {
-    beyond(found).lines().map(|line| format!("\nnote: {line}")).collect()
+fn stays(found: &UnrestoredChanges) -> String {
+    unrestored_text(found).lines().map(|line| format!("\nnote: {line}")).collect()
 }
 
 /// The same where the list of files was just shown.
-pub fn restored_as_shown(done: &Restored) -> String {
+pub fn restored_as_shown(done: &SnapshotRestoreResult) -> String {
     format!("{} restored{}", counted(done.files.len()), undo_of(done))
 }
 
-fn undo_of(done: &Restored) -> String {
+fn undo_of(done: &SnapshotRestoreResult) -> String {
     let undo = |safety| format!("\nundo this: synthdev snapshot restore {safety}");
     let halfway =
         |id| format!("\nthat is what was there before all of it; what was there just now is snapshot {id}");
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_a_run_did_not_change_is_marked() {
-        let own = |unclear| Own { files: BTreeSet::from(["f0".to_owned()]), unclear };
+        let own = |unclear| RunChangedFiles { files: BTreeSet::from(["f0".to_owned()]), unclear };
         for (own, mark) in [
             (Some(own(false)), "  (not changed by this run)"),
             (Some(own(true)), "  (perhaps not changed by this run)"),

@@ -1,43 +1,43 @@
 //! What everybody uses: all files of all layers as one value, with everything that is wrong with them.
 //! Loading is cheap (no script is parsed); a workflow is checked when it is asked for. Never reads a file.
 
-pub mod overview;
+mod misdirected_keys;
 pub mod programs;
-mod stray_keys;
 pub mod windows;
+pub mod workflow_index;
 
 use std::collections::BTreeMap;
 
-use self::overview::{WorkflowEntry, index_workflows};
-use super::beside::Reader;
-use super::brief::{self, Facts, Given};
+use self::workflow_index::{WorkflowEntry, index_workflows};
+use super::companion_files::CompanionReader;
 use super::file_kind::FileKind;
-use super::models::address::same_origin;
-use super::models::catalogue::Models;
-use super::models::home::Homes;
-use super::models::homes::{View, Whose, homes};
-use super::models::read as read_models;
-use super::models::resolve::{Resolver, key_ring, provider_of};
-use super::models::servers::{self, Server};
-use super::models::wish::Wish;
+use super::models::base_url::same_origin;
+use super::models::key_scope::KeyScopes;
+use super::models::key_scopes::{ConfigPerspective, ConfigView, homes};
+use super::models::model_selector::ModelSelector;
+use super::models::models_file as read_models;
+use super::models::provider_catalog::ProviderCatalog;
+use super::models::resolve::{ModelResolver, key_ring, provider_of};
+use super::models::server_list::{self, ConfiguredServer};
+use super::redaction::{KeyRing, mask_dotenv, mask_settings, mask_urls};
 use super::roles::RoleSet;
-use super::secret::{KeyRing, mask_dotenv, mask_settings, mask_urls};
-use super::settings::Settings;
-use super::settings::environment::Environment;
-use super::settings::explain::{self, Explained};
-use super::settings::layers::Overrides;
+use super::settings::EffectiveSettings;
+use super::settings::environment::EnvironmentVars;
+use super::settings::explain::{self, SettingExplanation};
+use super::settings::layers::SettingOverrides;
 use super::settings::rules::{holds_key, is_harmless};
 use super::source::SourceFile;
-use crate::domain::brief::Brief;
-use crate::domain::diagnostic::{Diagnostic, Severity};
+use super::system_context::{self, GuidanceExcerpt, SystemContextFacts};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::model::ModelChoice;
-use crate::domain::place::Layer;
-use crate::domain::secret::Secret;
+use crate::domain::secret::SecretText;
+use crate::domain::source_location::ConfigLayer;
+use crate::domain::system_context::SystemContext;
 use crate::domain::tool::ToolSpec;
 
 /// Everything that the caller read. Files may come in any order: each knows its layer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Sources {
+pub struct ConfigSources {
     pub settings: Vec<SourceFile>,
     pub models: Vec<SourceFile>,
     pub roles: Vec<SourceFile>,
@@ -45,7 +45,7 @@ pub struct Sources {
     /// Script files and prompts that stand below the workflow directories.
     pub texts: Vec<SourceFile>,
     /// For those beside workflow files that are named on the command line.
-    pub reader: Option<Reader>,
+    pub reader: Option<CompanionReader>,
     /// Templates of the environment block; the strongest counts.
     pub templates: Vec<SourceFile>,
     /// `AGENTS.md` of the user and of the project.
@@ -56,30 +56,31 @@ pub struct Sources {
     pub dotenv: Vec<SourceFile>,
     /// The user has seen which files the project's repository opens outside of itself.
     pub git_leads_out: bool,
-    pub command_line: Overrides,
+    pub command_line: SettingOverrides,
 }
 
 /// The loaded configuration. A running run keeps the one it was started with (CFG-18).
 #[derive(Clone, Debug)]
-pub struct Catalog {
-    settings: Settings,
-    environment: Environment,
-    models: Models,
+pub struct ConfigCatalog {
+    settings: EffectiveSettings,
+    environment: EnvironmentVars,
+    models: ProviderCatalog,
     roles: RoleSet,
     keys: KeyRing,
-    homes: Homes,
+    homes: KeyScopes,
     tools: Vec<ToolSpec>,
     workflows: Vec<WorkflowEntry>,
-    files: Sources,
+    files: ConfigSources,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Catalog {
-    /// Reads every text. Problems never hide what is sound: see [`Catalog::diagnostics`].
+impl ConfigCatalog {
+    /// Reads every text. Problems never hide what is sound: see [`ConfigCatalog::diagnostics`].
     /// `tools` are all tools of the product.
-    pub fn load(sources: Sources, tools: Vec<ToolSpec>) -> Self {
-        let (environment, mut diagnostics) = Environment::load(&sources.environment, &sources.dotenv);
-        let (settings, mut found) = Settings::load(&sources.settings, &environment, &sources.command_line);
+    pub fn load(sources: ConfigSources, tools: Vec<ToolSpec>) -> Self {
+        let (environment, mut diagnostics) = EnvironmentVars::load(&sources.environment, &sources.dotenv);
+        let (settings, mut found) =
+            EffectiveSettings::load(&sources.settings, &environment, &sources.command_line);
         diagnostics.append(&mut found);
         let (models, mut found) = read_models::load(&sources.models);
         diagnostics.append(&mut found);
@@ -87,7 +88,7 @@ impl Catalog {
         diagnostics.append(&mut found);
         let (workflows, mut found) = index_workflows(&sources.workflows);
         diagnostics.append(&mut found);
-        diagnostics.extend(sources.templates.iter().flat_map(brief::check));
+        diagnostics.extend(sources.templates.iter().flat_map(system_context::check));
         let keys = key_ring(&settings, &models, &environment);
         let mut catalog = Self {
             settings,
@@ -95,7 +96,7 @@ impl Catalog {
             models,
             roles,
             keys,
-            homes: Homes::new(),
+            homes: KeyScopes::new(),
             tools,
             workflows,
             files: sources,
@@ -107,7 +108,7 @@ impl Catalog {
         catalog
     }
 
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &EffectiveSettings {
         &self.settings
     }
 
@@ -116,7 +117,7 @@ impl Catalog {
         self.files.git_leads_out
     }
 
-    pub fn models(&self) -> &Models {
+    pub fn models(&self) -> &ProviderCatalog {
         &self.models
     }
 
@@ -152,22 +153,22 @@ impl Catalog {
         &self.files.roles
     }
 
-    /// Everything found while loading. Workflows are checked deeper by [`Catalog::program`].
+    /// Everything found while loading. Workflows are checked deeper by [`ConfigCatalog::program`].
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
     /// What is wrong with a file of settings, models or roles that is none of this configuration, as it would be read
     /// beside what is shipped.
-    pub fn judge(&self, file: &SourceFile, kind: FileKind) -> Vec<Diagnostic> {
+    pub fn check_unloaded_file(&self, file: &SourceFile, kind: FileKind) -> Vec<Diagnostic> {
         let shipped = |list: &[SourceFile]| -> Vec<SourceFile> {
-            let shipped = list.iter().filter(|one| one.layer == Layer::BuiltIn).cloned();
+            let shipped = list.iter().filter(|one| one.layer == ConfigLayer::BuiltIn).cloned();
             shipped.chain([file.clone()]).collect()
         };
         let found = match kind {
             FileKind::Settings => {
-                let alone = (&Environment::default(), &Overrides::default());
-                Settings::load(std::slice::from_ref(file), alone.0, alone.1).1
+                let alone = (&EnvironmentVars::default(), &SettingOverrides::default());
+                EffectiveSettings::load(std::slice::from_ref(file), alone.0, alone.1).1
             }
             FileKind::Models => read_models::load(&shipped(&self.files.models)).1,
             FileKind::Roles => RoleSet::load(&shipped(&self.files.roles), &self.tools).1,
@@ -177,22 +178,31 @@ impl Catalog {
     }
 
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
+        self.diagnostics.iter().any(|finding| finding.severity == DiagnosticSeverity::Error)
     }
 
     /// What agents of a run that starts now are told beside their roles (CFG-15).
-    pub fn brief(&self, facts: &Facts) -> Brief {
-        brief::brief(&self.files.templates, &self.files.guidance, self.settings.brief(), facts)
+    pub fn system_context(&self, facts: &SystemContextFacts) -> SystemContext {
+        system_context::build_system_context(
+            &self.files.templates,
+            &self.files.guidance,
+            self.settings.system_context_options(),
+            facts,
+        )
     }
 
     /// The guidance files that agents are given; none where the settings say so.
-    pub fn guidance(&self) -> Vec<Given<'_>> {
-        let wanted = self.settings.brief();
-        if wanted.guidance { brief::given(&self.files.guidance, wanted.guidance_limit) } else { Vec::new() }
+    pub fn guidance(&self) -> Vec<GuidanceExcerpt<'_>> {
+        let wanted = self.settings.system_context_options();
+        if wanted.guidance {
+            system_context::guidance_excerpts(&self.files.guidance, wanted.guidance_limit)
+        } else {
+            Vec::new()
+        }
     }
 
-    fn resolver(&self) -> Resolver<'_> {
-        Resolver {
+    fn resolver(&self) -> ModelResolver<'_> {
+        ModelResolver {
             settings: &self.settings,
             models: &self.models,
             environment: &self.environment,
@@ -202,12 +212,12 @@ impl Catalog {
     }
 
     /// Where each key of the ring may be sent.
-    pub fn key_homes(&self) -> BTreeMap<String, Vec<String>> {
+    pub fn key_origins(&self) -> BTreeMap<String, Vec<String>> {
         self.homes.iter().map(|(name, home)| (name.clone(), home.urls.clone())).collect()
     }
 
     /// Keys of this file that do not say what they are for although it is clear: path, key, and a URL of their server.
-    pub fn unbound(&self, file: &str) -> Vec<(String, Secret, String)> {
+    pub fn unbound_keys(&self, file: &str) -> Vec<(String, SecretText, String)> {
         let path = |name: &str| match provider_of(name) {
             Some(provider) => format!("keys.{provider}"),
             None => format!("levels.{name}.api_key"),
@@ -217,7 +227,7 @@ impl Catalog {
             let setting = self.settings.get(&path)?;
             let here = setting.origin.place.as_ref().is_some_and(|place| place.file == file);
             let url = home.urls.first().filter(|url| home.urls.iter().all(|one| same_origin(one, url)))?;
-            let key = setting.secret().filter(|_| here && setting.home().is_none())?;
+            let key = setting.secret().filter(|_| here && setting.key_origin().is_none())?;
             Some((path, key.clone(), url.clone()))
         });
         open.collect()
@@ -225,10 +235,10 @@ impl Catalog {
 
     /// Where a key belongs that the person saves now, for a provider or for a level's own server. Files of the project
     /// are not listened to.
-    pub fn home_of(&self, provider: Option<&str>, level: &str) -> Option<String> {
-        let View { settings, models, environment } = self.view(Whose::Person);
+    pub fn origin_for_saved_key(&self, provider: Option<&str>, level: &str) -> Option<String> {
+        let ConfigView { settings, models, environment } = self.view(ConfigPerspective::Person);
         let keys = key_ring(&settings, &models, &environment);
-        let said = Resolver {
+        let said = ModelResolver {
             settings: &settings,
             models: &models,
             environment: &environment,
@@ -236,7 +246,7 @@ impl Catalog {
             homes: &self.homes,
         };
         match provider {
-            Some(name) => said.reach(models.provider(name)?),
+            Some(name) => said.provider_url(models.provider(name)?),
             None => said.reached(level).map(|reached| reached.url),
         }
     }
@@ -244,49 +254,51 @@ impl Catalog {
     /// What the person's own settings files and catalogue say by themselves: no environment, no options, no project.
     /// A key that is saved there belongs to the server that they name.
     #[must_use]
-    pub fn of_files(&self) -> Self {
+    pub fn user_files_only(&self) -> Self {
         let own = |list: &[SourceFile]| -> Vec<SourceFile> {
-            list.iter().filter(|file| file.layer <= Layer::User).cloned().collect()
+            list.iter().filter(|file| file.layer <= ConfigLayer::User).cloned().collect()
         };
         let (settings, models) = (own(&self.files.settings), own(&self.files.models));
-        Self::load(Sources { settings, models, ..Sources::default() }, Vec::new())
+        Self::load(ConfigSources { settings, models, ..ConfigSources::default() }, Vec::new())
     }
 
     /// The configuration as these words alone make it. Nobody is told of its mistakes twice.
-    fn view(&self, whose: Whose) -> View {
+    fn view(&self, whose: ConfigPerspective) -> ConfigView {
         let files = &self.files;
-        let of_project = |list: &[SourceFile]| list.iter().any(|file| file.layer == Layer::Project);
+        let of_project = |list: &[SourceFile]| list.iter().any(|file| file.layer == ConfigLayer::Project);
         let alone = ![&files.settings, &files.models, &files.dotenv].into_iter().any(|list| of_project(list));
-        if whose == Whose::Person && alone {
+        if whose == ConfigPerspective::Person && alone {
             let (settings, models) = (self.settings.clone(), self.models.clone());
-            return View { settings, models, environment: self.environment.clone() };
+            return ConfigView { settings, models, environment: self.environment.clone() };
         }
         let counts = |file: &&SourceFile| match whose {
-            Whose::Person => file.layer != Layer::Project,
-            Whose::Files => file.layer <= Layer::User,
-            Whose::Project => file.layer <= Layer::Project,
+            ConfigPerspective::Person => file.layer != ConfigLayer::Project,
+            ConfigPerspective::Files => file.layer <= ConfigLayer::User,
+            ConfigPerspective::Project => file.layer <= ConfigLayer::Project,
         };
         let those = |list: &[SourceFile]| list.iter().filter(counts).cloned().collect::<Vec<_>>();
         let (process, typed) = match whose {
-            Whose::Person => (files.environment.clone(), files.command_line.clone()),
-            Whose::Files | Whose::Project => (BTreeMap::new(), Overrides::default()),
+            ConfigPerspective::Person => (files.environment.clone(), files.command_line.clone()),
+            ConfigPerspective::Files | ConfigPerspective::Project => {
+                (BTreeMap::new(), SettingOverrides::default())
+            }
         };
-        let (environment, _) = Environment::load(&process, &those(&files.dotenv));
-        let (settings, _) = Settings::load(&those(&files.settings), &environment, &typed);
+        let (environment, _) = EnvironmentVars::load(&process, &those(&files.dotenv));
+        let (settings, _) = EffectiveSettings::load(&those(&files.settings), &environment, &typed);
         let (models, _) = read_models::load(&those(&files.models));
-        View { settings, models, environment }
+        ConfigView { settings, models, environment }
     }
 
     /// Every server that could be asked as things are set.
-    pub fn servers(&self) -> Vec<Server> {
-        servers::servers(&self.resolver())
+    pub fn servers(&self) -> Vec<ConfiguredServer> {
+        server_list::servers(&self.resolver())
     }
 
     /// One setting with everything that decides it: by its path, an environment name or an option.
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn explain(&self, key: &str) -> Result<Explained, String> {
+    pub fn explain(&self, key: &str) -> Result<SettingExplanation, String> {
         explain::explain((&self.settings, &self.diagnostics), &self.models, &self.environment, key)
     }
 
@@ -299,15 +311,15 @@ impl Catalog {
     ///
     /// # Errors
     /// What is not set, with how to set it.
-    pub fn choice(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
-        self.choice_for(&Wish::level(level))
+    pub fn model_for_level(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
+        self.select_model(&ModelSelector::level(level))
     }
 
     /// The model for what an agent asks: a level, and what it wants otherwise.
     ///
     /// # Errors
     /// What is not set, with how to set it.
-    pub fn choice_for(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
+    pub fn select_model(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
         let resolver = self.resolver();
         resolver.resolve(wish)
     }
@@ -334,6 +346,6 @@ impl Catalog {
     /// A text beside a workflow file of the command line: those are named by their paths.
     fn beside(&self, file: &str) -> Option<String> {
         let (_, path) = file.rsplit_once('/').unwrap_or(("", file));
-        self.files.reader.as_ref()?.read(&SourceFile::new(Layer::CommandLine, file, ""), path).ok()?
+        self.files.reader.as_ref()?.read(&SourceFile::new(ConfigLayer::CommandLine, file, ""), path).ok()?
     }
 }

@@ -2,41 +2,47 @@
 //!
 //! It sees the file form with its compiled scripts and cast agents; it changes nothing and builds nothing.
 
-mod cases;
+mod common_data;
 mod compile;
-mod conversions;
-mod data;
-mod decisions;
-mod graph;
-mod known;
+mod exhaustiveness;
+mod known_names;
+mod last_speaker;
 mod literals;
 mod names;
-mod schema;
+mod schema_paths;
 mod script_file;
-mod shell;
-mod speakers;
+mod shell_injection;
+mod state_graph;
 mod template;
+mod tool_decisions;
 mod transitions;
+mod type_checks;
 
-mod unit;
+mod compilation_unit;
 
-use super::source::Findings;
+use super::source::FileDiagnostics;
 use super::workflow_file::WorkflowForm;
 
-pub use compile::{Around, Beside, compile};
+pub use compilation_unit::{
+    CompilationUnit, InputScript, ParsedScript, ResolvedAgent, ScriptFile, StateScripts, TransitionScripts,
+};
+pub use compile::{CompanionLookup, CompileContext, compile};
 pub use script_file::script_file;
-pub use unit::{Cast, Compiled, InputScript, ScriptFile, StateScripts, TransitionScripts, Unit};
 
 /// Adds every finding of one workflow. `child` finds another workflow's form by name, for the keys of
 /// `sub_workflow_input` (A47).
-pub fn check<'w>(unit: &Unit, child: &dyn Fn(&str) -> Option<&'w WorkflowForm>, findings: &mut Findings<'_>) {
+pub fn check<'w>(
+    unit: &CompilationUnit,
+    child: &dyn Fn(&str) -> Option<&'w WorkflowForm>,
+    findings: &mut FileDiagnostics<'_>,
+) {
     names::check(&unit.form, child, findings);
     literals::check(unit, findings);
-    let graph = graph::Graph::new(unit);
+    let graph = state_graph::StateFlowGraph::new(unit);
     transitions::check(unit, findings);
     graph.check(unit, findings);
-    decisions::check(unit, &graph, findings);
-    conversions::check(unit, child, findings);
-    data::check(unit, findings);
-    shell::check(unit, findings);
+    tool_decisions::check(unit, &graph, findings);
+    type_checks::check(unit, child, findings);
+    common_data::check(unit, findings);
+    shell_injection::check(unit, findings);
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// One `NAME=value`, with the bytes of both; those of the value hold its quotes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Assignment {
+pub struct DotenvAssignment {
     pub name: String,
     pub value: String,
     pub name_at: Range<usize>,
@@ -13,7 +13,7 @@ pub struct Assignment {
 
 /// `export`, comments, single quotes (literal), double quotes (with `\n`, `\"`, `\\`) that may run over several lines.
 /// The second list has the lines that are none of these: the file belongs to other programs too.
-pub fn read(text: &str) -> (Vec<Assignment>, Vec<Range<usize>>) {
+pub fn read(text: &str) -> (Vec<DotenvAssignment>, Vec<Range<usize>>) {
     let (mut found, mut broken) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < text.len() {
@@ -38,7 +38,7 @@ pub fn read(text: &str) -> (Vec<Assignment>, Vec<Range<usize>>) {
         let name_at = at + line.find(name).unwrap_or(0);
         let (value, used) = value(&rest[left.len() + 1..]);
         let after = left.len() + 1 + used;
-        found.push(Assignment {
+        found.push(DotenvAssignment {
             name: name.to_owned(),
             value,
             name_at: name_at..name_at + name.len(),

@@ -2,27 +2,27 @@
 
 use std::ops::Range;
 
-use super::json::{Kind, Member, Node};
-use super::source::Findings;
-use super::suggest;
+use super::did_you_mean;
+use super::json::{JsonMember, JsonNode, JsonNodeKind};
+use super::source::FileDiagnostics;
 
 /// A value with the bytes it stands at.
 #[derive(Clone, PartialEq, Debug)]
-pub struct At<T> {
+pub struct SpannedField<T> {
     pub value: T,
     pub span: Range<usize>,
 }
 
 /// The members of one object. `null` counts as absent.
 #[derive(Clone, Copy, Debug)]
-pub struct Fields<'n> {
-    pub members: &'n [Member],
+pub struct ObjectFields<'n> {
+    pub members: &'n [JsonMember],
     noun: &'n str,
 }
 
-impl<'n> Fields<'n> {
+impl<'n> ObjectFields<'n> {
     /// `noun` names the thing in messages: `a role`. Not an object → C03.
-    pub fn of(node: &'n Node, noun: &'n str, findings: &mut Findings<'_>) -> Option<Self> {
+    pub fn from_node(node: &'n JsonNode, noun: &'n str, findings: &mut FileDiagnostics<'_>) -> Option<Self> {
         let Some(members) = node.members() else {
             let message = format!("{noun} must be an object, found {}", node.kind_name());
             findings.error("C03", node.span.clone(), message, None);
@@ -32,10 +32,10 @@ impl<'n> Fields<'n> {
     }
 
     /// Keys that are not in `known` are errors (C04), except `$schema` and those that begin with `x_`.
-    pub fn allow(&self, known: &[&str], findings: &mut Findings<'_>) {
+    pub fn allow(&self, known: &[&str], findings: &mut FileDiagnostics<'_>) {
         for member in self.members {
             if !known.contains(&member.key.as_str()) && !is_free(&member.key) {
-                let hint = suggest::or_list(&member.key, "known keys", known);
+                let hint = did_you_mean::or_list(&member.key, "known keys", known);
                 let message = format!("unknown key `{}` in {}", member.key, self.noun);
                 findings.error("C04", member.key_span.clone(), message, hint);
             }
@@ -43,11 +43,11 @@ impl<'n> Fields<'n> {
     }
 
     /// The first of several spellings. Two spellings at once → C07.
-    pub fn get(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<&'n Node> {
+    pub fn get(&self, names: &[&str], findings: &mut FileDiagnostics<'_>) -> Option<&'n JsonNode> {
         let mut found = self
             .members
             .iter()
-            .filter(|member| names.contains(&member.key.as_str()) && member.value.kind != Kind::Null);
+            .filter(|member| names.contains(&member.key.as_str()) && member.value.kind != JsonNodeKind::Null);
         let first = found.next()?;
         if let Some(second) = found.next() {
             let message = format!("`{}` and `{}` are two names of one field", first.key, second.key);
@@ -56,18 +56,18 @@ impl<'n> Fields<'n> {
         Some(&first.value)
     }
 
-    pub fn text(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<At<String>> {
+    pub fn text(&self, names: &[&str], findings: &mut FileDiagnostics<'_>) -> Option<SpannedField<String>> {
         let node = self.get(names, findings)?;
         if let Some(text) = node.as_str() {
-            return Some(At { value: text.to_owned(), span: node.span.clone() });
+            return Some(SpannedField { value: text.to_owned(), span: node.span.clone() });
         }
         wrong(names[0], "a string", node, findings);
         None
     }
 
-    pub fn flag(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<bool> {
+    pub fn flag(&self, names: &[&str], findings: &mut FileDiagnostics<'_>) -> Option<bool> {
         let node = self.get(names, findings)?;
-        if let Kind::Bool(flag) = node.kind {
+        if let JsonNodeKind::Bool(flag) = node.kind {
             return Some(flag);
         }
         wrong(names[0], "true or false", node, findings);
@@ -75,7 +75,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A whole number from 1.
-    pub fn count(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<u64> {
+    pub fn count(&self, names: &[&str], findings: &mut FileDiagnostics<'_>) -> Option<u64> {
         let node = self.get(names, findings)?;
         match node.to_value().as_u64() {
             Some(number) if number > 0 => Some(number),
@@ -87,7 +87,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A number from 0.
-    pub fn amount(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<f64> {
+    pub fn amount(&self, names: &[&str], findings: &mut FileDiagnostics<'_>) -> Option<f64> {
         let node = self.get(names, findings)?;
         match node.to_value().as_f64() {
             Some(number) if number >= 0.0 => Some(number),
@@ -99,12 +99,19 @@ impl<'n> Fields<'n> {
     }
 
     /// A list of strings, or one string in its place.
-    pub fn texts(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<Vec<At<String>>> {
+    pub fn texts(
+        &self,
+        names: &[&str],
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<Vec<SpannedField<String>>> {
         let node = self.get(names, findings)?;
         let items = match &node.kind {
-            Kind::Array(items) => items.as_slice(),
-            Kind::String(_) => std::slice::from_ref(node),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Object(_) => {
+            JsonNodeKind::Array(items) => items.as_slice(),
+            JsonNodeKind::String(_) => std::slice::from_ref(node),
+            JsonNodeKind::Null
+            | JsonNodeKind::Bool(_)
+            | JsonNodeKind::Number(_)
+            | JsonNodeKind::Object(_) => {
                 wrong(names[0], "a list of strings", node, findings);
                 return None;
             }
@@ -112,7 +119,7 @@ impl<'n> Fields<'n> {
         let mut texts = Vec::with_capacity(items.len());
         for item in items {
             match item.as_str() {
-                Some(text) => texts.push(At { value: text.to_owned(), span: item.span.clone() }),
+                Some(text) => texts.push(SpannedField { value: text.to_owned(), span: item.span.clone() }),
                 None => wrong(names[0], "a list of strings", item, findings),
             }
         }
@@ -120,7 +127,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The items of a list.
-    pub fn list(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<&'n [Node]> {
+    pub fn list(&self, names: &[&str], findings: &mut FileDiagnostics<'_>) -> Option<&'n [JsonNode]> {
         let node = self.get(names, findings)?;
         let items = node.items();
         if items.is_none() {
@@ -135,8 +142,8 @@ pub fn is_free(key: &str) -> bool {
     key == "$schema" || key.starts_with("x_")
 }
 
-fn wrong(name: &str, expected: &str, node: &Node, findings: &mut Findings<'_>) {
-    let found = if let Kind::Number(text) = &node.kind { text.as_str() } else { node.kind_name() };
+fn wrong(name: &str, expected: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) {
+    let found = if let JsonNodeKind::Number(text) = &node.kind { text.as_str() } else { node.kind_name() };
     let message = format!("`{name}` must be {expected}, found {found}");
     findings.error("C03", node.span.clone(), message, None);
 }

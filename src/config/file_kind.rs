@@ -3,10 +3,10 @@
 //! `check DIRECTORY` meets every file of a project. What is not ours is not judged. A file in one of our own directories
 //! is always ours, however broken it is.
 
-use super::json::Node;
+use super::json::JsonNode;
 use super::role_file;
 use super::settings::rules::RULES;
-use super::source::{Findings, SourceFile};
+use super::source::{FileDiagnostics, SourceFile};
 use super::test_file::{self, ENDING};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,12 +29,12 @@ const MARKS: [&str; 4] =
 
 impl FileKind {
     /// `None`: nothing speaks for one of ours.
-    pub fn of(file: &SourceFile) -> Option<Self> {
+    pub fn from_file(file: &SourceFile) -> Option<Self> {
         if let Some(kind) = Self::by_place(&file.name) {
             return Some(kind);
         }
-        let mut findings = Findings::new(file);
-        match Node::parse(file, &mut findings) {
+        let mut findings = FileDiagnostics::new(file);
+        match JsonNode::parse(file, &mut findings) {
             Some(root) => Self::by_content(&file.name, &root),
             None => MARKS.iter().any(|mark| file.text.contains(mark)).then_some(Self::Workflow),
         }
@@ -59,7 +59,7 @@ impl FileKind {
         }
     }
 
-    fn by_content(name: &str, root: &Node) -> Option<Self> {
+    fn by_content(name: &str, root: &JsonNode) -> Option<Self> {
         if let Some(items) = root.items() {
             return items.iter().any(is_workflow).then_some(Self::Workflow);
         }
@@ -73,13 +73,13 @@ impl FileKind {
         if is_workflow(root) {
             return Some(Self::Workflow);
         }
-        if root.get("providers").and_then(Node::members).is_some_and(|all| {
+        if root.get("providers").and_then(JsonNode::members).is_some_and(|all| {
             all.iter()
                 .any(|one| ["models", "base_url", "key_env"].iter().any(|key| one.value.get(key).is_some()))
         }) {
             return Some(Self::Models);
         }
-        let is_role = |node: &Node| role_file::DISTINCTIVE.iter().any(|key| node.get(key).is_some());
+        let is_role = |node: &JsonNode| role_file::DISTINCTIVE.iter().any(|key| node.get(key).is_some());
         if members.iter().any(|one| is_role(&one.value)) {
             return Some(Self::Roles);
         }
@@ -90,7 +90,7 @@ impl FileKind {
     }
 }
 
-fn is_workflow(node: &Node) -> bool {
+fn is_workflow(node: &JsonNode) -> bool {
     let known = OF_WORKFLOW.iter().filter(|key| node.get(key).is_some()).count();
     node.get("workflow_name").is_some() || known >= 2
 }
@@ -98,7 +98,7 @@ fn is_workflow(node: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::place::Layer;
+    use crate::domain::source_location::ConfigLayer;
 
     #[test]
     fn kinds_are_told_by_content_and_place() {
@@ -125,8 +125,8 @@ mod tests {
             ("broken.json", "{", None),
         ];
         for (name, text, expected) in rows {
-            let file = SourceFile::new(Layer::CommandLine, name, text);
-            assert_eq!(FileKind::of(&file), expected, "{name}: {text}");
+            let file = SourceFile::new(ConfigLayer::CommandLine, name, text);
+            assert_eq!(FileKind::from_file(&file), expected, "{name}: {text}");
         }
     }
 }

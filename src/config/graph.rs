@@ -3,17 +3,20 @@
 //! Owns what a drawing shows and how conditions are shortened for it. Refuses to look at anything but the program and
 //! the trail of a run: no event, no file, no colour (a front-end decides what a tone looks like).
 
+mod bodies;
 mod build;
 pub mod dot;
-mod groups;
+mod drawing_order;
+mod labels;
 pub mod mermaid;
 pub mod model;
-mod order;
-mod tally;
+mod run_overlay;
 pub mod terminal;
-mod words;
 
-pub use model::{Edge, EdgeKind, Graph, Group, Handler, Node, NodeKind, Standing, Tally};
+pub use model::{
+    EdgeKind, GraphEdge, GraphGroup, GraphHandler, GraphNode, GraphVisitStatus, GraphVisitTally, NodeKind,
+    WorkflowGraph,
+};
 
 #[cfg(test)]
 mod tests;

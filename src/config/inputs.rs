@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::json::Node;
-use super::source::{Findings, SourceFile};
-use super::suggest;
-use crate::domain::place::Layer;
-use crate::domain::workflow::{Parameter, ParameterType};
+use super::did_you_mean;
+use super::json::JsonNode;
+use super::source::{FileDiagnostics, SourceFile};
+use crate::domain::source_location::ConfigLayer;
+use crate::domain::workflow::{ParameterType, WorkflowParameter};
 
 /// Why an input was refused; names the field.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub struct InputError {
 
 /// The rest of a command line. With one declared input the text is its value, and so it is with the only one of
 /// several that must be given; otherwise it must be a JSON object. One matching outer pair of quotes is removed.
-pub fn from_text(parameters: &[Parameter], text: &str) -> Result<Map<String, Value>, InputError> {
+pub fn from_text(parameters: &[WorkflowParameter], text: &str) -> Result<Map<String, Value>, InputError> {
     let text = unquoted(text.trim());
     match parameters {
         [] if text.is_empty() => Ok(Map::new()),
@@ -48,20 +48,20 @@ pub fn from_text(parameters: &[Parameter], text: &str) -> Result<Map<String, Val
     }
 }
 
-fn only_required(parameters: &[Parameter]) -> Option<&Parameter> {
+fn only_required(parameters: &[WorkflowParameter]) -> Option<&WorkflowParameter> {
     let mut required = parameters.iter().filter(|parameter| parameter.required);
     required.next().filter(|_| required.next().is_none())
 }
 
 /// Named values, for callers that have them. Unknown names are refused.
 pub fn from_values(
-    parameters: &[Parameter],
+    parameters: &[WorkflowParameter],
     values: &Map<String, Value>,
 ) -> Result<Map<String, Value>, InputError> {
     for name in values.keys() {
         if !parameters.iter().any(|parameter| parameter.name == *name) {
             let names: Vec<&str> = parameters.iter().map(|one| one.name.as_str()).collect();
-            let hint = suggest::or_list(name, "inputs", &names);
+            let hint = did_you_mean::or_list(name, "inputs", &names);
             let hint = hint.unwrap_or_else(|| "this workflow takes no input".to_owned());
             return Err(refuse(name, format!("there is no input `{name}`"), &hint));
         }
@@ -86,7 +86,7 @@ pub fn from_values(
 ///
 /// # Errors
 /// What is wrong with the value, or with the schema.
-pub fn accept(parameter: &Parameter, value: &Value) -> Result<Value, InputError> {
+pub fn accept(parameter: &WorkflowParameter, value: &Value) -> Result<Value, InputError> {
     let converted = convert(parameter, value)?;
     let Some(schema) = &parameter.schema else { return Ok(converted) };
     let name = &parameter.name;
@@ -110,7 +110,7 @@ pub fn accept(parameter: &Parameter, value: &Value) -> Result<Value, InputError>
 
 /// One value to its declared type: text becomes a number, a boolean, or JSON with comments; a number or
 /// boolean becomes text where text is declared. The same border holds for outputs (A45).
-pub fn convert(parameter: &Parameter, value: &Value) -> Result<Value, InputError> {
+pub fn convert(parameter: &WorkflowParameter, value: &Value) -> Result<Value, InputError> {
     let text = value.as_str().map(str::trim);
     let converted = match (parameter.kind, value) {
         (ParameterType::String, Value::String(_))
@@ -133,9 +133,9 @@ pub fn convert(parameter: &Parameter, value: &Value) -> Result<Value, InputError
 }
 
 fn parse(text: &str) -> Option<Value> {
-    let file = SourceFile::new(Layer::CommandLine, "input", text);
-    let mut findings = Findings::new(&file);
-    let node = Node::parse(&file, &mut findings)?;
+    let file = SourceFile::new(ConfigLayer::CommandLine, "input", text);
+    let mut findings = FileDiagnostics::new(&file);
+    let node = JsonNode::parse(&file, &mut findings)?;
     (!findings.has_errors()).then(|| node.to_value())
 }
 
@@ -188,7 +188,7 @@ fn example(kind: ParameterType) -> &'static str {
     }
 }
 
-fn absent(parameter: &Parameter) -> InputError {
+fn absent(parameter: &WorkflowParameter) -> InputError {
     let about =
         if parameter.description.is_empty() { String::new() } else { format!(": {}", parameter.description) };
     InputError {
@@ -209,8 +209,8 @@ mod tests {
 
     use super::*;
 
-    fn parameter(name: &str, kind: ParameterType) -> Parameter {
-        Parameter {
+    fn parameter(name: &str, kind: ParameterType) -> WorkflowParameter {
+        WorkflowParameter {
             name: name.into(),
             kind,
             description: String::new(),

@@ -7,37 +7,37 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions};
 use serde_json::{Map, Value};
 
-use super::source::{Findings, SourceFile};
+use super::source::{FileDiagnostics, SourceFile};
 
 /// One value with its byte range in the file.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Node {
+pub struct JsonNode {
     pub span: Range<usize>,
-    pub kind: Kind,
+    pub kind: JsonNodeKind,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Kind {
+pub enum JsonNodeKind {
     Null,
     Bool(bool),
     /// As written.
     Number(String),
     String(String),
-    Array(Vec<Node>),
-    Object(Vec<Member>),
+    Array(Vec<JsonNode>),
+    Object(Vec<JsonMember>),
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct Member {
+pub struct JsonMember {
     pub key: String,
     pub key_span: Range<usize>,
-    pub value: Node,
+    pub value: JsonNode,
 }
 
-impl Node {
+impl JsonNode {
     /// Parses a whole file; a syntax error or duplicate key becomes a finding (C01, C02).
     /// Comments and trailing commas are accepted.
-    pub fn parse(file: &SourceFile, findings: &mut Findings<'_>) -> Option<Self> {
+    pub fn parse(file: &SourceFile, findings: &mut FileDiagnostics<'_>) -> Option<Self> {
         let options = strict_but_commented();
         let collect = CollectOptions::default();
         // A byte order mark becomes blanks, so that every offset stays what it is in the file.
@@ -70,25 +70,25 @@ impl Node {
 
     pub fn kind_name(&self) -> &'static str {
         match &self.kind {
-            Kind::Null => "null",
-            Kind::Bool(_) => "a boolean",
-            Kind::Number(_) => "a number",
-            Kind::String(_) => "a string",
-            Kind::Array(_) => "an array",
-            Kind::Object(_) => "an object",
+            JsonNodeKind::Null => "null",
+            JsonNodeKind::Bool(_) => "a boolean",
+            JsonNodeKind::Number(_) => "a number",
+            JsonNodeKind::String(_) => "a string",
+            JsonNodeKind::Array(_) => "an array",
+            JsonNodeKind::Object(_) => "an object",
         }
     }
 
     pub fn as_str(&self) -> Option<&str> {
-        if let Kind::String(text) = &self.kind { Some(text) } else { None }
+        if let JsonNodeKind::String(text) = &self.kind { Some(text) } else { None }
     }
 
-    pub fn members(&self) -> Option<&[Member]> {
-        if let Kind::Object(members) = &self.kind { Some(members) } else { None }
+    pub fn members(&self) -> Option<&[JsonMember]> {
+        if let JsonNodeKind::Object(members) = &self.kind { Some(members) } else { None }
     }
 
     pub fn items(&self) -> Option<&[Self]> {
-        if let Kind::Array(items) = &self.kind { Some(items) } else { None }
+        if let JsonNodeKind::Array(items) = &self.kind { Some(items) } else { None }
     }
 
     pub fn get(&self, key: &str) -> Option<&Self> {
@@ -101,7 +101,7 @@ impl Node {
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
             let below = match &node.kind {
-                Kind::Array(items) => step.parse().ok().and_then(|index: usize| items.get(index)),
+                JsonNodeKind::Array(items) => step.parse().ok().and_then(|index: usize| items.get(index)),
                 _ => node.get(&step),
             };
             let Some(below) = below else { break };
@@ -113,12 +113,12 @@ impl Node {
     /// The plain value without positions.
     pub fn to_value(&self) -> Value {
         match &self.kind {
-            Kind::Null => Value::Null,
-            Kind::Bool(flag) => Value::Bool(*flag),
-            Kind::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
-            Kind::String(text) => Value::String(text.clone()),
-            Kind::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
-            Kind::Object(members) => Value::Object(
+            JsonNodeKind::Null => Value::Null,
+            JsonNodeKind::Bool(flag) => Value::Bool(*flag),
+            JsonNodeKind::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+            JsonNodeKind::String(text) => Value::String(text.clone()),
+            JsonNodeKind::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            JsonNodeKind::Object(members) => Value::Object(
                 members.iter().map(|m| (m.key.clone(), m.value.to_value())).collect::<Map<_, _>>(),
             ),
         }
@@ -142,23 +142,23 @@ pub fn strict_but_commented() -> ParseOptions {
     }
 }
 
-fn convert(value: &ast::Value<'_>, findings: &mut Findings<'_>) -> Node {
+fn convert(value: &ast::Value<'_>, findings: &mut FileDiagnostics<'_>) -> JsonNode {
     let range = value.range();
     let kind = match value {
-        ast::Value::NullKeyword(_) => Kind::Null,
-        ast::Value::BooleanLit(lit) => Kind::Bool(lit.value),
-        ast::Value::NumberLit(lit) => Kind::Number(lit.value.to_owned()),
-        ast::Value::StringLit(lit) => Kind::String(lit.value.to_string()),
+        ast::Value::NullKeyword(_) => JsonNodeKind::Null,
+        ast::Value::BooleanLit(lit) => JsonNodeKind::Bool(lit.value),
+        ast::Value::NumberLit(lit) => JsonNodeKind::Number(lit.value.to_owned()),
+        ast::Value::StringLit(lit) => JsonNodeKind::String(lit.value.to_string()),
         ast::Value::Array(array) => {
-            Kind::Array(array.elements.iter().map(|item| convert(item, findings)).collect())
+            JsonNodeKind::Array(array.elements.iter().map(|item| convert(item, findings)).collect())
         }
-        ast::Value::Object(object) => Kind::Object(members(object, findings)),
+        ast::Value::Object(object) => JsonNodeKind::Object(members(object, findings)),
     };
-    Node { span: range.start..range.end, kind }
+    JsonNode { span: range.start..range.end, kind }
 }
 
-fn members(object: &ast::Object<'_>, findings: &mut Findings<'_>) -> Vec<Member> {
-    let mut members: Vec<Member> = Vec::with_capacity(object.properties.len());
+fn members(object: &ast::Object<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<JsonMember> {
+    let mut members: Vec<JsonMember> = Vec::with_capacity(object.properties.len());
     let mut seen = std::collections::HashSet::with_capacity(object.properties.len());
     for property in &object.properties {
         let range = property.name.range();
@@ -168,7 +168,7 @@ fn members(object: &ast::Object<'_>, findings: &mut Findings<'_>) -> Vec<Member>
             findings.error("C02", range.start..range.end, format!("the key `{key}` stands here twice"), hint);
             continue;
         }
-        members.push(Member {
+        members.push(JsonMember {
             key,
             key_span: range.start..range.end,
             value: convert(&property.value, findings),
@@ -180,12 +180,12 @@ fn members(object: &ast::Object<'_>, findings: &mut Findings<'_>) -> Vec<Member>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::place::Layer;
+    use crate::domain::source_location::ConfigLayer;
 
     fn codes(text: &str) -> Vec<String> {
-        let file = SourceFile::new(Layer::User, "x.json", text);
-        let mut findings = Findings::new(&file);
-        Node::parse(&file, &mut findings);
+        let file = SourceFile::new(ConfigLayer::User, "x.json", text);
+        let mut findings = FileDiagnostics::new(&file);
+        JsonNode::parse(&file, &mut findings);
         findings.list.into_iter().map(|finding| finding.code).collect()
     }
 

@@ -2,30 +2,30 @@
 //! indices. Either everything is sound, or nothing is returned but findings.
 
 mod build;
-mod cast;
 mod chat;
-mod gather;
-mod held_back;
-mod library;
+mod concurrency_limits;
+mod link;
+mod link_context;
+mod missing_prices;
+mod resolve_agents;
 mod start_warnings;
 mod states;
 mod steps;
-mod surroundings;
-mod unpriced;
+mod workflow_library;
 
 use sha2::{Digest, Sha256};
 
-use super::source::{Findings, SourceFile};
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::Place;
-use crate::domain::workflow::{Program, Workflow};
+use super::source::{FileDiagnostics, SourceFile};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::SourceLocation;
+use crate::domain::workflow::{Workflow, WorkflowProgram};
 
 pub use chat::chat;
-pub use surroundings::{Missing, Surroundings, TextOf, ToolsFor};
+pub use link_context::{LinkContext, LookupFailure, RoleToolsLookup, TextFileLookup};
 
-use gather::Gathered;
-use library::Library;
+use link::LinkedWorkflows;
 use start_warnings::start_warnings;
+use workflow_library::WorkflowLibrary;
 
 /// Lowers the workflow `root` with every workflow that it can reach. Also returns warnings and notes.
 ///
@@ -33,15 +33,15 @@ use start_warnings::start_warnings;
 /// Every finding of all these workflows, if one of them is an error.
 pub fn lower(
     root: &str,
-    surroundings: &Surroundings<'_>,
-) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let library = Library::new(surroundings.files, None);
+    surroundings: &LinkContext<'_>,
+) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let library = WorkflowLibrary::new(surroundings.files, None);
     let Some(at) = library.find(root) else {
         let mut list = library.broken();
         list.push(unknown_root(root, &library));
         return Err(list);
     };
-    let gathered = Gathered::new(at, &library, surroundings);
+    let gathered = LinkedWorkflows::new(at, &library, surroundings);
     finish(gathered)
 }
 
@@ -52,14 +52,14 @@ pub fn lower(
 /// Every finding, if one of them is an error or the file holds no workflow.
 pub fn lower_file(
     file: &SourceFile,
-    surroundings: &Surroundings<'_>,
-) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let library = Library::new(surroundings.files, Some(file));
+    surroundings: &LinkContext<'_>,
+) -> Result<(Vec<WorkflowProgram>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let library = WorkflowLibrary::new(surroundings.files, Some(file));
     let mut all = library.findings_of(file);
     let mut programs = Vec::new();
-    let mut sound = all.iter().all(|finding| finding.severity < Severity::Error);
+    let mut sound = all.iter().all(|finding| finding.severity < DiagnosticSeverity::Error);
     for at in library.in_file(file) {
-        let found = match finish(Gathered::new(at, &library, surroundings)) {
+        let found = match finish(LinkedWorkflows::new(at, &library, surroundings)) {
             Ok((program, found)) => {
                 programs.push(program);
                 found
@@ -77,7 +77,7 @@ pub fn lower_file(
         }
     }
     if all.is_empty() && programs.is_empty() {
-        let mut findings = Findings::new(file);
+        let mut findings = FileDiagnostics::new(file);
         let hint = "a workflow file is one workflow object, or an array of them";
         findings.error("E10", 0..0, "the file holds no workflow", Some(hint.to_owned()));
         all = findings.list;
@@ -85,18 +85,22 @@ pub fn lower_file(
     if sound && !programs.is_empty() { Ok((programs, all)) } else { Err(all) }
 }
 
-fn finish(gathered: Gathered<'_>) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn finish(gathered: LinkedWorkflows<'_>) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let findings = gathered.findings();
-    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+    if findings.iter().any(|finding| finding.severity == DiagnosticSeverity::Error) {
         return Err(findings);
     }
     let start_warnings = start_warnings(&findings);
-    Ok((Program { start_warnings, ..program(gathered.build()) }, findings))
+    Ok((WorkflowProgram { start_warnings, ..program(gathered.build()) }, findings))
 }
 
-fn program(workflows: Vec<Workflow>) -> Program {
+fn program(workflows: Vec<Workflow>) -> WorkflowProgram {
     let hash = hash(&workflows);
-    Program { workflows: workflows.into_iter().map(Into::into).collect(), hash, start_warnings: Vec::new() }
+    WorkflowProgram {
+        workflows: workflows.into_iter().map(Into::into).collect(),
+        hash,
+        start_warnings: Vec::new(),
+    }
 }
 
 /// Pins a list of workflows by what they say: places, layers and where a model was chosen do not count.
@@ -104,10 +108,10 @@ pub fn hash<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
     let mut digest = Sha256::new();
     for workflow in workflows {
         let mut bare = workflow.clone();
-        bare.place = Place::default();
-        bare.layer = crate::domain::place::Layer::default();
+        bare.place = SourceLocation::default();
+        bare.layer = crate::domain::source_location::ConfigLayer::default();
         for state in &mut bare.states {
-            state.place = Place::default();
+            state.place = SourceLocation::default();
         }
         for agent in &mut bare.agents {
             let choice = &mut agent.choice;
@@ -121,7 +125,7 @@ pub fn hash<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
         });
         let mut scripts = (*bare.scripts).clone();
         for script in &mut scripts {
-            script.place = Place::default();
+            script.place = SourceLocation::default();
         }
         bare.scripts = scripts.into();
         // plain data without map keys other than text: serialising it cannot fail
@@ -131,15 +135,15 @@ pub fn hash<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unknown_root(root: &str, library: &Library<'_>) -> Diagnostic {
+fn unknown_root(root: &str, library: &WorkflowLibrary<'_>) -> Diagnostic {
     let names = library.names();
-    let hint = super::suggest::did_you_mean(root, names.iter().map(String::as_str))
-        .unwrap_or_else(|| format!("known: {}", super::suggest::listed_names(&names)));
+    let hint = super::did_you_mean::suggestion_hint(root, names.iter().map(String::as_str))
+        .unwrap_or_else(|| format!("known: {}", super::did_you_mean::listed_names(&names)));
     Diagnostic {
         code: "E08".to_owned(),
-        severity: Severity::Error,
+        severity: DiagnosticSeverity::Error,
         message: format!("there is no workflow `{root}`"),
-        place: Place { file: "command line".to_owned(), line: 1, column: 1 },
+        place: SourceLocation { file: "command line".to_owned(), line: 1, column: 1 },
         span: 0..0,
         hint: Some(hint),
     }

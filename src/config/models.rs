@@ -1,11 +1,11 @@
 //! The provider catalogue: URLs, key names, window sizes, prices, what each model accepts (CFG-8).
 //! Unknown stays unknown: no price is ever guessed.
 
-pub mod address;
-pub mod catalogue;
-pub mod home;
-pub mod homes;
-pub mod read;
+pub mod base_url;
+pub mod key_scope;
+pub mod key_scopes;
+pub mod model_selector;
+pub mod models_file;
+pub mod provider_catalog;
 pub mod resolve;
-pub mod servers;
-pub mod wish;
+pub mod server_list;

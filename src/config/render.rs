@@ -2,17 +2,17 @@
 //!
 //! Never reads a file: the caller hands over the text, already free of secrets (`secret::mask_*`).
 
-mod data;
+mod json_diagnostics;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::printable;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::terminal_safe;
 
-pub use data::{Found, data};
+pub use json_diagnostics::{DiagnosticRecord, data};
 
 /// Columns behind which a line is not shown: one that long is no text for people.
 const FARTHEST: usize = 2_000;
@@ -24,14 +24,18 @@ const LONGEST: usize = 2_000;
 
 /// Whether the reader understands ANSI colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Paint {
+pub enum DiagnosticStyle {
     #[default]
     Plain,
     Ansi,
 }
 
 /// All findings in their order, a blank line between two. `text_of` gives a file's text by its name.
-pub fn render(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>, paint: Paint) -> String {
+pub fn render(
+    diagnostics: &[Diagnostic],
+    text_of: &dyn Fn(&str) -> Option<String>,
+    paint: DiagnosticStyle,
+) -> String {
     let mut texts: HashMap<&str, Option<String>> = HashMap::new();
     let mut parts: Vec<String> = Vec::with_capacity(diagnostics.len());
     for finding in diagnostics {
@@ -43,7 +47,7 @@ pub fn render(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<Strin
 }
 
 /// One finding. Without its text, or for a finding outside any file, only the place is named.
-pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Paint) -> String {
+pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: DiagnosticStyle) -> String {
     let shown = printable_form(diagnostic);
     let diagnostic = &shown;
     let title =
@@ -64,8 +68,8 @@ pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Paint) -> 
         group = group.element(Level::HELP.message(hint.as_str()));
     }
     let renderer = match paint {
-        Paint::Plain => Renderer::plain(),
-        Paint::Ansi => Renderer::styled(),
+        DiagnosticStyle::Plain => Renderer::plain(),
+        DiagnosticStyle::Ansi => Renderer::styled(),
     };
     renderer.render(&[group])
 }
@@ -92,9 +96,9 @@ fn one_line(diagnostic: &Diagnostic, word: &str) -> String {
 pub fn summary(diagnostics: &[Diagnostic]) -> String {
     let count = |severity| diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let parts: Vec<String> = [
-        (count(Severity::Error), "error"),
-        (count(Severity::Warning), "warning"),
-        (count(Severity::Info), "note"),
+        (count(DiagnosticSeverity::Error), "error"),
+        (count(DiagnosticSeverity::Warning), "warning"),
+        (count(DiagnosticSeverity::Info), "note"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)
@@ -111,39 +115,39 @@ fn bare<'a>(title: annotate_snippets::Title<'a>, diagnostic: &'a Diagnostic) -> 
     title.element(origin.line(diagnostic.place.line).char_column(diagnostic.place.column))
 }
 
-fn level(severity: Severity) -> Level<'static> {
+fn level(severity: DiagnosticSeverity) -> Level<'static> {
     match severity {
-        Severity::Info => Level::INFO,
-        Severity::Warning => Level::WARNING,
-        Severity::Error => Level::ERROR,
+        DiagnosticSeverity::Info => Level::INFO,
+        DiagnosticSeverity::Warning => Level::WARNING,
+        DiagnosticSeverity::Error => Level::ERROR,
     }
 }
 
-fn severity_word(severity: Severity) -> &'static str {
+fn severity_word(severity: DiagnosticSeverity) -> &'static str {
     match severity {
-        Severity::Info => "info",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
+        DiagnosticSeverity::Info => "info",
+        DiagnosticSeverity::Warning => "warning",
+        DiagnosticSeverity::Error => "error",
     }
 }
 
 /// What is painted is not looked at again: foreign text is made printable before (ERR-8).
 fn printable_form(diagnostic: &Diagnostic) -> Diagnostic {
     let mut shown = diagnostic.clone();
-    shown.message = printable::reveal(cut(&diagnostic.message, LONGEST)).into_owned();
-    shown.place.file = printable::name(&diagnostic.place.file).into_owned();
-    shown.hint = diagnostic.hint.as_ref().map(|hint| printable::reveal(hint).into_owned());
+    shown.message = terminal_safe::escape_controls(cut(&diagnostic.message, LONGEST)).into_owned();
+    shown.place.file = terminal_safe::escape_name(&diagnostic.place.file).into_owned();
+    shown.hint = diagnostic.hint.as_ref().map(|hint| terminal_safe::escape_controls(hint).into_owned());
     shown
 }
 
 /// As `line_of`, printable; the span moves with what became longer before it.
 fn shown_line(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
     let (line, span) = line_of(text, span);
-    let mut shown = printable::reveal(&line[..span.start]).into_owned();
+    let mut shown = terminal_safe::escape_controls(&line[..span.start]).into_owned();
     let from = shown.len();
-    shown.push_str(&printable::reveal(&line[span.clone()]));
+    shown.push_str(&terminal_safe::escape_controls(&line[span.clone()]));
     let to = shown.len();
-    shown.push_str(&printable::reveal(&line[span.end..]));
+    shown.push_str(&terminal_safe::escape_controls(&line[span.end..]));
     (shown, from..to)
 }
 
@@ -178,12 +182,12 @@ fn boundary(text: &str, offset: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::source::{Findings, SourceFile};
-    use crate::domain::place::{Layer, Place};
+    use crate::config::source::{FileDiagnostics, SourceFile};
+    use crate::domain::source_location::{ConfigLayer, SourceLocation};
 
     fn finding(text: &str, needle: &str, hint: Option<&str>) -> (SourceFile, Diagnostic) {
-        let file = SourceFile::new(Layer::User, "a/settings.json", text);
-        let mut findings = Findings::new(&file);
+        let file = SourceFile::new(ConfigLayer::User, "a/settings.json", text);
+        let mut findings = FileDiagnostics::new(&file);
         let at = text.find(needle).unwrap();
         findings.error("C04", at..at + needle.len(), "unknown key `modle`", hint.map(str::to_owned));
         let one = findings.list.remove(0);
@@ -201,12 +205,12 @@ error[C04]: unknown key `modle`
   |   ^^^^^^^
   |
   = help: did you mean `model`?";
-        assert_eq!(render_one(&one, Some(&file.text), Paint::Plain), expected);
+        assert_eq!(render_one(&one, Some(&file.text), DiagnosticStyle::Plain), expected);
         assert_eq!(
             compact(&one),
             "a/settings.json:2:3: error[C04]: unknown key `modle` (did you mean `model`?)"
         );
-        let ansi = render_one(&one, Some(&file.text), Paint::Ansi);
+        let ansi = render_one(&one, Some(&file.text), DiagnosticStyle::Ansi);
         assert!(ansi.contains("\u{1b}[") && ansi.contains("modle"), "{ansi}");
     }
 
@@ -215,13 +219,13 @@ error[C04]: unknown key `modle`
         let (file, mut one) = finding("ä\"modle\"\r\nb", "\"modle\"", None);
         for span in [0..0, 1..1, 0..999, 999..1000, Range { start: 3, end: 2 }, 11..12] {
             one.span = span;
-            assert!(render_one(&one, Some(&file.text), Paint::Plain).contains("C04"));
+            assert!(render_one(&one, Some(&file.text), DiagnosticStyle::Plain).contains("C04"));
         }
-        let gone = render_one(&one, None, Paint::Plain);
+        let gone = render_one(&one, None, DiagnosticStyle::Plain);
         assert_eq!(gone, "error[C04]: unknown key `modle`\n--> a/settings.json:1:2");
-        one.place = Place { file: "SYNTHDEV_X".into(), line: 0, column: 0 };
+        one.place = SourceLocation { file: "SYNTHDEV_X".into(), line: 0, column: 0 };
         assert_eq!(compact(&one), "SYNTHDEV_X: error[C04]: unknown key `modle`");
-        assert!(render_one(&one, None, Paint::Plain).ends_with("--> SYNTHDEV_X"));
+        assert!(render_one(&one, None, DiagnosticStyle::Plain).ends_with("--> SYNTHDEV_X"));
         assert_eq!(summary(&[one]), "1 error");
     }
 
@@ -234,14 +238,14 @@ error[C04]: unknown key `modle`
         );
         one.message = "m\u{1b}[31m".into();
         one.place.file = "a\u{1b}\n.json".into();
-        let text = render_one(&one, Some(&file.text), Paint::Plain);
-        let both = format!("{text}{}{}", compact(&one), render_one(&one, None, Paint::Plain));
+        let text = render_one(&one, Some(&file.text), DiagnosticStyle::Plain);
+        let both = format!("{text}{}{}", compact(&one), render_one(&one, None, DiagnosticStyle::Plain));
         let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!both.contains(bad), "{both:?}");
         let lines: Vec<&str> = text.lines().collect();
         let column = |line: &str, needle: &str| line[..line.find(needle).unwrap()].chars().count();
         assert_eq!(column(lines[3], "\"modle\""), column(lines[4], "^"), "{text}");
-        let ansi = render_one(&one, Some(&file.text), Paint::Ansi);
+        let ansi = render_one(&one, Some(&file.text), DiagnosticStyle::Ansi);
         assert!(
             !ansi.contains("\u{1b}[2K") && !ansi.contains("\u{1b}]") && !ansi.contains('\u{9b}'),
             "{ansi:?}"
@@ -253,7 +257,7 @@ error[C04]: unknown key `modle`
         let (file, one) = finding("{\"modle\": 1}", "\"modle\"", None);
         let mut two = one.clone();
         two.message = "second".into();
-        let text = render(&[one, two], &|_| Some(file.text.to_string()), Paint::Plain);
+        let text = render(&[one, two], &|_| Some(file.text.to_string()), DiagnosticStyle::Plain);
         assert!(text.find("modle").unwrap() < text.find("second").unwrap(), "{text}");
     }
 }

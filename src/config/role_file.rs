@@ -6,22 +6,22 @@ pub mod parsing_tools;
 
 use self::examples::read_examples;
 use self::parsing_tools::read_parsing_tools;
-use super::fields::{At, Fields, is_free};
-use super::json::{Member, Node};
-use super::settings::project_may::NOT_TAKEN;
+use super::did_you_mean;
+use super::fields::{ObjectFields, SpannedField, is_free};
+use super::json::{JsonMember, JsonNode};
+use super::settings::project_restriction::NOT_TAKEN;
 use super::settings::rules::LEVELS;
-use super::source::{Findings, SourceFile};
-use super::suggest;
-use super::tool_patterns::Pattern;
-use crate::domain::diagnostic::{Diagnostic, Severity};
+use super::source::{FileDiagnostics, SourceFile};
+use super::tool_patterns::ToolPattern;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::message::ChatMessage;
-use crate::domain::place::{Layer, Place};
 use crate::domain::sandbox::NetworkAccess;
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 use crate::domain::tool::ParsingTool;
 
 /// What one file says about one role. `None` means that the file is silent about the field.
 #[derive(Clone, PartialEq, Debug)]
-pub struct RolePart {
+pub struct RoleFragment {
     pub name: String,
     pub group: String,
     pub level: Option<String>,
@@ -32,13 +32,13 @@ pub struct RolePart {
     pub environment: Option<bool>,
     pub guidance: Option<bool>,
     pub network: Option<NetworkAccess>,
-    pub included_tools: Option<Vec<At<String>>>,
-    pub excluded_tools: Option<Vec<At<String>>>,
+    pub included_tools: Option<Vec<SpannedField<String>>>,
+    pub excluded_tools: Option<Vec<SpannedField<String>>>,
     pub parsing_tools: Option<Vec<ParsingTool>>,
     pub examples: Option<Vec<ChatMessage>>,
-    pub enabled_agents: Option<Vec<At<String>>>,
-    pub can_create_tasks_for: Option<Vec<At<String>>>,
-    pub place: Place,
+    pub enabled_agents: Option<Vec<SpannedField<String>>>,
+    pub can_create_tasks_for: Option<Vec<SpannedField<String>>>,
+    pub place: SourceLocation,
     /// Bytes of the role's name in its file.
     pub span: std::ops::Range<usize>,
     pub source: SourceFile,
@@ -94,11 +94,11 @@ pub fn group_of(file_name: &str) -> String {
 }
 
 /// All roles of a file. A syntax error gives none; an error inside one role stays with that role.
-pub fn read_roles(file: &SourceFile) -> (Vec<RolePart>, Vec<Diagnostic>) {
-    let mut findings = Findings::new(file);
+pub fn read_roles(file: &SourceFile) -> (Vec<RoleFragment>, Vec<Diagnostic>) {
+    let mut findings = FileDiagnostics::new(file);
     let mut parts = Vec::new();
-    if let Some(root) = Node::parse(file, &mut findings)
-        && let Some(fields) = Fields::of(&root, "a role file", &mut findings)
+    if let Some(root) = JsonNode::parse(file, &mut findings)
+        && let Some(fields) = ObjectFields::from_node(&root, "a role file", &mut findings)
     {
         let group = group_of(&file.name);
         for member in fields.members.iter().filter(|member| !is_free(&member.key)) {
@@ -106,7 +106,7 @@ pub fn read_roles(file: &SourceFile) -> (Vec<RolePart>, Vec<Diagnostic>) {
             let mut part = read_role(member, &group, &mut findings);
             part.errors = findings.list[before..]
                 .iter()
-                .filter(|finding| finding.severity == Severity::Error)
+                .filter(|finding| finding.severity == DiagnosticSeverity::Error)
                 .cloned()
                 .collect();
             parts.push(part);
@@ -115,10 +115,10 @@ pub fn read_roles(file: &SourceFile) -> (Vec<RolePart>, Vec<Diagnostic>) {
     (parts, findings.list)
 }
 
-fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RolePart {
+fn read_role(member: &JsonMember, group: &str, findings: &mut FileDiagnostics<'_>) -> RoleFragment {
     let mut part = silent(member, group, findings);
     check_name(member, findings);
-    let Some(fields) = Fields::of(&member.value, "a role", findings) else { return part };
+    let Some(fields) = ObjectFields::from_node(&member.value, "a role", findings) else { return part };
     fields.allow(KEYS, findings);
     part.level = fields.text(&["level"], findings).and_then(|level| check_level(level, findings));
     part.provider = fields.text(&["provider"], findings).and_then(|name| check_provider(name, findings));
@@ -139,8 +139,8 @@ fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RoleP
 }
 
 /// A part that says nothing yet.
-fn silent(member: &Member, group: &str, findings: &Findings<'_>) -> RolePart {
-    RolePart {
+fn silent(member: &JsonMember, group: &str, findings: &FileDiagnostics<'_>) -> RoleFragment {
+    RoleFragment {
         name: member.key.clone(),
         group: group.to_owned(),
         level: None,
@@ -165,7 +165,7 @@ fn silent(member: &Member, group: &str, findings: &Findings<'_>) -> RolePart {
 }
 
 /// Included and excluded exclude each other; patterns must be readable (CFG-12).
-fn read_tools(fields: &Fields<'_>, part: &mut RolePart, findings: &mut Findings<'_>) {
+fn read_tools(fields: &ObjectFields<'_>, part: &mut RoleFragment, findings: &mut FileDiagnostics<'_>) {
     part.included_tools = fields.texts(&["includedTools", "included_tools"], findings);
     part.excluded_tools = fields.texts(&["excludedTools", "excluded_tools"], findings);
     let both = part.included_tools.is_some() && part.excluded_tools.is_some();
@@ -175,7 +175,7 @@ fn read_tools(fields: &Fields<'_>, part: &mut RolePart, findings: &mut Findings<
         findings.error("C07", node.span.clone(), message, Some(hint));
     }
     for pattern in part.included_tools.iter().chain(&part.excluded_tools).flatten() {
-        if let Err(why) = Pattern::parse(&pattern.value) {
+        if let Err(why) = ToolPattern::parse(&pattern.value) {
             let message = format!("the tool pattern `{}` {why}", pattern.value);
             let hint = "write an exact name, a name with *, or /regex/flags".to_owned();
             findings.error("C06", pattern.span.clone(), message, Some(hint));
@@ -186,18 +186,18 @@ fn read_tools(fields: &Fields<'_>, part: &mut RolePart, findings: &mut Findings<
 /// Keys of `sandbox` in a role.
 pub(super) const SANDBOX_KEYS: &[&str] = &["network"];
 
-fn read_network(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<NetworkAccess> {
+fn read_network(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<NetworkAccess> {
     let node = fields.get(&["sandbox"], findings)?;
-    let sandbox = Fields::of(node, "`sandbox` of a role", findings)?;
+    let sandbox = ObjectFields::from_node(node, "`sandbox` of a role", findings)?;
     sandbox.allow(SANDBOX_KEYS, findings);
     let network = sandbox.text(&["network"], findings)?;
     let Some(access) = NetworkAccess::from_name(&network.value) else {
-        let hint = suggest::or_list(&network.value, "values", &NetworkAccess::NAMES);
+        let hint = did_you_mean::or_list(&network.value, "values", &NetworkAccess::NAMES);
         let message = format!("`sandbox.network` cannot be `{}`", network.value);
         findings.error("C06", network.span, message, hint);
         return None;
     };
-    if findings.file.layer == Layer::Project && access == NetworkAccess::On {
+    if findings.file.layer == ConfigLayer::Project && access == NetworkAccess::On {
         let message = "`sandbox.network` of a project's role only makes the user's setting stricter: `on` changes \
             nothing";
         let hint = "leave it out, or set it for the role in your own configuration directory".to_owned();
@@ -206,16 +206,16 @@ fn read_network(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Netw
     Some(access)
 }
 
-fn check_level(level: At<String>, findings: &mut Findings<'_>) -> Option<String> {
+fn check_level(level: SpannedField<String>, findings: &mut FileDiagnostics<'_>) -> Option<String> {
     if LEVELS.contains(&level.value.as_str()) {
         return Some(level.value);
     }
-    let hint = suggest::or_list(&level.value, "levels", &LEVELS);
+    let hint = did_you_mean::or_list(&level.value, "levels", &LEVELS);
     findings.error("C06", level.span, format!("there is no level `{}`", level.value), hint);
     None
 }
 
-fn check_provider(name: At<String>, findings: &mut Findings<'_>) -> Option<String> {
+fn check_provider(name: SpannedField<String>, findings: &mut FileDiagnostics<'_>) -> Option<String> {
     if !name.value.trim().is_empty() {
         return Some(name.value);
     }
@@ -224,7 +224,7 @@ fn check_provider(name: At<String>, findings: &mut Findings<'_>) -> Option<Strin
     None
 }
 
-fn check_name(member: &Member, findings: &mut Findings<'_>) {
+fn check_name(member: &JsonMember, findings: &mut FileDiagnostics<'_>) {
     let bad = member.key.is_empty() || member.key.contains(|c: char| c == '.' || c.is_whitespace());
     if bad {
         let message = format!("`{}` cannot be a role's name", member.key);

@@ -5,10 +5,10 @@ pub mod merge;
 
 use std::collections::BTreeMap;
 
+use super::did_you_mean;
 use super::role_file::read_roles;
 use super::source::SourceFile;
-use super::suggest;
-use super::tool_patterns::{Pattern, unknown_tool};
+use super::tool_patterns::{ToolPattern, unknown_tool};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::role::Role;
 use crate::domain::tool::{ASK_PERSON, ToolSpec};
@@ -107,7 +107,7 @@ impl RoleSet {
         let known: Vec<String> = self.iter().map(Role::full_name).collect();
         let plain = self.roles.keys().map(|(_, plain)| plain.as_str());
         let names = known.iter().map(String::as_str).chain(plain);
-        let suggestion = suggest::closest(name, names).map(str::to_owned);
+        let suggestion = did_you_mean::closest(name, names).map(str::to_owned);
         RoleLookup::Unknown { name: name.to_owned(), suggestion, known }
     }
 }
@@ -159,7 +159,7 @@ pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>
     let mut warnings = Vec::new();
     let mut patterns = Vec::new();
     for text in texts {
-        match Pattern::parse(text) {
+        match ToolPattern::parse(text) {
             Ok(pattern) => {
                 warnings.extend(unknown_tool(text, &pattern, tools).map(|(message, hint)| {
                     let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -187,7 +187,7 @@ pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>
 pub fn unmatched_patterns(role: &Role, tools: &[ToolSpec]) -> Vec<String> {
     let texts = role.included_tools.iter().chain(&role.excluded_tools).flatten();
     let unmatched = |text: &&String| {
-        Pattern::parse(text).is_ok_and(|pattern| unknown_tool(text, &pattern, tools).is_some())
+        ToolPattern::parse(text).is_ok_and(|pattern| unknown_tool(text, &pattern, tools).is_some())
     };
     texts.filter(unmatched).cloned().collect()
 }

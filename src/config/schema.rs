@@ -16,11 +16,11 @@ mod workflow_states;
 
 use serde_json::{Map, Value, json};
 
-use shape::Definition;
+use shape::SchemaDefinition;
 
 /// The kinds of files that have a schema.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Schema {
+pub enum FileSchema {
     Workflow,
     Role,
     Settings,
@@ -28,7 +28,7 @@ pub enum Schema {
     Test,
 }
 
-impl Schema {
+impl FileSchema {
     pub const ALL: [Self; 5] = [Self::Workflow, Self::Role, Self::Settings, Self::Replies, Self::Test];
 
     /// As it is called on the command line; its file is `NAME.json`.
@@ -77,7 +77,7 @@ impl Schema {
     }
 
     /// Everything that it may refer to.
-    fn definitions(self) -> Vec<Definition> {
+    fn definitions(self) -> Vec<SchemaDefinition> {
         match self {
             Self::Workflow => {
                 let parts = [workflow::definitions(), workflow_states::definitions(), steps::definitions()];

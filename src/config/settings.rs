@@ -3,52 +3,52 @@
 
 pub mod environment;
 pub mod explain;
-pub mod guard;
 pub mod layers;
 pub mod origin;
-pub mod project_may;
+pub mod project_guard;
+pub mod project_restriction;
 mod rule;
 pub mod rules;
 mod sandbox_rules;
-pub mod shape;
+pub mod value_type;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use self::environment::Environment;
-use self::guard::UserValues;
-use self::layers::{Given, Overrides, read_environment, read_file, read_overrides};
-use self::origin::Origin;
+use self::environment::EnvironmentVars;
+use self::layers::{LayerSetting, SettingOverrides, read_environment, read_file, read_overrides};
+use self::origin::SettingOrigin;
+use self::project_guard::UserValues;
 use self::rules::RULES;
-use self::shape::Datum;
-use super::brief::Wanted;
-use super::secret::Secret;
+use self::value_type::SettingValue;
+use super::redaction::SecretText;
 use super::source::SourceFile;
-use crate::domain::approval::{ApprovalPolicy, Permission};
+use super::system_context::SystemContextOptions;
+use crate::domain::approval::{ApprovalPolicy, ToolPermission};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::model::ModelParameters;
-use crate::domain::place::Layer;
 use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxLayer, SandboxMode, SandboxSettings};
+use crate::domain::source_location::ConfigLayer;
 
 /// An effective value and where it was decided.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Setting {
-    pub datum: Datum,
-    pub origin: Origin,
+pub struct EffectiveSetting {
+    pub datum: SettingValue,
+    pub origin: SettingOrigin,
 }
 
 /// All effective settings by dotted path.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Settings {
-    values: BTreeMap<String, Setting>,
+pub struct EffectiveSettings {
+    values: BTreeMap<String, EffectiveSetting>,
     /// What was set for the same path further down, the weakest first.
-    shadowed: BTreeMap<String, Vec<Setting>>,
+    shadowed: BTreeMap<String, Vec<EffectiveSetting>>,
 }
 
 /// One line of `config show`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shown {
+pub struct SettingRow {
     pub path: String,
     /// JSON text, `not set`, or for a key `set (SYNTHDEV_API_KEY, environment)`.
     pub value: String,
@@ -57,13 +57,13 @@ pub struct Shown {
     pub about: String,
 }
 
-impl Settings {
+impl EffectiveSettings {
     /// Reads all layers. Files may come in any order; within a layer a later file wins.
     /// A bad value is reported and leaves the value of the layer below.
     pub fn load(
         files: &[SourceFile],
-        environment: &Environment,
-        overrides: &Overrides,
+        environment: &EnvironmentVars,
+        overrides: &SettingOverrides,
     ) -> (Self, Vec<Diagnostic>) {
         let defaults = defaults();
         let mut diagnostics = Vec::new();
@@ -76,8 +76,9 @@ impl Settings {
         given.append(&mut read_environment(environment, &mut diagnostics));
         given.append(&mut read_overrides(overrides, &mut diagnostics));
         let built_in = defaults.iter().map(|(path, setting)| (path.as_str(), &setting.datum));
-        let own = UserValues::of(built_in, &given);
-        let taken: Vec<Result<Given, _>> = given.iter().cloned().map(|one| own.taken(one)).collect();
+        let own = UserValues::from_layers(built_in, &given);
+        let taken: Vec<Result<LayerSetting, _>> =
+            given.iter().cloned().map(|one| own.apply_restriction(one)).collect();
         let mut settings = Self { values: defaults, shadowed: BTreeMap::new() };
         for one in taken {
             let one = match one {
@@ -87,7 +88,7 @@ impl Settings {
                     continue;
                 }
             };
-            let setting = Setting { datum: one.datum, origin: one.origin };
+            let setting = EffectiveSetting { datum: one.datum, origin: one.origin };
             if let Some(below) = settings.values.insert(one.path.clone(), setting) {
                 settings.shadowed.entry(one.path).or_default().push(below);
             }
@@ -96,18 +97,18 @@ impl Settings {
     }
 
     /// The effective value of a path, if anything sets it.
-    pub fn get(&self, path: &str) -> Option<&Setting> {
+    pub fn get(&self, path: &str) -> Option<&EffectiveSetting> {
         self.values.get(path)
     }
 
     /// A field of a level as that level itself sets it: provider, base_url, model or api_key.
-    pub fn own(&self, level: &str, field: &str) -> Option<&Setting> {
+    pub fn own_level_setting(&self, level: &str, field: &str) -> Option<&EffectiveSetting> {
         self.get(&format!("levels.{level}.{field}"))
     }
 
     /// A field of a level, or of base where the level says nothing (CFG-2).
-    pub fn of_level(&self, level: &str, field: &str) -> Option<&Setting> {
-        self.own(level, field).or_else(|| self.own("base", field))
+    pub fn level_setting(&self, level: &str, field: &str) -> Option<&EffectiveSetting> {
+        self.own_level_setting(level, field).or_else(|| self.own_level_setting("base", field))
     }
 
     /// Tool rounds before a person is asked to go on (CFG-6), 1 to 200.
@@ -154,9 +155,9 @@ impl Settings {
     }
 
     /// What agents are told beside their roles (CFG-15).
-    pub fn brief(&self) -> Wanted {
+    pub fn system_context_options(&self) -> SystemContextOptions {
         let flag = |path: &str| self.value(path).and_then(Value::as_bool).unwrap_or_default();
-        Wanted {
+        SystemContextOptions {
             environment: flag("prompt.environment"),
             guidance: flag("prompt.agents_md"),
             guidance_limit: self.number("prompt.agents_md_limit"),
@@ -220,7 +221,7 @@ impl Settings {
             mode: self.text("sandbox.mode").and_then(SandboxMode::from_name).unwrap_or_default(),
             network: self.text("sandbox.network").and_then(NetworkAccess::from_name).unwrap_or_default(),
             network_is_fixed: self.get("sandbox.network").is_some_and(|setting| {
-                setting.origin.of_project || setting.origin.layer == Layer::CommandLine
+                setting.origin.of_project || setting.origin.layer == ConfigLayer::CommandLine
             }),
             ports_are_closed: self.value("sandbox.workflow_ports") == Some(&Value::Bool(false)),
             layer: self.text("sandbox.layer").and_then(SandboxLayer::from_name).unwrap_or_default(),
@@ -240,8 +241,8 @@ impl Settings {
         let fallback = ApprovalPolicy::default();
         let rule = |path: &str| self.text(path).and_then(permission);
         let tools = self.below("approvals.tools.").filter_map(|(tool, setting)| match &setting.datum {
-            Datum::Plain(value) => Some((tool.to_owned(), permission(value.as_str()?)?)),
-            Datum::Secret { .. } => None,
+            SettingValue::Plain(value) => Some((tool.to_owned(), permission(value.as_str()?)?)),
+            SettingValue::Secret { .. } => None,
         });
         ApprovalPolicy {
             read: rule("approvals.read").unwrap_or(fallback.read),
@@ -269,19 +270,19 @@ impl Settings {
     }
 
     /// Keys of providers set in files: (provider, key).
-    pub fn provider_keys(&self) -> impl Iterator<Item = (&str, &Secret)> {
+    pub fn provider_keys(&self) -> impl Iterator<Item = (&str, &SecretText)> {
         self.below("keys.").filter_map(|(provider, setting)| Some((provider, setting.secret()?)))
     }
 
     /// What is set for a path, the strongest first.
-    pub fn all(&self, path: &str) -> impl Iterator<Item = &Setting> {
+    pub fn all(&self, path: &str) -> impl Iterator<Item = &EffectiveSetting> {
         let below = self.shadowed.get(path).into_iter().flatten().rev();
         self.get(path).into_iter().chain(below)
     }
 
     /// Every setting for `config show`, in the table's order; families after their prefix, levels with
     /// what they inherit. Never a key.
-    pub fn show(&self) -> Vec<Shown> {
+    pub fn show(&self) -> Vec<SettingRow> {
         let mut lines = Vec::new();
         for rule in RULES {
             if let Some(prefix) = rule.path.strip_suffix('*') {
@@ -300,27 +301,27 @@ impl Settings {
         lines
     }
 
-    fn show_inherited(&self, line: &mut Shown) {
+    fn show_inherited(&self, line: &mut SettingRow) {
         let field = line.path.strip_prefix("levels.").and_then(|rest| rest.split_once('.'));
         let Some((level, field)) = field.filter(|(level, _)| *level != "base") else { return };
-        if foreign(self, level) && matches!(field, "base_url" | "api_key") {
+        if has_own_provider(self, level) && matches!(field, "base_url" | "api_key") {
             return;
         }
-        if let Some(base) = self.own("base", field) {
+        if let Some(base) = self.own_level_setting("base", field) {
             let inherited = shown(line.path.clone(), Some(base), &line.about);
             line.value = inherited.value;
             line.origin = format!("from base: {}", inherited.origin);
         }
     }
 
-    fn below<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s Setting)> {
+    fn below<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s EffectiveSetting)> {
         self.values.iter().filter_map(move |(path, setting)| Some((path.strip_prefix(prefix)?, setting)))
     }
 
     fn value(&self, path: &str) -> Option<&Value> {
         match &self.get(path)?.datum {
-            Datum::Plain(value) => Some(value),
-            Datum::Secret { .. } => None,
+            SettingValue::Plain(value) => Some(value),
+            SettingValue::Secret { .. } => None,
         }
     }
 
@@ -337,47 +338,47 @@ impl Settings {
     }
 }
 
-impl Setting {
+impl EffectiveSetting {
     /// The text of a plain string.
     pub fn as_str(&self) -> Option<&str> {
         match &self.datum {
-            Datum::Plain(value) => value.as_str(),
-            Datum::Secret { .. } => None,
+            SettingValue::Plain(value) => value.as_str(),
+            SettingValue::Secret { .. } => None,
         }
     }
 
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let items = match &self.datum {
-            Datum::Plain(value) => value.as_array(),
-            Datum::Secret { .. } => None,
+            SettingValue::Plain(value) => value.as_array(),
+            SettingValue::Secret { .. } => None,
         };
         items.into_iter().flatten().filter_map(Value::as_str)
     }
 
-    pub fn secret(&self) -> Option<&Secret> {
+    pub fn secret(&self) -> Option<&SecretText> {
         match &self.datum {
-            Datum::Secret { key, .. } => Some(key),
-            Datum::Plain(_) => None,
+            SettingValue::Secret { key, .. } => Some(key),
+            SettingValue::Plain(_) => None,
         }
     }
 
     /// The server that a key was saved for, if that is said.
-    pub fn home(&self) -> Option<&str> {
+    pub fn key_origin(&self) -> Option<&str> {
         match &self.datum {
-            Datum::Secret { home, .. } => home.as_deref(),
-            Datum::Plain(_) => None,
+            SettingValue::Secret { home, .. } => home.as_deref(),
+            SettingValue::Plain(_) => None,
         }
     }
 }
 
 /// Whether a level names a provider of its own: then base's URL and key belong to somebody else.
-pub fn foreign(settings: &Settings, level: &str) -> bool {
-    let own = settings.own(level, "provider").and_then(Setting::as_str);
-    own.is_some() && own != settings.own("base", "provider").and_then(Setting::as_str)
+pub fn has_own_provider(settings: &EffectiveSettings, level: &str) -> bool {
+    let own = settings.own_level_setting(level, "provider").and_then(EffectiveSetting::as_str);
+    own.is_some() && own != settings.own_level_setting("base", "provider").and_then(EffectiveSetting::as_str)
 }
 
 /// `config show` as text: `path = value`, with `--origin` a third column.
-pub fn show_text(lines: &[Shown], with_origin: bool) -> String {
+pub fn show_text(lines: &[SettingRow], with_origin: bool) -> String {
     let path_width = lines.iter().map(|line| line.path.len()).max().unwrap_or(0);
     let value_width = lines.iter().map(|line| line.value.chars().count()).max().unwrap_or(0).min(48);
     let mut text = String::new();
@@ -393,25 +394,28 @@ pub fn show_text(lines: &[Shown], with_origin: bool) -> String {
     text
 }
 
-fn defaults() -> BTreeMap<String, Setting> {
+fn defaults() -> BTreeMap<String, EffectiveSetting> {
     let known = RULES.iter().filter(|rule| !rule.default.is_empty());
     known
         .filter_map(|rule| {
             let value = serde_json::from_str(rule.default).ok()?;
-            Some((rule.path.to_owned(), Setting { datum: Datum::Plain(value), origin: Origin::built_in() }))
+            Some((
+                rule.path.to_owned(),
+                EffectiveSetting { datum: SettingValue::Plain(value), origin: SettingOrigin::built_in() },
+            ))
         })
         .collect()
 }
 
-fn shown(path: String, setting: Option<&Setting>, about: &str) -> Shown {
+fn shown(path: String, setting: Option<&EffectiveSetting>, about: &str) -> SettingRow {
     let about = about.to_owned();
     let Some(setting) = setting else {
-        return Shown { path, value: "not set".to_owned(), origin: String::new(), about };
+        return SettingRow { path, value: "not set".to_owned(), origin: String::new(), about };
     };
     let origin = setting.origin.to_string();
     let value = match &setting.datum {
-        Datum::Plain(value) => value.to_string(),
-        Datum::Secret { home, .. } => {
+        SettingValue::Plain(value) => value.to_string(),
+        SettingValue::Secret { home, .. } => {
             let name = setting.origin.name.clone();
             let place = setting.origin.place.as_ref().map(|place| place.file.clone());
             let from = name.or(place).unwrap_or_else(|| "built-in".to_owned());
@@ -419,14 +423,14 @@ fn shown(path: String, setting: Option<&Setting>, about: &str) -> Shown {
             format!("set ({from}, {}){home}", setting.origin.layer)
         }
     };
-    Shown { path, value, origin, about }
+    SettingRow { path, value, origin, about }
 }
 
-fn permission(text: &str) -> Option<Permission> {
+fn permission(text: &str) -> Option<ToolPermission> {
     match text {
-        "allow" => Some(Permission::Allow),
-        "ask" => Some(Permission::Ask),
-        "deny" => Some(Permission::Deny),
+        "allow" => Some(ToolPermission::Allow),
+        "ask" => Some(ToolPermission::Ask),
+        "deny" => Some(ToolPermission::Deny),
         _ => None,
     }
 }

@@ -1,17 +1,17 @@
 //! Setting up models: what a person chose, and what that changes in their files. Settings go into settings.json, keys
 //! into keys.json beside it (CFG-7). Refuses: files themselves, and keys in any text.
 
-pub mod edit;
+pub mod edit_json;
 
 use serde_json::{Value, json};
 
-use super::models::address::origin;
-use super::models::catalogue::Models;
+use super::did_you_mean;
+use super::models::base_url::origin;
+use super::models::provider_catalog::ProviderCatalog;
 use super::models::resolve::CUSTOM;
-use super::settings::shape::{HOME, KEY, Shape};
-use super::suggest;
-use crate::domain::printable;
-use crate::domain::secret::Secret;
+use super::settings::value_type::{HOME, KEY, SettingValueType};
+use crate::domain::secret::SecretText;
+use crate::domain::terminal_safe;
 
 /// The file of keys beside settings.json; only its owner can read it.
 pub const KEYS_FILE: &str = "keys.json";
@@ -24,7 +24,7 @@ pub struct LevelSetup {
     /// A provider's name in the catalogue.
     pub provider: Option<String>,
     pub base_url: Option<String>,
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
     pub model: Option<String>,
     /// Nothing of its own: everything as base.
     pub as_base: bool,
@@ -32,36 +32,36 @@ pub struct LevelSetup {
 
 /// What a level has before it is set up.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Now<'a> {
+pub struct CurrentLevelSetup<'a> {
     /// It asks the server already that was chosen.
     pub same_server: bool,
     /// A key that stands at the level itself, with the provider of the catalogue that it is for. It moves to where the
     /// keys of providers are when the level is given to somebody else.
-    pub own_key: Option<(&'a str, Saved<'a>)>,
+    pub own_key: Option<(&'a str, SavedKey<'a>)>,
     /// The server that a new key is for, if it is known.
     pub home: Option<&'a str>,
 }
 
 /// A key as it is written down: with its server, so that it never goes to another one (CFG-20).
 #[derive(Clone, Copy, Debug)]
-pub struct Saved<'a> {
-    pub key: &'a Secret,
+pub struct SavedKey<'a> {
+    pub key: &'a SecretText,
     /// A base URL; `None` where nobody knows.
     pub home: Option<&'a str>,
 }
 
 /// One value of a file: set, or with `None` taken out.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Change {
+pub struct SettingChange {
     pub path: Vec<String>,
     pub value: Option<Value>,
 }
 
 /// What changes in both files.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Changes {
-    pub settings: Vec<Change>,
-    pub keys: Vec<Change>,
+pub struct SetupChanges {
+    pub settings: Vec<SettingChange>,
+    pub keys: Vec<SettingChange>,
 }
 
 impl LevelSetup {
@@ -69,13 +69,13 @@ impl LevelSetup {
     ///
     /// # Errors
     /// What is wrong, with the fix.
-    pub fn check(&self, models: &Models) -> Result<(), String> {
+    pub fn check(&self, models: &ProviderCatalog) -> Result<(), String> {
         if let Some(provider) = self.provider.as_deref()
             && provider != CUSTOM
             && models.provider(provider).is_none()
         {
             let names: Vec<&str> = models.providers.iter().map(|one| one.name.as_str()).collect();
-            let hint = suggest::or_list(provider, "known providers", &names).unwrap_or_default();
+            let hint = did_you_mean::or_list(provider, "known providers", &names).unwrap_or_default();
             return Err(format!("there is no provider `{provider}`\nhint: {hint}"));
         }
         if self.provider.as_deref() == Some(CUSTOM) && self.base_url.is_none() {
@@ -93,8 +93,8 @@ impl LevelSetup {
     }
 
     /// What this changes, as things are `now`.
-    pub fn changes(&self, now: &Now<'_>) -> Changes {
-        let mut changes = Changes::default();
+    pub fn changes(&self, now: &CurrentLevelSetup<'_>) -> SetupChanges {
+        let mut changes = SetupChanges::default();
         let level = |field: &str| vec!["levels".to_owned(), self.level.clone(), field.to_owned()];
         let own_key = level("api_key");
         if self.as_base {
@@ -123,7 +123,7 @@ impl LevelSetup {
                 (Some(provider), None) => provider_key(provider),
                 _ => own_key,
             };
-            changes.keys.push(Saved { key, home: now.home }.at(path));
+            changes.keys.push(SavedKey { key, home: now.home }.at(path));
         }
         if let Some(model) = &self.model {
             changes.settings.push(set(level("model"), model.trim()));
@@ -132,19 +132,19 @@ impl LevelSetup {
     }
 }
 
-impl Saved<'_> {
+impl SavedKey<'_> {
     /// The change that writes it there.
-    pub fn at(&self, path: Vec<String>) -> Change {
+    pub fn at(&self, path: Vec<String>) -> SettingChange {
         let key = self.key.expose();
         let value = match self.home {
             Some(url) => json!({ KEY: key, HOME: origin(url) }),
             None => Value::from(key),
         };
-        Change { path, value: Some(value) }
+        SettingChange { path, value: Some(value) }
     }
 }
 
-impl Changes {
+impl SetupChanges {
     pub fn and(mut self, more: Self) -> Self {
         self.settings.extend(more.settings);
         self.keys.extend(more.keys);
@@ -156,13 +156,13 @@ impl Changes {
 ///
 /// # Errors
 /// It is empty or cannot be a key.
-pub fn key(text: &str) -> Result<Secret, String> {
+pub fn key(text: &str) -> Result<SecretText, String> {
     let text = text.trim();
     if text.is_empty() {
         return Err("no key was given".to_owned());
     }
     if text.chars().all(|c| c.is_ascii_graphic()) {
-        return Ok(Secret::new(text));
+        return Ok(SecretText::new(text));
     }
     let what =
         if text.contains(['\n', '\r']) { "a line break" } else { "a blank or a character that no key has" };
@@ -174,10 +174,10 @@ pub fn key(text: &str) -> Result<Secret, String> {
 /// # Errors
 /// It is none.
 pub fn check_url(url: &str) -> Result<(), String> {
-    Shape::Url.check_text(url).map(|_| ()).map_err(|(_, why)| {
-        let whole = url.contains("://") || printable::url(url) != url;
+    SettingValueType::Url.check_text(url).map(|_| ()).map_err(|(_, why)| {
+        let whole = url.contains("://") || terminal_safe::redact_url(url) != url;
         let guess = if whole { String::new() } else { format!("\nhint: perhaps http://{url}") };
-        format!("the URL `{}` {why}{guess}", printable::url(url))
+        format!("the URL `{}` {why}{guess}", terminal_safe::redact_url(url))
     })
 }
 
@@ -185,24 +185,24 @@ fn provider_key(provider: &str) -> Vec<String> {
     vec!["keys".to_owned(), provider.to_owned()]
 }
 
-fn set(path: Vec<String>, value: &str) -> Change {
-    Change { path, value: Some(Value::from(value)) }
+fn set(path: Vec<String>, value: &str) -> SettingChange {
+    SettingChange { path, value: Some(Value::from(value)) }
 }
 
-fn unset(path: Vec<String>) -> Change {
-    Change { path, value: None }
+fn unset(path: Vec<String>) -> SettingChange {
+    SettingChange { path, value: None }
 }
 
-fn set_or_not(path: Vec<String>, value: Option<String>) -> Change {
-    Change { path, value: value.map(Value::from) }
+fn set_or_not(path: Vec<String>, value: Option<String>) -> SettingChange {
+    SettingChange { path, value: value.map(Value::from) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lines(changes: &[Change]) -> Vec<String> {
-        let line = |change: &Change| {
+    fn lines(changes: &[SettingChange]) -> Vec<String> {
+        let line = |change: &SettingChange| {
             let value = change.value.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
             format!("{}={value}", change.path.join("."))
         };
@@ -213,15 +213,15 @@ mod tests {
     fn what_was_chosen_becomes_changes() {
         let level = |level: &str| LevelSetup { level: level.to_owned(), ..LevelSetup::default() };
         let some = |text: &str| Some(text.to_owned());
-        let old = Secret::new("sk-old");
-        let new = || Some(Secret::new("k"));
-        let saved = Saved { key: &old, home: Some("https://api.openai.com/v1") };
-        let had = Now { same_server: false, own_key: Some(("openai", saved)), home: None };
-        let same = Now { same_server: true, home: Some("https://there:443/v1"), ..had };
+        let old = SecretText::new("sk-old");
+        let new = || Some(SecretText::new("k"));
+        let saved = SavedKey { key: &old, home: Some("https://api.openai.com/v1") };
+        let had = CurrentLevelSetup { same_server: false, own_key: Some(("openai", saved)), home: None };
+        let same = CurrentLevelSetup { same_server: true, home: Some("https://there:443/v1"), ..had };
         let rows = [
             (
                 LevelSetup { provider: some("groq"), key: new(), model: some("m"), ..level("base") },
-                Now::default(),
+                CurrentLevelSetup::default(),
                 "base.provider=\"groq\" base.base_url=- base.api_key=- base.model=\"m\"",
                 "base.api_key=- keys.groq=\"k\"",
             ),
@@ -253,15 +253,15 @@ mod tests {
         ];
         for (setup, now, settings, keys) in rows {
             let changes = setup.changes(&now);
-            let told = |list: &[Change]| lines(list).join(" ").replace("levels.", "");
+            let told = |list: &[SettingChange]| lines(list).join(" ").replace("levels.", "");
             assert_eq!((told(&changes.settings).as_str(), told(&changes.keys).as_str()), (settings, keys));
         }
     }
 
     #[test]
     fn what_cannot_be_is_refused_in_one_line_with_the_fix() {
-        let models = crate::config::models::read::load(&[crate::config::source::SourceFile::new(
-            crate::domain::place::Layer::User,
+        let models = crate::config::models::models_file::load(&[crate::config::source::SourceFile::new(
+            crate::domain::source_location::ConfigLayer::User,
             "m.json",
             r#"{"providers": {"openai": {}, "groq": {}}}"#,
         )])

@@ -4,32 +4,32 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::{Layer, Place};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 
 /// One file as it was read by the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceFile {
-    pub layer: Layer,
+    pub layer: ConfigLayer,
     /// As shown to people: `built-in:workflows/coder_reviewer.json`, `.synthdev/roles/x.json`.
     pub name: String,
     pub text: Arc<str>,
 }
 
 impl SourceFile {
-    pub fn new(layer: Layer, name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
+    pub fn new(layer: ConfigLayer, name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         Self { layer, name: name.into(), text: text.into() }
     }
 
     /// Line and column (from 1, in characters) of a byte offset; offsets past the end mean the end.
-    pub fn place(&self, offset: usize) -> Place {
+    pub fn place(&self, offset: usize) -> SourceLocation {
         let mut at = offset.min(self.text.len());
         while !self.text.is_char_boundary(at) {
             at -= 1;
         }
         let before = &self.text[..at];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Place {
+        SourceLocation {
             file: self.name.clone(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
@@ -42,22 +42,22 @@ const STRIDE: usize = 512;
 
 /// Lines and columns of a file at known offsets: places of many offsets cost no walk through the text each.
 #[derive(Debug)]
-pub struct LineStarts(Vec<Mark>);
+pub struct LineStarts(Vec<LineMark>);
 
 /// A known place: the offset, its line from 1, and the characters before it in this line.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct LineMark {
     at: usize,
     line: usize,
     before: usize,
 }
 
 impl LineStarts {
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let mut marks = Vec::new();
         let mut at = 0;
         for (line, part) in text.split('\n').enumerate() {
-            let mut mark = Mark { at, line: line + 1, before: 0 };
+            let mut mark = LineMark { at, line: line + 1, before: 0 };
             marks.push(mark);
             let end = at + part.len();
             while end - mark.at > STRIDE {
@@ -72,13 +72,17 @@ impl LineStarts {
     }
 
     /// As [`SourceFile::place`] of the file that has this text.
-    pub fn place(&self, file: &SourceFile, offset: usize) -> Place {
+    pub fn place(&self, file: &SourceFile, offset: usize) -> SourceLocation {
         let at = file.text.floor_char_boundary(offset);
         let known = self.0.partition_point(|mark| mark.at <= at);
-        let start = Mark { at: 0, line: 1, before: 0 };
+        let start = LineMark { at: 0, line: 1, before: 0 };
         let mark = known.checked_sub(1).and_then(|last| self.0.get(last)).copied().unwrap_or(start);
         let after = file.text.get(mark.at..at).unwrap_or_default();
-        Place { file: file.name.clone(), line: mark.line, column: mark.before + after.chars().count() + 1 }
+        SourceLocation {
+            file: file.name.clone(),
+            line: mark.line,
+            column: mark.before + after.chars().count() + 1,
+        }
     }
 }
 
@@ -87,32 +91,32 @@ const MOST: usize = 200;
 
 /// Collects every problem of one file in one pass.
 #[derive(Debug)]
-pub struct Findings<'a> {
+pub struct FileDiagnostics<'a> {
     pub file: &'a SourceFile,
     pub list: Vec<Diagnostic>,
     lines: OnceCell<LineStarts>,
 }
 
-impl<'a> Findings<'a> {
+impl<'a> FileDiagnostics<'a> {
     pub fn new(file: &'a SourceFile) -> Self {
         Self { file, list: Vec::new(), lines: OnceCell::new() }
     }
 
     /// Line and column of an offset in the file.
-    pub fn place(&self, offset: usize) -> Place {
-        self.lines.get_or_init(|| LineStarts::of(&self.file.text)).place(self.file, offset)
+    pub fn place(&self, offset: usize) -> SourceLocation {
+        self.lines.get_or_init(|| LineStarts::from_text(&self.file.text)).place(self.file, offset)
     }
 
     pub fn add(
         &mut self,
-        severity: Severity,
+        severity: DiagnosticSeverity,
         code: &str,
         span: Range<usize>,
         message: impl Into<String>,
         hint: Option<String>,
     ) {
         // an error is never hidden behind warnings
-        if self.is_full() && (severity < Severity::Error || self.has_errors()) {
+        if self.is_full() && (severity < DiagnosticSeverity::Error || self.has_errors()) {
             return;
         }
         self.list.push(Diagnostic {
@@ -132,7 +136,7 @@ impl<'a> Findings<'a> {
         message: impl Into<String>,
         hint: Option<String>,
     ) {
-        self.add(Severity::Error, code, span, message, hint);
+        self.add(DiagnosticSeverity::Error, code, span, message, hint);
     }
 
     pub fn warning(
@@ -142,7 +146,7 @@ impl<'a> Findings<'a> {
         message: impl Into<String>,
         hint: Option<String>,
     ) {
-        self.add(Severity::Warning, code, span, message, hint);
+        self.add(DiagnosticSeverity::Warning, code, span, message, hint);
     }
 
     /// Whether more would be left out: what is costly to say need not be said.
@@ -156,7 +160,7 @@ impl<'a> Findings<'a> {
     }
 
     pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|finding| finding.severity == Severity::Error)
+        self.list.iter().any(|finding| finding.severity == DiagnosticSeverity::Error)
     }
 }
 
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn places_count_characters_from_one() {
-        let file = SourceFile::new(Layer::User, "x.json", "{\n  \"ä\": 1\n}");
+        let file = SourceFile::new(ConfigLayer::User, "x.json", "{\n  \"ä\": 1\n}");
         let at = file.text.find(':').unwrap();
         assert_eq!((file.place(at).line, file.place(at).column), (2, 6));
         assert_eq!((file.place(999).line, file.place(999).column), (3, 2));
@@ -176,8 +180,8 @@ mod tests {
     fn line_starts_give_the_places_that_the_text_gives() {
         let long = "aä€".repeat(STRIDE);
         for text in ["", "\n", "a\nbä\n\n  c", &long, &format!("{long}\n{long}\nx")] {
-            let file = SourceFile::new(Layer::User, "x", text);
-            let lines = LineStarts::of(&file.text);
+            let file = SourceFile::new(ConfigLayer::User, "x", text);
+            let lines = LineStarts::from_text(&file.text);
             for at in 0..=file.text.len() + 2 {
                 assert_eq!(lines.place(&file, at), file.place(at), "{at}");
             }

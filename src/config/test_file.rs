@@ -18,27 +18,27 @@
 
 mod expect;
 mod fields;
+mod mocks;
 mod names;
-mod outside;
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::fields::{At, Fields};
+use super::did_you_mean;
+use super::fields::{ObjectFields, SpannedField};
 use super::inputs::{InputError, from_values};
-use super::json::Node;
-use super::source::{Findings, SourceFile};
-use super::suggest;
-use crate::domain::cost::Price;
-use crate::domain::diagnostic::{Diagnostic, Severity};
+use super::json::JsonNode;
+use super::source::{FileDiagnostics, SourceFile};
+use crate::domain::cost::TokenPrice;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::ids::Timestamp;
-use crate::domain::scripted::{ScriptedAnswer, ScriptedResult};
-use crate::domain::workflow::Parameter;
+use crate::domain::mock_results::{MockToolResult, MockUserAnswer};
+use crate::domain::workflow::WorkflowParameter;
 
-pub use outside::ANY_TOOL;
+pub use mocks::ANY_TOOL;
 
-pub use expect::{CostExpected, ErrorExpected, Expect, MessageExpected};
+pub use expect::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
 
 /// How the names of test files end.
 pub const ENDING: &str = ".test.json";
@@ -65,9 +65,9 @@ const TEST_KEYS: &[&str] = &[
 pub const VOCABULARY: &[(&str, &[&str])] = &[
     ("file", FILE_KEYS),
     ("test", TEST_KEYS),
-    ("result", outside::RESULT_KEYS),
-    ("answer", outside::ANSWER_KEYS),
-    ("prices", outside::PRICE_KEYS),
+    ("result", mocks::RESULT_KEYS),
+    ("answer", mocks::ANSWER_KEYS),
+    ("prices", mocks::PRICE_KEYS),
     ("expect", expect::KEYS),
     ("expected_message", expect::MESSAGE_KEYS),
     ("expected_error", expect::ERROR_KEYS),
@@ -76,23 +76,23 @@ pub const VOCABULARY: &[(&str, &[&str])] = &[
 
 /// One scripted run.
 #[derive(Clone, Debug)]
-pub struct Scenario {
+pub struct TestScenario {
     pub name: String,
     /// Of its name, or where it begins.
     pub span: Range<usize>,
     /// `None`: the file's name says it.
-    pub workflow: Option<At<String>>,
-    pub input: Option<At<Value>>,
+    pub workflow: Option<SpannedField<String>>,
+    pub input: Option<SpannedField<Value>>,
     /// A recording that answers in place of `replies`: its path beside this file.
-    pub cassette: Option<At<String>>,
+    pub cassette: Option<SpannedField<String>>,
     /// By tool, in the order of the file.
-    pub results: Vec<(At<String>, Vec<ScriptedResult>)>,
-    pub answers: Vec<ScriptedAnswer>,
-    pub prices: Option<Price>,
+    pub results: Vec<(SpannedField<String>, Vec<MockToolResult>)>,
+    pub answers: Vec<MockUserAnswer>,
+    pub prices: Option<TokenPrice>,
     /// The simulated clock at the start.
     pub now: Timestamp,
-    pub expect: Expect,
-    node: Node,
+    pub expect: TestExpectation,
+    node: JsonNode,
 }
 
 /// The workflow that a test file of this name is for: `a/b/NAME.test.json`.
@@ -103,21 +103,21 @@ pub fn workflow_of(file: &str) -> Option<&str> {
 }
 
 /// Reads a file completely. Findings of kind error mean that it cannot be used.
-pub fn read(file: &SourceFile) -> (Vec<Scenario>, Vec<Diagnostic>) {
-    let mut findings = Findings::new(file);
-    let tests = Node::parse(file, &mut findings).map(|root| scenarios(&root, &mut findings));
+pub fn parse_test_file(file: &SourceFile) -> (Vec<TestScenario>, Vec<Diagnostic>) {
+    let mut findings = FileDiagnostics::new(file);
+    let tests = JsonNode::parse(file, &mut findings).map(|root| scenarios(&root, &mut findings));
     (tests.unwrap_or_default(), findings.list)
 }
 
-fn scenarios(root: &Node, findings: &mut Findings<'_>) -> Vec<Scenario> {
-    let Some(fields) = Fields::of(root, "a test file", findings) else { return Vec::new() };
+fn scenarios(root: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<TestScenario> {
+    let Some(fields) = ObjectFields::from_node(root, "a test file", findings) else { return Vec::new() };
     if root.get("tests").is_none() {
         return scenario(root, None, 0, findings).into_iter().collect();
     }
     fields.allow(FILE_KEYS, findings);
     let workflow = fields.text(&["workflow"], findings);
     let nodes = fields.list(&["tests"], findings).unwrap_or_default();
-    let mut tests: Vec<Scenario> = Vec::with_capacity(nodes.len());
+    let mut tests: Vec<TestScenario> = Vec::with_capacity(nodes.len());
     for (index, node) in nodes.iter().enumerate() {
         let Some(test) = scenario(node, workflow.as_ref(), index, findings) else { continue };
         if tests.iter().any(|earlier| earlier.name == test.name) {
@@ -130,33 +130,33 @@ fn scenarios(root: &Node, findings: &mut Findings<'_>) -> Vec<Scenario> {
 }
 
 fn scenario(
-    node: &Node,
-    workflow: Option<&At<String>>,
+    node: &JsonNode,
+    workflow: Option<&SpannedField<String>>,
     index: usize,
-    findings: &mut Findings<'_>,
-) -> Option<Scenario> {
-    let fields = Fields::of(node, "a test", findings)?;
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<TestScenario> {
+    let fields = ObjectFields::from_node(node, "a test", findings)?;
     // a slip in `tests` makes a file of several look like one
     fields.allow(&[TEST_KEYS, &["tests"]].concat(), findings);
     let name = fields.text(&["name"], findings);
     let span = name.as_ref().map_or(node.span.start..node.span.start + 1, |name| name.span.clone());
-    Some(Scenario {
+    Some(TestScenario {
         name: name.map_or_else(|| format!("test {}", index + 1), |name| name.value),
         span,
         workflow: fields.text(&["workflow"], findings).or_else(|| workflow.cloned()),
         input: fields.get(&["input"], findings).map(fields::value_at),
         cassette: cassette(&fields, findings),
-        results: outside::results(&fields, findings),
-        answers: outside::answers(&fields, findings),
-        prices: outside::prices(&fields, findings),
-        now: outside::now(&fields, findings).unwrap_or(NEW_YEAR),
+        results: mocks::results(&fields, findings),
+        answers: mocks::answers(&fields, findings),
+        prices: mocks::prices(&fields, findings),
+        now: mocks::now(&fields, findings).unwrap_or(NEW_YEAR),
         expect: expect::read(&fields, findings),
         node: node.clone(),
     })
 }
 
 /// Answers come from one place.
-fn cassette(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<At<String>> {
+fn cassette(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<SpannedField<String>> {
     let path = fields.text(&["cassette"], findings)?;
     for key in ["replies", "model"] {
         if let Some(node) = fields.get(&[key], findings) {
@@ -167,7 +167,7 @@ fn cassette(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<At<Strin
     Some(path)
 }
 
-impl Scenario {
+impl TestScenario {
     /// What is wrong with the recording (T06), at the place that names it.
     pub fn cassette_problem(&self, file: &SourceFile, message: String, hint: Option<String>) -> Diagnostic {
         let span = self.cassette.as_ref().map_or(self.span.clone(), |path| path.span.clone());
@@ -183,7 +183,7 @@ impl Scenario {
         Value::Object(file)
     }
 
-    /// A finding of the scripted model in `replies`, at its place: `pointer` as in [`Scenario::replies`], `unknown`
+    /// A finding of the scripted model in `replies`, at its place: `pointer` as in [`TestScenario::replies`], `unknown`
     /// a key of the object there with those that are known.
     pub fn reply_problem(
         &self,
@@ -195,7 +195,7 @@ impl Scenario {
         let node = self.node.nearest(pointer);
         let key = unknown.and_then(|(key, _)| node.members()?.iter().find(|member| member.key == key));
         let span = key.map_or(node.span.clone(), |member| member.key_span.clone());
-        let hint = unknown.and_then(|(key, known)| suggest::or_list(key, "known keys", known));
+        let hint = unknown.and_then(|(key, known)| did_you_mean::or_list(key, "known keys", known));
         finding(file, "T02", span, message.to_owned(), hint)
     }
 
@@ -206,7 +206,7 @@ impl Scenario {
     pub fn inputs(
         &self,
         file: &SourceFile,
-        parameters: &[Parameter],
+        parameters: &[WorkflowParameter],
     ) -> Result<Map<String, Value>, Box<Diagnostic>> {
         let refused = |error: InputError| {
             let span = self.input.as_ref().map_or(self.span.clone(), |input| input.span.clone());
@@ -248,7 +248,7 @@ fn finding(
     hint: Option<String>,
 ) -> Diagnostic {
     let place = file.place(span.start);
-    Diagnostic { code: code.to_owned(), severity: Severity::Error, message, place, span, hint }
+    Diagnostic { code: code.to_owned(), severity: DiagnosticSeverity::Error, message, place, span, hint }
 }
 
 #[cfg(test)]

@@ -2,19 +2,19 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::suggest;
+use super::did_you_mean;
 use crate::domain::tool::ToolSpec;
 
 /// A pattern that was understood.
 #[derive(Clone, Debug)]
-pub enum Pattern {
+pub enum ToolPattern {
     Exact(String),
     /// The pieces between the stars.
     Wildcard(Vec<String>),
     Regex(Regex),
 }
 
-impl Pattern {
+impl ToolPattern {
     /// `Err` says why, to be read behind the pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
@@ -41,14 +41,18 @@ impl Pattern {
 }
 
 /// W09: a pattern that fits no tool. Message and hint.
-pub fn unknown_tool(text: &str, pattern: &Pattern, tools: &[ToolSpec]) -> Option<(String, Option<String>)> {
-    if matches!(pattern, Pattern::Wildcard(pieces) if pieces.iter().all(String::is_empty))
+pub fn unknown_tool(
+    text: &str,
+    pattern: &ToolPattern,
+    tools: &[ToolSpec],
+) -> Option<(String, Option<String>)> {
+    if matches!(pattern, ToolPattern::Wildcard(pieces) if pieces.iter().all(String::is_empty))
         || tools.iter().any(|tool| pattern.matches(&tool.name))
     {
         return None;
     }
-    if let Pattern::Exact(name) = pattern {
-        let hint = suggest::did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()));
+    if let ToolPattern::Exact(name) = pattern {
+        let hint = did_you_mean::suggestion_hint(name, tools.iter().map(|tool| tool.name.as_str()));
         return Some((format!("there is no tool `{name}`"), hint));
     }
     Some((format!("the tool pattern `{text}` fits no tool"), None))
@@ -111,12 +115,12 @@ mod tests {
             ("/file/g", "write_file", true),
         ];
         for (pattern, name, expected) in rows {
-            assert_eq!(Pattern::parse(pattern).unwrap().matches(name), expected, "{pattern} {name}");
+            assert_eq!(ToolPattern::parse(pattern).unwrap().matches(name), expected, "{pattern} {name}");
         }
         for (pattern, why) in
             [("/(/", "is no regular expression"), ("/a/z", "unknown flag `z`"), (" ", "is empty")]
         {
-            let error = Pattern::parse(pattern).unwrap_err();
+            let error = ToolPattern::parse(pattern).unwrap_err();
             assert!(error.contains(why), "{pattern}: {error}");
         }
     }

@@ -1,7 +1,7 @@
 //! Whether a project's own configuration may run: files of a cloned project are code. Decisions are kept
 //! outside the project, by content hash; any change asks again. Never reads or writes a file.
 
-pub mod powers;
+pub mod capabilities;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,19 +10,19 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use self::powers::content;
-use super::brief::GUIDANCE;
+use self::capabilities::content;
+use super::system_context::GUIDANCE;
 
 /// Decisions by project path, as stored in the user's data directory.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TrustBook {
-    pub projects: BTreeMap<String, Decision>,
+    pub projects: BTreeMap<String, TrustDecision>,
 }
 
 /// What was looked at and allowed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Decision {
+pub struct TrustDecision {
     /// Over all files, see [`fingerprint`].
     pub hash: String,
     /// Hash of each file by relative path, to say later what changed.
@@ -35,7 +35,7 @@ pub struct Decision {
 
 /// The answer for the files as they are now. Lists are sorted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum TrustVerdict {
     /// There is nothing to trust, or exactly this was allowed.
     Trusted,
     /// Never decided.
@@ -47,9 +47,9 @@ pub enum Verdict {
 /// Between the name of a link and where it leads.
 const LINK: &str = " -> ";
 
-impl Verdict {
+impl TrustVerdict {
     /// Files that are left out while everything else is used, which is then exactly what was allowed. `None`: nothing is.
-    pub fn left_out(&self) -> Option<&[String]> {
+    pub fn excluded_files(&self) -> Option<&[String]> {
         match self {
             Self::Trusted => Some(&[]),
             // a link in the place of a file is another file, although the text is the same
@@ -86,13 +86,13 @@ impl TrustBook {
         self.projects.remove(project).is_some()
     }
 
-    pub fn verdict(&self, project: &str, files: &[(String, String)]) -> Verdict {
+    pub fn verdict(&self, project: &str, files: &[(String, String)]) -> TrustVerdict {
         verdict(self.projects.get(project), files)
     }
 }
 
 /// Hashes of (relative path, text) pairs; their order does not matter, paths and texts do.
-pub fn fingerprint(files: &[(String, String)]) -> Decision {
+pub fn fingerprint(files: &[(String, String)]) -> TrustDecision {
     let texts = files.iter().filter(|(path, _)| !may_hold_keys(path)).cloned().collect();
     let files: BTreeMap<String, String> =
         files.iter().map(|(path, text)| (path.clone(), hex(text.as_bytes()))).collect();
@@ -101,14 +101,14 @@ pub fn fingerprint(files: &[(String, String)]) -> Decision {
     for (path, hash) in &files {
         let _ = writeln!(all, "{} {path} {hash}", path.len());
     }
-    Decision { hash: hex(all.as_bytes()), files, texts }
+    TrustDecision { hash: hex(all.as_bytes()), files, texts }
 }
 
 /// Long files that have little in common are told apart roughly after that.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// The files that are new, or say something else than was allowed.
-pub fn new_files(stored: Option<&Decision>, files: &[(String, String)]) -> Vec<(String, String)> {
+pub fn new_files(stored: Option<&TrustDecision>, files: &[(String, String)]) -> Vec<(String, String)> {
     let known = |path: &String, text: &String| {
         stored.is_some_and(|stored| stored.files.get(path) == Some(&hex(text.as_bytes())))
     };
@@ -117,7 +117,7 @@ pub fn new_files(stored: Option<&Decision>, files: &[(String, String)]) -> Vec<(
 
 /// How the files differ from what was allowed: a unified diff of each file whose text was kept, the whole text of
 /// others, keys blotted out.
-pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
+pub fn changes(stored: &TrustDecision, files: &[(String, String)]) -> String {
     let mut parts = Vec::new();
     for (path, text) in files {
         let old_hash = stored.files.get(path);
@@ -143,22 +143,22 @@ fn may_hold_keys(path: &str) -> bool {
     path != GUIDANCE && !(path.contains("/roles/") || path.contains("/workflows/"))
 }
 
-pub fn verdict(stored: Option<&Decision>, files: &[(String, String)]) -> Verdict {
+pub fn verdict(stored: Option<&TrustDecision>, files: &[(String, String)]) -> TrustVerdict {
     if files.is_empty() {
-        return Verdict::Trusted;
+        return TrustVerdict::Trusted;
     }
     let now = fingerprint(files);
     let Some(stored) = stored else {
-        return Verdict::New { files: now.files.into_keys().collect() };
+        return TrustVerdict::New { files: now.files.into_keys().collect() };
     };
     if stored.hash == now.hash {
-        return Verdict::Trusted;
+        return TrustVerdict::Trusted;
     }
     let only_in = |one: &BTreeMap<String, String>, other: &BTreeMap<String, String>| {
         one.keys().filter(|path| !other.contains_key(*path)).cloned().collect::<Vec<_>>()
     };
     let differs = |(path, hash): &(&String, &String)| stored.files.get(*path).is_some_and(|old| old != *hash);
-    Verdict::Changed {
+    TrustVerdict::Changed {
         added: only_in(&now.files, &stored.files),
         removed: only_in(&stored.files, &now.files),
         changed: now.files.iter().filter(differs).map(|(path, _)| path.clone()).collect(),
@@ -187,17 +187,17 @@ mod tests {
         let seen = files(&[("roles/a.json", "1"), ("workflows/b.json", "2")]);
         let mut book = TrustBook::default();
         let names = vec!["roles/a.json".to_owned(), "workflows/b.json".to_owned()];
-        assert_eq!(book.verdict("/p", &seen), Verdict::New { files: names });
+        assert_eq!(book.verdict("/p", &seen), TrustVerdict::New { files: names });
         book.allow("/p", &seen);
         let book = TrustBook::parse(&book.to_text());
         let reversed: Vec<_> = seen.iter().rev().cloned().collect();
-        assert_eq!(book.verdict("/p", &reversed), Verdict::Trusted);
-        assert!(matches!(book.verdict("/q", &seen), Verdict::New { .. }));
-        assert_eq!(book.verdict("/q", &[]), Verdict::Trusted);
+        assert_eq!(book.verdict("/p", &reversed), TrustVerdict::Trusted);
+        assert!(matches!(book.verdict("/q", &seen), TrustVerdict::New { .. }));
+        assert_eq!(book.verdict("/q", &[]), TrustVerdict::Trusted);
         let now = files(&[("roles/a.json", "1x"), ("settings.json", "3")]);
         assert_eq!(
             book.verdict("/p", &now),
-            Verdict::Changed {
+            TrustVerdict::Changed {
                 added: vec!["settings.json".into()],
                 removed: vec!["workflows/b.json".into()],
                 changed: vec!["roles/a.json".into()],
@@ -206,12 +206,12 @@ mod tests {
         let more: Vec<_> = seen.iter().cloned().chain(files(&[("settings.json", "3")])).collect();
         let added = book.verdict("/p", &more);
         assert_eq!(
-            added.left_out(),
+            added.excluded_files(),
             Some(&["settings.json".to_owned()][..]),
             "what was allowed stays in use"
         );
-        assert_eq!(book.verdict("/p", &now).left_out(), None, "a part of it is something else");
-        assert!(matches!(TrustBook::parse("{broken").verdict("/p", &seen), Verdict::New { .. }));
+        assert_eq!(book.verdict("/p", &now).excluded_files(), None, "a part of it is something else");
+        assert!(matches!(TrustBook::parse("{broken").verdict("/p", &seen), TrustVerdict::New { .. }));
     }
 
     #[test]

@@ -5,48 +5,49 @@
 
 mod actions;
 mod agent;
-mod bodies;
+mod ast;
 mod context;
+mod definitions;
+mod definitions_lookup;
+mod error_policy;
 mod fields;
-mod form;
 mod handlers;
+mod header;
 mod inputs;
 mod keys;
-mod named;
-mod parts;
+pub mod known_keys;
+mod nested_states;
 mod pauses;
 mod ports;
-mod safety;
 mod schema;
+mod set_state;
+mod spanned;
 mod states;
 mod steps;
-mod updates;
-mod used;
-mod value;
-pub mod vocabulary;
-mod work;
+mod work_forms;
 
-use super::json::{Kind, Node};
-use super::source::{Findings, SourceFile};
+use super::json::{JsonNode, JsonNodeKind};
+use super::source::{FileDiagnostics, SourceFile};
 use crate::domain::diagnostic::Diagnostic;
 
-pub use fields::inside;
-pub use form::{
-    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, Operation,
-    ParameterForm, StartCondition, StateForm, TransitionForm, UpdateForm, WorkflowForm, WorkflowHead,
+pub use ast::{
+    AgentForm, ContextForm, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, ParameterForm,
+    StartCondition, StateForm, TransitionForm, UpdateForm, UpdateOperation, WorkflowDialect, WorkflowForm,
+    WorkflowHead,
 };
-pub use handlers::lower as lower_handlers;
-pub use value::{InputForm, RequestForm, Spanned, Text};
-pub use work::{
-    Arguments, CatchForm, ForEachForm, OnErrorForm, ParallelForm, PauseForm, RetryForm, StepForm, WaitForm,
-    WorkForm,
+pub use fields::inside;
+pub use handlers::lower_handlers;
+pub use spanned::{InputForm, RequestForm, SpannedText, SpannedValue};
+pub use work_forms::{
+    CatchForm, ForEachForm, OnErrorForm, ParallelForm, PauseForm, RetryForm, StepArguments, StepForm,
+    WaitForm, WorkForm,
 };
 
 /// Names, descriptions and inputs of the workflows of one file. Cheap: states and scripts are not read, so a
 /// workflow listed here may still have errors.
-pub fn index(file: &SourceFile) -> (Vec<WorkflowHead>, Vec<Diagnostic>) {
-    let mut findings = Findings::new(file);
-    let heads = match Node::parse(file, &mut findings) {
+pub fn read_heads(file: &SourceFile) -> (Vec<WorkflowHead>, Vec<Diagnostic>) {
+    let mut findings = FileDiagnostics::new(file);
+    let heads = match JsonNode::parse(file, &mut findings) {
         Some(root) => definitions(&root).filter_map(|node| head(node, &mut findings)).collect(),
         None => Vec::new(),
     };
@@ -54,74 +55,74 @@ pub fn index(file: &SourceFile) -> (Vec<WorkflowHead>, Vec<Diagnostic>) {
 }
 
 /// The workflow objects of a file: the whole file, or each item of its array (A60).
-pub fn definitions(root: &Node) -> impl Iterator<Item = &Node> {
+pub fn definitions(root: &JsonNode) -> impl Iterator<Item = &JsonNode> {
     match &root.kind {
-        Kind::Array(items) => items.as_slice(),
+        JsonNodeKind::Array(items) => items.as_slice(),
         _ => std::slice::from_ref(root),
     }
     .iter()
 }
 
 /// `workflow_name` of a workflow object.
-pub fn name_of(node: &Node) -> Option<Text> {
+pub fn name_of(node: &JsonNode) -> Option<SpannedText> {
     let name = node.get("workflow_name")?;
-    Some(Spanned { value: name.as_str()?.to_owned(), span: name.span.clone() })
+    Some(SpannedValue { value: name.as_str()?.to_owned(), span: name.span.clone() })
 }
 
 /// Reads one workflow object completely. Findings of kind error mean that the form has holes.
-pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
+pub fn parse_workflow(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowForm> {
     fields::object(node, &keys::WORKFLOW, findings)?;
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
     let rewritten = steps::rewritten(node, findings);
     let node = rewritten.as_ref().unwrap_or(node);
-    let named = used::read(node, findings);
-    let states = states::States::of(&named).read(node, findings);
+    let named = definitions::read(node, findings);
+    let states = states::StateFormReader::new(&named).read(node, findings);
     let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         name,
         dialect: match (&rewritten, handled) {
-            (Some(_), _) => Dialect::Steps,
-            (None, true) => Dialect::Handlers,
-            (None, false) => Dialect::Seed,
+            (Some(_), _) => WorkflowDialect::Steps,
+            (None, true) => WorkflowDialect::Handlers,
+            (None, false) => WorkflowDialect::Seed,
         },
         script_file: fields::text(node, "script_file", findings),
         description: fields::text(node, "description", findings).map_or_else(String::new, |text| text.value),
         version: fields::text(node, "version", findings).map(|text| text.value),
-        start: parts::start_condition(node, findings),
-        inputs: parts::inputs(node, &named, findings),
-        output: parts::output(node, &named, findings),
-        variables: parts::variables(node, findings),
+        start: header::start_condition(node, findings),
+        inputs: header::inputs(node, &named, findings),
+        output: header::output(node, &named, findings),
+        variables: header::variables(node, findings),
         contexts: fields::list(node, "contexts", findings, context::context),
         agents: fields::list(node, "agents", findings, |one, findings| agent::agent(one, &named, findings)),
         states,
-        limits: parts::limits(node, findings),
-        budget: safety::budget(node, &named, findings),
-        timeout_ms: safety::timeout(node, &named, findings),
-        on_error: safety::on_error(node, "", findings),
-        on_limit: safety::target(node, "on_limit", "", findings),
-        no_match: parts::no_match(node, findings),
+        limits: header::limits(node, findings),
+        budget: error_policy::budget(node, &named, findings),
+        timeout_ms: error_policy::timeout(node, &named, findings),
+        on_error: error_policy::on_error(node, "", findings),
+        on_limit: error_policy::target(node, "on_limit", "", findings),
+        no_match: header::no_match(node, findings),
         lenient: fields::flag(node, "lenient", findings).unwrap_or_default(),
-        condition_errors_are_false: parts::condition_errors(node, findings),
-        snapshot: parts::snapshot(node, findings),
-        isolated: parts::isolated(node, findings),
+        condition_errors_are_false: header::condition_errors(node, findings),
+        snapshot: header::snapshot(node, findings),
+        isolated: header::isolated(node, findings),
         loopback_ports: ports::read(node, findings),
         span: node.span.clone(),
     })
 }
 
-fn head(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowHead> {
+fn head(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowHead> {
     if node.members().is_none() {
         let message = format!("a workflow must be an object, this is {}", node.kind_name());
         findings.error("E10", node.span.clone(), message, None);
         return None;
     }
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
-    let named = used::schemas_of(node);
+    let named = definitions::schemas_of(node);
     Some(WorkflowHead {
-        description: node.get("description").and_then(Node::as_str).unwrap_or_default().to_owned(),
-        inputs: parts::inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
-        output: parts::output(node, &named, findings).as_ref().map(ParameterForm::parameter),
-        start: parts::start_condition(node, findings),
+        description: node.get("description").and_then(JsonNode::as_str).unwrap_or_default().to_owned(),
+        inputs: header::inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
+        output: header::output(node, &named, findings).as_ref().map(ParameterForm::parameter),
+        start: header::start_condition(node, findings),
         dialect: dialect(node),
         name: name.value,
         span: name.span,
@@ -132,15 +133,15 @@ fn head(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowHead> {
 const HANDLERS: [&str; 3] = ["pre_handler", "post_handler", "transition_handler"];
 
 /// By the keys that only one of them has.
-fn dialect(node: &Node) -> Dialect {
-    let states = node.get("states").and_then(Node::items).into_iter().flatten();
+fn dialect(node: &JsonNode) -> WorkflowDialect {
+    let states = node.get("states").and_then(JsonNode::items).into_iter().flatten();
     let mut keys = states.flat_map(|state| state.members().into_iter().flatten());
     if node.get("steps").is_some() {
-        Dialect::Steps
+        WorkflowDialect::Steps
     } else if keys.any(|member| HANDLERS.contains(&member.key.as_str())) {
-        Dialect::Handlers
+        WorkflowDialect::Handlers
     } else {
-        Dialect::Seed
+        WorkflowDialect::Seed
     }
 }
 

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::brief::Without;
-use super::context::Side;
+use super::context::ConversationSide;
 use super::ids::ContextIx;
 use super::limits::Budget;
 use super::message::ChatMessage;
 use super::model::ModelChoice;
 use super::sandbox::RoleNetwork;
+use super::system_context::SystemContextExclusions;
 use super::tool::{ParsingTool, ToolSpec};
 
 /// Everything the engine needs to let an agent speak. Decided once while loading; two agents of one role
@@ -17,7 +17,7 @@ use super::tool::{ParsingTool, ToolSpec};
 pub struct AgentSpec {
     pub id: String,
     pub role: String,
-    pub side: Side,
+    pub side: ConversationSide,
     pub context: ContextIx,
     /// Role prompt and the system entries of the context's starting messages (A39, A42).
     pub system_prompt: String,
@@ -34,15 +34,15 @@ pub struct AgentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_visibility: Option<InputVisibility>,
     #[serde(default)]
-    pub memory: Memory,
+    pub memory: MemoryPolicy,
     /// What its calls may use in one run, wherever it is asked.
     #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
     pub budget: Budget,
     /// Said to it after every round of tools (TOOL-19).
     pub reminder: Option<String>,
     /// What of the run's brief it is not told.
-    #[serde(default, skip_serializing_if = "Without::nothing")]
-    pub without: Without,
+    #[serde(default, skip_serializing_if = "SystemContextExclusions::nothing")]
+    pub without: SystemContextExclusions,
     /// Whether its commands reach the network; absent: as the settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<RoleNetwork>,
@@ -51,10 +51,10 @@ pub struct AgentSpec {
 impl AgentSpec {
     /// Whether a state's input is a directive to this agent alone instead of an entry of the conversation:
     /// so it is for the user seat (A22) and not for the assistant seat (A21), unless the file says otherwise.
-    pub fn hears_in_private(&self) -> bool {
+    pub fn receives_input_privately(&self) -> bool {
         match self.input_visibility {
             Some(visibility) => visibility == InputVisibility::Private,
-            None => self.side == Side::User,
+            None => self.side == ConversationSide::User,
         }
     }
 }
@@ -83,7 +83,7 @@ pub enum InputVisibility {
 /// What an agent keeps of what only it was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Memory {
+pub enum MemoryPolicy {
     /// A directive and a private decision are gone with the visit.
     #[default]
     None,

@@ -8,7 +8,7 @@ use super::tool::ToolRisk;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Permission {
+pub enum ToolPermission {
     Allow,
     Ask,
     Deny,
@@ -17,11 +17,11 @@ pub enum Permission {
 /// The policy of one run: a rule per tool name wins over the rule per risk (TOOL-13).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ApprovalPolicy {
-    pub read: Permission,
-    pub write: Permission,
-    pub execute: Permission,
+    pub read: ToolPermission,
+    pub write: ToolPermission,
+    pub execute: ToolPermission,
     #[serde(default)]
-    pub tools: BTreeMap<String, Permission>,
+    pub tools: BTreeMap<String, ToolPermission>,
     /// Seconds after which a question that nobody answers is a no; 0: it waits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deadline_s: u64,
@@ -35,9 +35,9 @@ fn is_zero(number: &u64) -> bool {
 impl Default for ApprovalPolicy {
     fn default() -> Self {
         Self {
-            read: Permission::Allow,
-            write: Permission::Ask,
-            execute: Permission::Ask,
+            read: ToolPermission::Allow,
+            write: ToolPermission::Ask,
+            execute: ToolPermission::Ask,
             tools: BTreeMap::new(),
             deadline_s: 0,
         }
@@ -48,7 +48,8 @@ impl ApprovalPolicy {
     /// `--yes`: everything that would be asked is allowed; what is denied stays denied.
     #[must_use]
     pub fn approving_all(mut self) -> Self {
-        let yes = |rule: Permission| if rule == Permission::Ask { Permission::Allow } else { rule };
+        let yes =
+            |rule: ToolPermission| if rule == ToolPermission::Ask { ToolPermission::Allow } else { rule };
         self.read = yes(self.read);
         self.write = yes(self.write);
         self.execute = yes(self.execute);
@@ -58,7 +59,7 @@ impl ApprovalPolicy {
         self
     }
 
-    pub fn of(&self, tool: &str, risk: ToolRisk) -> Permission {
+    pub fn permission_for(&self, tool: &str, risk: ToolRisk) -> ToolPermission {
         self.tools.get(tool).copied().unwrap_or(match risk {
             ToolRisk::Read => self.read,
             ToolRisk::Write => self.write,
@@ -70,7 +71,7 @@ impl ApprovalPolicy {
 /// The answer to an approval question.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "decision")]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// This call only.
     Allow,
     /// This and every later call of the same tool in this run.

@@ -1,21 +1,21 @@
 //! A conversation that agents share: one ground-truth log. What one agent is shown is a computed view.
 
-pub mod packed;
+pub mod compressed_entries;
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{ChatRole, Sealed, ToolCall};
+use super::message::{ChatRole, OpaqueBlock, ToolCall};
 use super::model::ModelChoice;
 
 /// Where an agent sits in its context: `assistant` answers, `user` plays the person (the seed's `role`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum ConversationSide {
     User,
     Assistant,
 }
 
-impl Side {
+impl ConversationSide {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -35,7 +35,7 @@ impl Side {
 /// Who wrote an entry.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Author {
+pub enum MessageAuthor {
     /// `starting_messages` of the file.
     Start,
     /// The workflow itself: an input sent by a state.
@@ -59,8 +59,8 @@ pub struct AnsweredCall {
 
 /// One entry of a context: a text, or a model's turn with its answered calls.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Entry {
-    pub author: Author,
+pub struct ContextEntry {
+    pub author: MessageAuthor,
     pub role: ChatRole,
     #[serde(default)]
     pub text: String,
@@ -68,7 +68,7 @@ pub struct Entry {
     pub calls: Vec<AnsweredCall>,
     /// What the provider wants back with these calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sealed: Vec<Sealed>,
+    pub sealed: Vec<OpaqueBlock>,
     /// Never trimmed (starting messages).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
@@ -80,8 +80,8 @@ pub struct Entry {
     pub to: Option<String>,
 }
 
-impl Entry {
-    pub fn text(author: Author, role: ChatRole, text: impl Into<String>) -> Self {
+impl ContextEntry {
+    pub fn text(author: MessageAuthor, role: ChatRole, text: impl Into<String>) -> Self {
         Self {
             author,
             role,
@@ -109,14 +109,14 @@ impl Entry {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ContextSpec {
     pub name: String,
-    pub starting_messages: Vec<Entry>,
+    pub starting_messages: Vec<ContextEntry>,
     /// Limit of a view in Unicode scalars; 50,000 where the file gives no limit at all (A40).
     pub max_length: usize,
     /// Limit of a view in estimated tokens; the smaller of both limits counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<usize>,
     #[serde(default)]
-    pub trim: Trim,
+    pub trim: TrimPolicy,
     /// The model that sums up (`summary_level`); `None`: the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Box<ModelChoice>>,
@@ -130,7 +130,7 @@ pub struct ContextSpec {
 /// What happens to a view that is longer than its limit (A41).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trim {
+pub enum TrimPolicy {
     /// The oldest groups are left out.
     #[default]
     DropOldest,
@@ -171,5 +171,5 @@ impl ContextSpec {
 /// The live log of one context.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Context {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ContextEntry>,
 }

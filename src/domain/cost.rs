@@ -1,7 +1,7 @@
 //! Tokens and money. An unknown price stays unknown; it is never guessed (MODEL-9).
 
-mod lines;
-mod usage;
+mod ledger_encoding;
+mod token_usage;
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use lines::{Line, Lines};
+use ledger_encoding::{EncodedLedger, LedgerLine};
 
-pub use usage::{Parts, Usage};
+pub use token_usage::{BilledTokens, TokenUsage};
 
 use super::ids::Timestamp;
 
 /// US dollars per million tokens.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Price {
+pub struct TokenPrice {
     pub input: f64,
     pub output: f64,
     /// Price of a cached prompt token; `None` means the input price.
@@ -28,20 +28,20 @@ pub struct Price {
     pub written: Option<f64>,
 }
 
-impl Price {
+impl TokenPrice {
     /// Cached and written tokens are charged once, each at a price of its own.
-    pub fn cost_usd(&self, usage: &Usage) -> f64 {
+    pub fn cost_usd(&self, usage: &TokenUsage) -> f64 {
         // divided once, at the end: sums that were recorded come out the same to the last digit
         self.millionths(&usage.parts()).into_iter().sum::<f64>() / 1_000_000.0
     }
 
     /// What each part costs: fresh, cached, written, completion. US dollars.
-    pub fn of_parts(&self, parts: &Parts) -> [f64; 4] {
+    pub fn part_costs_usd(&self, parts: &BilledTokens) -> [f64; 4] {
         self.millionths(parts).map(|cost| cost / 1_000_000.0)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^52")]
-    fn millionths(&self, parts: &Parts) -> [f64; 4] {
+    fn millionths(&self, parts: &BilledTokens) -> [f64; 4] {
         let rows = [
             (parts.fresh, self.input),
             (parts.cached, self.cached.unwrap_or(self.input)),
@@ -53,7 +53,7 @@ impl Price {
 
     /// The higher price of each part, for what may be charged at either.
     #[must_use]
-    pub fn dearer(self, other: Self) -> Self {
+    pub fn higher_of(self, other: Self) -> Self {
         let either = |one: Option<f64>, two: Option<f64>| match (one, two) {
             (None, None) => None,
             _ => Some(one.unwrap_or(self.input).max(two.unwrap_or(other.input))),
@@ -75,8 +75,8 @@ impl Price {
 
 /// What one attempt at a model call used, whether an answer came of it or not.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Used {
-    pub usage: Usage,
+pub struct AttemptUsage {
+    pub usage: TokenUsage,
     /// At least a part of it was reckoned from the length of texts: the server has not told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
@@ -85,7 +85,7 @@ pub struct Used {
     pub model: Option<String>,
     /// That model's price, where it is not the one that was asked for and the catalogue knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price: Option<Price>,
+    pub price: Option<TokenPrice>,
 }
 
 /// One line of the ledger: what one model call used, for whom.
@@ -98,7 +98,7 @@ pub struct CostEntry {
     /// Path name of the state, with the child workflow in front.
     pub state: String,
     pub model: String,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// `None`: the catalogue has no price for the model.
     pub cost_usd: Option<f64>,
     /// When the answer came; 0 in runs of before it was noted.
@@ -120,21 +120,21 @@ pub struct CostLedger {
 /// hundred thousand lines have few names between them: each is kept once.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CostEntries {
-    lines: Lines,
+    lines: EncodedLedger,
     /// In the order in which they came.
     names: Vec<Arc<str>>,
     places: BTreeMap<Arc<str>, u32>,
-    usage: Usage,
+    usage: TokenUsage,
     cost_usd: Option<f64>,
 }
 
 impl Default for CostEntries {
     fn default() -> Self {
         Self {
-            lines: Lines::default(),
+            lines: EncodedLedger::default(),
             names: Vec::new(),
             places: BTreeMap::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             cost_usd: Some(0.0),
         }
     }
@@ -144,7 +144,7 @@ impl CostEntries {
     pub fn push(&mut self, entry: &CostEntry) {
         self.usage.add(&entry.usage);
         self.cost_usd = self.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
-        let line = Line {
+        let line = LedgerLine {
             names: [&entry.agent, &entry.role, &entry.state, &entry.model].map(|name| self.place(name)),
             usage: entry.usage,
             cost_usd: entry.cost_usd,
@@ -166,7 +166,7 @@ impl CostEntries {
         self.lines.iter().map(|line| self.entry(&line))
     }
 
-    fn entry(&self, line: &Line) -> CostEntry {
+    fn entry(&self, line: &LedgerLine) -> CostEntry {
         let [agent, role, state, model] = line.names.map(|place| self.name(place));
         CostEntry {
             agent,
@@ -225,7 +225,7 @@ impl<'de> Deserialize<'de> for CostEntries {
 }
 
 impl CostLedger {
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> TokenUsage {
         self.entries.usage
     }
 
@@ -235,13 +235,13 @@ impl CostLedger {
     }
 
     /// Sums grouped by a key (agent, state or model), in order of first appearance.
-    pub fn grouped(&self, key: impl Fn(&CostEntry) -> &str) -> Vec<(String, Usage, Option<f64>)> {
-        let mut groups: Vec<(String, Usage, Option<f64>)> = Vec::new();
+    pub fn grouped(&self, key: impl Fn(&CostEntry) -> &str) -> Vec<(String, TokenUsage, Option<f64>)> {
+        let mut groups: Vec<(String, TokenUsage, Option<f64>)> = Vec::new();
         for entry in self.entries.iter() {
             let name = key(&entry);
             let found = groups.iter().position(|group| group.0 == name);
             let at = found.unwrap_or_else(|| {
-                groups.push((name.to_owned(), Usage::default(), Some(0.0)));
+                groups.push((name.to_owned(), TokenUsage::default(), Some(0.0)));
                 groups.len() - 1
             });
             let group = &mut groups[at];
@@ -259,19 +259,19 @@ mod tests {
     /// Dollars by hand, from prices per million tokens.
     #[test]
     fn every_token_is_charged_once() {
-        let plain = Price { input: 2.0, output: 10.0, ..Price::default() };
-        let caching = Price { cached: Some(0.5), ..plain };
+        let plain = TokenPrice { input: 2.0, output: 10.0, ..TokenPrice::default() };
+        let caching = TokenPrice { cached: Some(0.5), ..plain };
         // as Anthropic charges: a quarter more for what is written, a tenth for what is read
-        let writing = Price { input: 3.0, output: 15.0, cached: Some(0.3), written: Some(3.75) };
-        let usage = |prompt, completion, cached, written| Usage {
+        let writing = TokenPrice { input: 3.0, output: 15.0, cached: Some(0.3), written: Some(3.75) };
+        let usage = |prompt, completion, cached, written| TokenUsage {
             prompt,
             completion,
             cached,
             written,
-            ..Usage::default()
+            ..TokenUsage::default()
         };
         let rows = [
-            ("nothing", plain, Usage::default(), 0.0),
+            ("nothing", plain, TokenUsage::default(), 0.0),
             ("prompt and answer", plain, usage(1_000_000, 100_000, 0, 0), 2.0 + 1.0),
             ("no price for cached", plain, usage(1_000_000, 0, 400_000, 0), 2.0),
             ("cached", caching, usage(1_000_000, 100_000, 400_000, 0), 1.2 + 0.2 + 1.0),
@@ -289,7 +289,7 @@ mod tests {
             assert_eq!(sum, usage.total(), "{about}");
         }
         // what was reasoned is a part of the answer
-        let thought = Usage { completion: 1_000, reasoning: 900, ..Usage::default() };
+        let thought = TokenUsage { completion: 1_000, reasoning: 900, ..TokenUsage::default() };
         assert!((plain.cost_usd(&thought) - 0.01).abs() < 1e-12);
         assert!((writing.dearest_input() - 3.75).abs() < 1e-12);
     }

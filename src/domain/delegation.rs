@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// As the workflow declares it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Request {
+pub struct DelegationSpec {
     /// `llm_task`, `browser_automation` … (B12: an open word); empty if none was given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
@@ -33,7 +33,7 @@ pub struct Request {
 
 /// As it is asked: with its prompt filled in.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Delegated {
+pub struct DelegationRequest {
     pub task: String,
     pub description: String,
     pub prompt: String,
@@ -54,15 +54,15 @@ pub struct Delegated {
 /// The task of a state that names none.
 const TASK: &str = "llm_task";
 
-impl Request {
+impl DelegationSpec {
     /// What is asked by a message that was made from this. A state without a prompt has its description for one.
-    pub fn asked(&self, message: &str, ttl_ms: Option<u64>) -> Delegated {
+    pub fn build_request(&self, message: &str, ttl_ms: Option<u64>) -> DelegationRequest {
         let whole = message.trim();
         let inner = whole.strip_prefix(self.description.trim()).unwrap_or(whole);
         let inner = inner.strip_suffix(self.footer.trim()).unwrap_or(inner).trim();
         let prompt = if inner.is_empty() { self.description.trim() } else { inner };
         let task = if self.task.is_empty() { TASK } else { &self.task };
-        Delegated {
+        DelegationRequest {
             task: task.to_owned(),
             description: self.description.clone(),
             prompt: prompt.to_owned(),
@@ -81,10 +81,10 @@ mod tests {
 
     #[test]
     fn the_prompt_is_found_in_the_message() {
-        let request = |description: &str, footer: &str| Request {
+        let request = |description: &str, footer: &str| DelegationSpec {
             description: description.to_owned(),
             footer: footer.to_owned(),
-            ..Request::default()
+            ..DelegationSpec::default()
         };
         for (description, footer, message, prompt) in [
             ("Sum up.", "\n\nAnswer with: a", "Sum up.\n\nRead x.\n\nAnswer with: a", "Read x."),
@@ -93,7 +93,11 @@ mod tests {
             ("Sum up.", "", "Sum up.\n\nSum up.", "Sum up."),
             ("", "", " plain ", "plain"),
         ] {
-            assert_eq!(request(description, footer).asked(message, None).prompt, prompt, "{message:?}");
+            assert_eq!(
+                request(description, footer).build_request(message, None).prompt,
+                prompt,
+                "{message:?}"
+            );
         }
     }
 }

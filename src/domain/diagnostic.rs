@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use super::source_location::SourceLocation;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     Info,
     Warning,
     Error,
@@ -18,9 +18,9 @@ pub enum Severity {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
     pub code: String,
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     pub message: String,
-    pub place: Place,
+    pub place: SourceLocation,
     /// Byte range in the file's text, for the caret.
     pub span: Range<usize>,
     /// What to do next, a sentence; "did you mean `x`?" included.

@@ -1,24 +1,24 @@
 //! Rows of a run's journal, the summary that lists are made of, and what can be asked of the history.
 
-pub mod family;
+mod disk_usage;
 mod origin;
 mod query;
-mod room;
-mod token;
+mod resume_token;
+pub mod run_tree;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::cost::Usage;
-use super::delegation::Delegated;
-use super::failure::Failure;
+use super::cost::TokenUsage;
+use super::delegation::DelegationRequest;
 use super::ids::{CallId, RunId, SnapshotId, Timestamp};
-use super::snapshot::Worktree;
+use super::run_error::RunError;
+use super::snapshot::RunWorktree;
 
-pub use origin::{Origin, OriginKind};
-pub use query::{Hit, RunQuery, SearchQuery};
-pub use room::{Freed, Space};
-pub use token::{Redeemed, TokenRecord};
+pub use disk_usage::{HistoryStorageUsage, ReclaimedSpace};
+pub use origin::{RunOrigin, RunOriginKind};
+pub use query::{RunQuery, SearchHit, SearchQuery};
+pub use resume_token::{TokenRecord, TokenRedeemOutcome};
 
 /// §1.7. `Interrupted` is what a reader sees of a run whose process died.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl RunStatus {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RowKind {
+pub enum JournalRowKind {
     /// Written before an effect; without a later input of the same call its outcome is unknown.
     Intent,
     /// An effect with consequences is about to be performed; the body says what is foreseen (§1.7).
@@ -64,7 +64,7 @@ pub enum RowKind {
     Input,
 }
 
-impl RowKind {
+impl JournalRowKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Intent => "intent",
@@ -76,8 +76,8 @@ impl RowKind {
 
 /// One append-only row. `body` is JSON text; bodies above 128 KiB are stored once by content hash by the store.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Row {
-    pub kind: RowKind,
+pub struct JournalRow {
+    pub kind: JournalRowKind,
     pub at: Timestamp,
     pub call: Option<CallId>,
     pub body: String,
@@ -90,9 +90,9 @@ pub struct Row {
     pub digest: Option<u64>,
 }
 
-impl Row {
+impl JournalRow {
     /// A row that no search finds and that has no digest.
-    pub fn new(kind: RowKind, at: Timestamp, call: Option<CallId>, body: impl Into<String>) -> Self {
+    pub fn new(kind: JournalRowKind, at: Timestamp, call: Option<CallId>, body: impl Into<String>) -> Self {
         Self { kind, at, call, body: body.into(), words: None, digest: None }
     }
 }
@@ -147,7 +147,7 @@ pub struct OpenPause {
     pub default: Option<Value>,
     /// What a `delegate` state asks for, field by field; `message` has the same in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<Box<Delegated>>,
+    pub action: Option<Box<DelegationRequest>>,
     pub since: Timestamp,
 }
 
@@ -156,7 +156,7 @@ pub const FREE: &str = "paused";
 
 impl OpenPause {
     /// It was paused and asks nothing: whoever wants to takes it up.
-    pub fn is_free(&self) -> bool {
+    pub fn needs_no_answer(&self) -> bool {
         self.reason == PauseReason::User && self.kind.as_deref() == Some(FREE)
     }
 }
@@ -178,10 +178,10 @@ pub struct RunHeader {
     pub pid: u32,
     /// The run that it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<RunOrigin>,
     /// Where it works, if not in the project itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<RunWorktree>,
 }
 
 /// The changing part, rewritten at each state boundary; rebuildable from the rows.
@@ -189,11 +189,11 @@ pub struct RunHeader {
 pub struct RunProgress {
     pub status: RunStatus,
     pub path: Vec<String>,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     pub cost_usd: Option<f64>,
     pub snapshot: Option<SnapshotId>,
     pub output: Option<serde_json::Value>,
-    pub error: Option<Failure>,
+    pub error: Option<RunError>,
     pub updated: Timestamp,
     /// What it waits for, if it is paused, or failed where it can be tried again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -202,11 +202,11 @@ pub struct RunProgress {
 
 impl RunProgress {
     /// A run of which nothing is known yet.
-    pub fn begun(at: Timestamp) -> Self {
+    pub fn new(at: Timestamp) -> Self {
         Self {
             status: RunStatus::Running,
             path: Vec::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             cost_usd: Some(0.0),
             snapshot: None,
             output: None,
@@ -227,9 +227,9 @@ pub struct RunSummary {
     pub project: String,
     pub started: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<RunOrigin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<RunWorktree>,
     #[serde(flatten)]
     pub progress: RunProgress,
 }
@@ -241,5 +241,5 @@ pub struct RunOutline {
     pub started: Timestamp,
     pub status: RunStatus,
     pub updated: Timestamp,
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<RunWorktree>,
 }

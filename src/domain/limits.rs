@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Reaching one pauses, it does not lose the run (A52).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Limits {
+pub struct WorkflowLimits {
     /// State visits of the whole run.
     pub max_steps: u32,
     /// Visits per state; from `variables.max_iterations` when nothing reads it (A51).
@@ -18,20 +18,20 @@ pub struct Limits {
     #[serde(default = "ten")]
     pub max_concurrency: u32,
     /// What the file says itself; the rest are defaults. Only the cost envelope asks.
-    #[serde(default, skip_serializing_if = "Declared::is_nothing")]
-    pub declared: Declared,
+    #[serde(default, skip_serializing_if = "DeclaredLimits::is_nothing")]
+    pub declared: DeclaredLimits,
 }
 
 /// Which limits stand in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Declared {
+pub struct DeclaredLimits {
     pub steps: bool,
     /// Or `variables.max_iterations`, kept for the author (A51).
     pub visits: bool,
 }
 
-impl Declared {
+impl DeclaredLimits {
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -41,7 +41,7 @@ fn ten() -> u32 {
     10
 }
 
-impl Default for Limits {
+impl Default for WorkflowLimits {
     fn default() -> Self {
         Self {
             max_steps: 200,
@@ -49,7 +49,7 @@ impl Default for Limits {
             max_depth: 8,
             max_model_calls: None,
             max_concurrency: ten(),
-            declared: Declared::default(),
+            declared: DeclaredLimits::default(),
         }
     }
 }
@@ -57,7 +57,7 @@ impl Default for Limits {
 /// A soft and a hard end: the soft one, else four fifths of the hard one, warns once; the hard one pauses before a
 /// model call that could pass it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Cap<T> {
+pub struct BudgetCap<T> {
     #[serde(default)]
     pub soft: Option<T>,
     #[serde(default)]
@@ -69,11 +69,11 @@ pub struct Cap<T> {
 #[serde(default)]
 pub struct Budget {
     /// Prompt and completion tokens together.
-    pub tokens: Cap<u64>,
+    pub tokens: BudgetCap<u64>,
     /// US dollars. A call without a known price counts as nothing and is warned about once.
-    pub cost_usd: Cap<f64>,
+    pub cost_usd: BudgetCap<f64>,
     /// Milliseconds since the run or the visit began, or the agent was first asked, waiting for people included.
-    pub duration_ms: Cap<u64>,
+    pub duration_ms: BudgetCap<u64>,
 }
 
 impl Budget {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::protocol::Protocol;
-use super::secret::Secret;
+use super::protocol::ModelProtocol;
+use super::secret::SecretText;
 
 /// The role a message has in a request. (A persona is a `Role`, a place in a context is a `Side`.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -36,13 +36,13 @@ pub struct ToolCall {
     /// The arguments as the model sent them, where a key in `arguments` is hidden. They are what is executed. Kept in
     /// memory only: a run that is resumed from its record does not have them.
     #[serde(skip)]
-    pub original: Option<Secret>,
+    pub original: Option<SecretText>,
 }
 
 /// A part of a model's answer that only its provider can read, such as a signed thought. Some providers want it
 /// back, unchanged, as long as the calls beside it are in the conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Sealed {
+pub struct OpaqueBlock {
     /// How many readable parts stand before it: the text, then each call.
     #[serde(default)]
     pub after: usize,
@@ -50,10 +50,10 @@ pub struct Sealed {
     pub block: Value,
 }
 
-impl Sealed {
+impl OpaqueBlock {
     /// Whether it goes back to servers of this protocol.
-    pub fn is_for(&self, protocol: Protocol) -> bool {
-        self.block["type"].as_str().is_some_and(|kind| protocol.seals().contains(&kind))
+    pub fn is_for(&self, protocol: ModelProtocol) -> bool {
+        self.block["type"].as_str().is_some_and(|kind| protocol.opaque_block_types().contains(&kind))
     }
 
     /// Every text in it that is sent, and whether people could read it: the others are ciphers of a thought.
@@ -80,7 +80,7 @@ fn each_text(value: &Value, key: &str, tell: &mut dyn FnMut(&str, bool)) {
     }
 }
 
-/// One message of a request. Invariants (kept by `engine::view`): a `Tool` message follows the assistant
+/// One message of a request. Invariants (kept by `engine::view`): a `ToolSymbol` message follows the assistant
 /// message that holds its call, in order; `content` is never empty unless calls are present.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ChatMessage {
@@ -89,12 +89,12 @@ pub struct ChatMessage {
     pub content: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// For `Tool`: the call that this answers.
+    /// For `ToolSymbol`: the call that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// For an assistant's calls: what its provider wants back with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sealed: Vec<Sealed>,
+    pub sealed: Vec<OpaqueBlock>,
 }
 
 impl ChatMessage {

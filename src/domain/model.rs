@@ -1,21 +1,21 @@
 //! A model call: what is asked, what comes back, what can go wrong.
 
-mod charged;
+mod model_charges;
+mod model_substitution;
 mod parameters;
-mod served;
-mod size;
+mod token_estimate;
 
 use serde::{Deserialize, Serialize};
 
-use super::cost::{Price, Usage, Used};
-use super::message::{ChatMessage, Sealed, ToolCall};
-use super::protocol::{ANSWER_TOKENS, Protocol};
+use super::cost::{AttemptUsage, TokenPrice, TokenUsage};
+use super::message::{ChatMessage, OpaqueBlock, ToolCall};
+use super::protocol::{ANSWER_TOKENS, ModelProtocol};
 use super::tool::{ParsingTool, ToolSpec};
 
-pub use charged::charge;
+pub use model_charges::add_charge;
+pub use model_substitution::is_same_model;
 pub use parameters::ModelParameters;
-pub use served::is_same_model;
-pub use size::LEAST_ANSWER;
+pub use token_estimate::LEAST_ANSWER;
 
 /// Of a model of which neither the window nor the longest answer is known: servers refuse limits that are too large
 /// for their models, and this is taken by most.
@@ -30,8 +30,8 @@ pub struct ModelChoice {
     pub provider: String,
     pub base_url: String,
     /// How that server is spoken to; runs of before there were several are chat completions.
-    #[serde(default, skip_serializing_if = "Protocol::is_chat")]
-    pub protocol: Protocol,
+    #[serde(default, skip_serializing_if = "ModelProtocol::is_chat")]
+    pub protocol: ModelProtocol,
     pub model: String,
     /// The *name* of the key in the key ring of the providers; never the key (CFG-20).
     /// `None`: the server wants no key.
@@ -46,7 +46,7 @@ pub struct ModelChoice {
     /// The server takes no limit of an answer's length.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncapped: bool,
-    pub price: Option<Price>,
+    pub price: Option<TokenPrice>,
     /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
     /// Asked instead while its server stays down, in this order (MODEL-15); they have none of their own.
@@ -59,22 +59,22 @@ pub const RECORDING: &str = "recording:";
 
 impl ModelChoice {
     /// Whether both ask the same model of the same server.
-    pub fn asks_as(&self, other: &Self) -> bool {
+    pub fn is_same_endpoint(&self, other: &Self) -> bool {
         (&self.provider, &self.base_url, &self.model) == (&other.provider, &other.base_url, &other.model)
     }
 
     /// Whether another model answered than was asked for. Scripted words come from no server.
-    pub fn is_stood_in_for(&self, served: Option<&str>) -> bool {
+    pub fn is_substituted_by(&self, served: Option<&str>) -> bool {
         served.is_some_and(|served| !self.base_url.is_empty() && !is_same_model(&self.model, served))
     }
 
     /// What an attempt is charged at: a model that answered in another's place has a price of its own, known or not.
-    pub fn price_of(&self, used: &Used) -> Option<Price> {
-        if self.is_stood_in_for(used.model.as_deref()) { used.price } else { self.price.or(used.price) }
+    pub fn price_for(&self, used: &AttemptUsage) -> Option<TokenPrice> {
+        if self.is_substituted_by(used.model.as_deref()) { used.price } else { self.price.or(used.price) }
     }
 
     /// The next one takes its place; it stands last in the row then. `false`: there is none.
-    pub fn give_way(&mut self) -> bool {
+    pub fn switch_to_fallback(&mut self) -> bool {
         if self.fallback.is_empty() {
             return false;
         }
@@ -93,7 +93,7 @@ impl ModelChoice {
     }
 
     /// Whether a model is known to answer at greater length than [`Self::answer_tokens`] unless its server is told.
-    pub fn may_say_more(&self) -> bool {
+    pub fn may_exceed_default_answer(&self) -> bool {
         self.parameters.max_output_tokens.is_none()
             && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
     }
@@ -111,8 +111,9 @@ impl ModelChoice {
     }
 
     /// Whether nothing but a limit in the request keeps an answer within [`Self::longest_answer`].
-    pub fn may_go_on(&self) -> bool {
-        self.parameters.max_output_tokens.is_none() && (self.max_output.is_none() || self.may_say_more())
+    pub fn needs_output_limit(&self) -> bool {
+        self.parameters.max_output_tokens.is_none()
+            && (self.max_output.is_none() || self.may_exceed_default_answer())
     }
 }
 
@@ -165,8 +166,8 @@ pub struct ModelReply {
     pub tool_calls: Vec<ToolCall>,
     /// What goes back with these calls, unread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sealed: Vec<Sealed>,
-    pub usage: Usage,
+    pub sealed: Vec<OpaqueBlock>,
+    pub usage: TokenUsage,
     /// The server did not report usage: `usage` is an estimate from bytes.
     #[serde(default)]
     pub usage_estimated: bool,
@@ -179,10 +180,10 @@ pub struct ModelReply {
     pub duration_ms: u64,
     /// The price of `model`, where that is not the one that was asked for and the catalogue knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price: Option<Price>,
+    pub price: Option<TokenPrice>,
     /// What attempts before this one used, of which no answer came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<Used>,
+    pub failed: Vec<AttemptUsage>,
 }
 
 /// Which part of an answer a streamed piece belongs to.

@@ -90,7 +90,7 @@ pub fn plain_text(value: &Value) -> String {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct WorkflowParameter {
     pub name: String,
     pub kind: ParameterType,
     pub description: String,

@@ -1,16 +1,16 @@
 //! The index of a project: what each of its files and directories is for, in a model's words, with the checksum of what
 //! was described. What has the same checksum is not described again.
 
-pub mod asking;
 mod estimate;
-pub mod finding;
 pub mod report;
+pub mod search;
+pub mod summary_requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use estimate::Estimate;
+pub use estimate::IndexCostEstimate;
 
 /// The project itself, among the directories.
 pub const ROOT: &str = ".";
@@ -52,7 +52,7 @@ impl SizeLimit {
 
 /// What is known of a file or a directory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ProjectIndexEntry {
     /// Relative to the project, with `/`.
     pub path: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -64,12 +64,12 @@ pub struct Entry {
 
 /// By path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Index {
-    pub entries: BTreeMap<String, Entry>,
+pub struct ProjectIndexEntries {
+    pub entries: BTreeMap<String, ProjectIndexEntry>,
 }
 
-impl Index {
-    pub fn add(&mut self, entry: Entry) {
+impl ProjectIndexEntries {
+    pub fn add(&mut self, entry: ProjectIndexEntry) {
         self.entries.insert(entry.path.clone(), entry);
     }
 
@@ -80,7 +80,7 @@ impl Index {
 
 /// A file that belongs into the index, as it is now.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SeenFile {
+pub struct ScannedFile {
     pub path: String,
     pub sum: String,
     pub bytes: u64,
@@ -88,7 +88,7 @@ pub struct SeenFile {
 
 /// A directory with something that belongs into the index.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SeenDirectory {
+pub struct ScannedDirectory {
     pub path: String,
     pub sum: String,
     /// Paths of the files and directories in it, by name.
@@ -97,7 +97,7 @@ pub struct SeenDirectory {
 
 /// Files that are not described, and why. Their names, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct LeftOut {
+pub struct UnindexedFiles {
     /// No UTF-8 text.
     pub binary: Vec<String>,
     pub too_large: Vec<String>,
@@ -109,40 +109,40 @@ pub struct LeftOut {
 
 /// The project as it is now.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Seen {
+pub struct ProjectScan {
     /// By path.
-    pub files: Vec<SeenFile>,
-    pub directories: Vec<SeenDirectory>,
-    pub left_out: LeftOut,
+    pub files: Vec<ScannedFile>,
+    pub directories: Vec<ScannedDirectory>,
+    pub left_out: UnindexedFiles,
 }
 
 /// What is to be done, so that the index says what the project is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Plan {
+pub struct IndexPlan {
     pub limit: SizeLimit,
     /// How many belong into the index.
     pub files: usize,
     /// To be described.
-    pub changed: Vec<SeenFile>,
+    pub changed: Vec<ScannedFile>,
     /// To be described, those deep down first.
-    pub directories: Vec<SeenDirectory>,
+    pub directories: Vec<ScannedDirectory>,
     /// Paths of entries of which nothing is there any more.
     pub gone: Vec<String>,
     /// How many of them were files.
     pub gone_files: usize,
-    pub left_out: LeftOut,
+    pub left_out: UnindexedFiles,
 }
 
-impl Plan {
-    pub fn of(seen: Seen, known: &Index, limit: SizeLimit) -> Self {
+impl IndexPlan {
+    pub fn from_scan(seen: ProjectScan, known: &ProjectIndexEntries, limit: SizeLimit) -> Self {
         let files = seen.files.len();
         let paths: BTreeSet<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();
         let directories: BTreeSet<&str> = seen.directories.iter().map(|one| one.path.as_str()).collect();
-        let is_gone = |entry: &&Entry| {
+        let is_gone = |entry: &&ProjectIndexEntry| {
             let here = if entry.directory { &directories } else { &paths };
             !here.contains(entry.path.as_str())
         };
-        let gone: Vec<&Entry> = known.entries.values().filter(is_gone).collect();
+        let gone: Vec<&ProjectIndexEntry> = known.entries.values().filter(is_gone).collect();
         let gone_files = gone.iter().filter(|entry| !entry.directory).count();
         let gone = gone.into_iter().map(|entry| entry.path.clone()).collect();
         let mut changed = seen.files;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Protocol {
+pub enum ModelProtocol {
     /// OpenAI-compatible chat completions (MODEL-1).
     #[default]
     Chat,
@@ -17,7 +17,7 @@ pub enum Protocol {
 /// Where neither settings nor the catalogue say how long an answer may be (MODEL-19).
 pub const ANSWER_TOKENS: u64 = 32_000;
 
-impl Protocol {
+impl ModelProtocol {
     pub const ALL: [Self; 3] = [Self::Chat, Self::Responses, Self::Anthropic];
 
     /// As the catalogue writes it.
@@ -51,7 +51,7 @@ impl Protocol {
     }
 
     /// The types of sealed parts that go back to its servers; those of others are left out.
-    pub fn seals(self) -> &'static [&'static str] {
+    pub fn opaque_block_types(self) -> &'static [&'static str] {
         match self {
             Self::Chat => &[],
             Self::Responses => &["reasoning"],
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn an_answer_has_a_length_where_the_protocol_wants_one() {
         let rows = [
-            (Protocol::Chat, Some(9), None),
-            (Protocol::Responses, Some(9), None),
-            (Protocol::Anthropic, None, Some(32_000)),
-            (Protocol::Anthropic, Some(8_192), Some(8_192)),
-            (Protocol::Anthropic, Some(64_000), Some(32_000)),
+            (ModelProtocol::Chat, Some(9), None),
+            (ModelProtocol::Responses, Some(9), None),
+            (ModelProtocol::Anthropic, None, Some(32_000)),
+            (ModelProtocol::Anthropic, Some(8_192), Some(8_192)),
+            (ModelProtocol::Anthropic, Some(64_000), Some(32_000)),
         ];
         for (protocol, most, expected) in rows {
             assert_eq!(protocol.answer_tokens(most), expected, "{protocol:?} {most:?}");

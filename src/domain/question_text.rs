@@ -7,7 +7,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthChar;
 
 use super::command_preview::command_preview;
-use super::printable;
+use super::terminal_safe;
 use super::tool::{ASKED_BY, ToolPreview};
 
 /// Stands at the left of every row that others wrote.
@@ -108,16 +108,17 @@ pub fn approval_lines(tool: &str, arguments: &Value, preview: Option<&ToolPrevie
 pub fn approval_message(agent: &str, tool: &str, arguments: &Value) -> String {
     let who = match agent {
         ASKED_BY => "the workflow".to_owned(),
-        agent => format!("`{}`", printable::explicit_name(agent)),
+        agent => format!("`{}`", terminal_safe::escape_invisible_name(agent)),
     };
-    let mut rows = vec![format!("{who} wants to use `{}`", printable::explicit_name(tool))];
+    let mut rows = vec![format!("{who} wants to use `{}`", terminal_safe::escape_invisible_name(tool))];
     rows.extend(plain_rows(&approval_lines(tool, arguments, None), COLUMNS));
     rows.join("\n")
 }
 
 /// What is asked after a crash where there is no dialog: which tool had begun and what is known of it, then the rows.
 pub fn uncertain_message(tool: &str, arguments: &Value, reason: &str) -> String {
-    let (tool_name, reason) = (printable::explicit_name(tool), printable::explicit_name(reason));
+    let (tool_name, reason) =
+        (terminal_safe::escape_invisible_name(tool), terminal_safe::escape_invisible_name(reason));
     let begun = format!("`{tool_name}` had begun when the run was cut off: {reason}");
     let mut lines = own_lines(&begun);
     lines.extend(approval_lines(tool, arguments, None));
@@ -129,7 +130,7 @@ pub fn argument_lines(arguments: &Value) -> Vec<QuestionLine> {
     let Value::Object(map) = arguments else { return quoted_lines(&arguments.to_string()) };
     let mut lines = Vec::new();
     for (key, value) in map {
-        let key = printable::explicit_name(key);
+        let key = terminal_safe::escape_invisible_name(key);
         match value {
             Value::String(text) if text.contains('\n') => {
                 lines.push(QuestionLine::Quoted(format!("{key}:")));
@@ -164,7 +165,7 @@ fn place(what: &str, path: &str, root: &str) -> Vec<QuestionLine> {
     if path == "." {
         return vec![QuestionLine::Own(format!("{what} {root}"))];
     }
-    let path = printable::explicit_name(path);
+    let path = terminal_safe::escape_invisible_name(path);
     if path.chars().count() <= SHORT {
         return vec![QuestionLine::Own(format!("{what} {path}"))];
     }
@@ -203,7 +204,7 @@ fn folded<'a>(
 
 /// Everything visible, tabs as spaces, and long runs of spaces as their number.
 fn spaced(text: &str) -> String {
-    let text = printable::explicit(text).replace('\t', "    ");
+    let text = terminal_safe::escape_invisible(text).replace('\t', "    ");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some(at) = rest.find(' ') {

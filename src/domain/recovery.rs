@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::failure::matches;
 use super::ids::{ScriptIx, StateIx};
+use super::run_error::error_pattern_matches;
 
 /// In the order in which they are asked: `retry`, `catch`, `fallback`, `on_error`; then the workflow's `on_error`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Recovery {
-    pub retry: Vec<Retry>,
-    pub catch: Vec<Catch>,
+pub struct RecoveryPolicy {
+    pub retry: Vec<RetryRule>,
+    pub catch: Vec<CatchRule>,
     /// Becomes the result of the state, which then goes on to its transitions.
     pub fallback: Option<Value>,
     /// `None`: as the workflow says.
@@ -20,24 +20,24 @@ pub struct Recovery {
 
 /// One `retry` rule; the first whose `errors` match counts. Counters begin anew when the state is left.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Retry {
+pub struct RetryRule {
     /// Names or prefixes (`model.*`, `*`).
     pub errors: Vec<String>,
     /// All attempts of a visit, the first included.
     pub max_attempts: u32,
-    pub backoff: Backoff,
+    pub backoff: RetryBackoff,
 }
 
 /// Time between attempts: `delay * factor^(n-1)`, at most `max_delay`; with `jitter` a random part of it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Backoff {
+pub struct RetryBackoff {
     pub delay_ms: u64,
     pub factor: f64,
     pub max_delay_ms: u64,
     pub jitter: bool,
 }
 
-impl Default for Backoff {
+impl Default for RetryBackoff {
     fn default() -> Self {
         Self { delay_ms: 1_000, factor: 2.0, max_delay_ms: 60_000, jitter: false }
     }
@@ -45,7 +45,7 @@ impl Default for Backoff {
 
 /// One `catch` rule, asked after the retries are used up.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Catch {
+pub struct CatchRule {
     pub errors: Vec<String>,
     /// Key of `common_data` that receives `{name, title, detail, state, agent}`.
     pub key: Option<String>,
@@ -65,14 +65,14 @@ pub enum OnError {
     Go(StateIx),
 }
 
-impl Retry {
+impl RetryRule {
     pub fn applies(&self, error: &str) -> bool {
-        self.errors.iter().any(|pattern| matches(pattern, error))
+        self.errors.iter().any(|pattern| error_pattern_matches(pattern, error))
     }
 }
 
-impl Catch {
+impl CatchRule {
     pub fn applies(&self, error: &str) -> bool {
-        self.errors.iter().any(|pattern| matches(pattern, error))
+        self.errors.iter().any(|pattern| error_pattern_matches(pattern, error))
     }
 }

@@ -5,32 +5,32 @@
 //! Refuses to guess: a part that is known only when the line runs, or that does not parse, is no reason to refuse. The
 //! sandbox is the cage; this is the seat belt, and it is pure: nothing is looked up on the disk.
 
-mod flow;
+mod command_line_walker;
 mod fork_bombs;
 mod input;
-mod judge;
-mod marks;
 mod options;
-mod places;
+mod pipe_content;
+mod placeholders;
+mod program_rules;
+mod protected_paths;
 mod risks;
-mod shell;
+mod shell_state;
+mod syntax_tree;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod walk;
-mod words;
+mod word_expansion;
 mod wrappers;
 
+use command_line_walker::CommandLineWalker;
 pub use input::{CommandText, RefusedCommandInput};
-use risks::Found;
-use walk::Walker;
+use risks::CommandFindings;
 
 /// A longer line is not read.
 const LONGEST: usize = 128 * 1024;
 
 /// Why this command is never run; what a model is told.
 pub fn refusal(command: &RefusedCommandInput<'_>) -> Option<String> {
-    let what = found(command).refusal?;
+    let what = analyze_command(command).refusal?;
     Some(format!("[sandbox] refused: {what}. No setting allows this; the user can run it with /cmd"))
 }
 
@@ -39,13 +39,13 @@ pub fn warning(command: CommandText<'_>) -> Option<String> {
     // what a command risks does not depend on where it is
     let place = std::path::Path::new("/project");
     let input = RefusedCommandInput { command, directory: place, project: place, home: None, network: true };
-    let risks = found(&input).risks;
+    let risks = analyze_command(&input).risks;
     let reasons: Vec<&str> = risks.iter().map(|risk| risk.words()).collect();
     (!reasons.is_empty()).then(|| format!("This command {}.", reasons.join(" and ")))
 }
 
-fn found(command: &RefusedCommandInput<'_>) -> Found {
-    let mut walker = Walker::new(command);
+fn analyze_command(command: &RefusedCommandInput<'_>) -> CommandFindings {
+    let mut walker = CommandLineWalker::new(command);
     match command.command {
         CommandText::Line(line) if line.len() <= LONGEST => walker.whole_line(line),
         CommandText::Line(_) => {}

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::brief::Without;
 use super::message::ChatMessage;
-use super::place::{Layer, Place};
 use super::sandbox::RoleNetwork;
+use super::source_location::{ConfigLayer, SourceLocation};
+use super::system_context::SystemContextExclusions;
 use super::tool::ParsingTool;
 
 /// A checked role (CFG-11). Fields that a later layer leaves out keep the earlier layer's value (CFG-13).
@@ -26,8 +26,8 @@ pub struct Role {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<RoleNetwork>,
     /// What it is not told beside its prompt.
-    #[serde(default, skip_serializing_if = "Without::nothing")]
-    pub without: Without,
+    #[serde(default, skip_serializing_if = "SystemContextExclusions::nothing")]
+    pub without: SystemContextExclusions,
     /// Patterns: exact, `*` wildcards, `/regex/flags` (CFG-12).
     pub included_tools: Option<Vec<String>>,
     pub excluded_tools: Option<Vec<String>>,
@@ -37,9 +37,9 @@ pub struct Role {
     /// Agents that an agentic role may spawn; kept for later, shown by `roles`.
     pub enabled_agents: Vec<String>,
     pub can_create_tasks_for: Vec<String>,
-    pub layer: Layer,
+    pub layer: ConfigLayer,
     /// Every file that contributed, lowest layer first.
-    pub places: Vec<Place>,
+    pub places: Vec<SourceLocation>,
 }
 
 impl Role {

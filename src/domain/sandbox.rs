@@ -99,7 +99,7 @@ pub struct RoleNetwork {
 impl RoleNetwork {
     /// The role of a run that came from a file: what a user allowed elsewhere is not allowed here.
     #[must_use]
-    pub fn of_elsewhere(self) -> Self {
+    pub fn without_loosening(self) -> Self {
         Self { may_loosen: false, ..self }
     }
 }
@@ -217,7 +217,7 @@ mod tests {
             let role = Some(RoleNetwork { access, may_loosen });
             assert_eq!(settings.network_for(role), expected, "{network:?} {network_is_fixed} {role:?}");
             assert_eq!(settings.network_for(None), network);
-            let elsewhere = role.map(RoleNetwork::of_elsewhere);
+            let elsewhere = role.map(RoleNetwork::without_loosening);
             assert_eq!(settings.network_for(elsewhere), network.stricter(access), "{network:?} {role:?}");
         }
     }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use messages::Messages;
+use messages::ContextMessages;
 pub use messages::ScriptMessage;
 
-use super::context::Side;
+use super::context::ConversationSide;
 use super::ids::ScriptIx;
 use super::message::ToolCall;
-use super::place::Place;
+use super::source_location::SourceLocation;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -45,7 +45,7 @@ pub enum ScriptForm {
 
 /// One script of a workflow file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Script {
+pub struct WorkflowScript {
     pub kind: ScriptKind,
     pub form: ScriptForm,
     /// As written in the file; shown in errors.
@@ -57,7 +57,7 @@ pub struct Script {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<String>,
     /// Where the script's text begins in its file.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// The last model response of an agent, as scripts see it (A30, A31).
@@ -66,7 +66,7 @@ pub struct AgentView {
     pub id: String,
     pub role: String,
     pub context: String,
-    pub side: Option<Side>,
+    pub side: Option<ConversationSide>,
     /// `None` before the first answer; `""` if it only called tools.
     pub last_response: Option<String>,
     /// Normal and parsing calls of the agent's own last response (A30).
@@ -79,7 +79,7 @@ pub struct ContextView {
     pub name: String,
     pub agents: Vec<String>,
     /// Shared: a scope costs nothing that grows with the conversation.
-    pub messages: Messages,
+    pub messages: ContextMessages,
 }
 
 /// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what
@@ -163,11 +163,11 @@ pub enum ScriptTask {
     /// Evaluate several expressions against the same world; all or nothing.
     Values { scripts: Vec<ScriptIx> },
     /// First guard that holds wins, then *its* `before` runs (A10). A missing guard holds (A11).
-    Choose { guards: Vec<Guard>, errors_are_false: bool },
+    Choose { guards: Vec<TransitionGuard>, errors_are_false: bool },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Guard {
+pub struct TransitionGuard {
     pub condition: Option<ScriptIx>,
     pub before: Option<ScriptIx>,
 }
@@ -176,7 +176,7 @@ pub struct Guard {
 /// each once; equal `Arc`s mean equal scripts.
 #[derive(Clone, Debug)]
 pub struct ScriptJob {
-    pub scripts: Arc<Vec<Script>>,
+    pub scripts: Arc<Vec<WorkflowScript>>,
     pub scope: Box<ScopeView>,
     pub task: ScriptTask,
 }

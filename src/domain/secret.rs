@@ -11,9 +11,9 @@ use serde::{Serialize, Serializer};
 pub const REDACTION_MARK: &str = "[redacted:key]";
 
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SecretText(String);
 
-impl Secret {
+impl SecretText {
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -24,19 +24,19 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
     }
 }
 
-impl fmt::Display for Secret {
+impl fmt::Display for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
     }
 }
 
-impl Serialize for Secret {
+impl Serialize for SecretText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str("***")
     }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn printing_shows_nothing() {
-        let secret = Secret::new("sk-12345");
+        let secret = SecretText::new("sk-12345");
         assert_eq!(format!("{secret} {secret:?} {:?}", Some(&secret)), "*** *** Some(***)");
         assert_eq!(secret.expose(), "sk-12345");
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{RunId, SnapshotId, Timestamp};
-use super::printable;
+use super::terminal_safe;
 
 /// What is asked of a snapshot store.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -25,21 +25,21 @@ pub struct SnapshotInfo {
     /// Files covered.
     pub files: usize,
     /// What it could not cover, and why; never silent (SNAP-7).
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedPath {
     pub path: String,
     pub reason: String,
-    #[serde(default, skip_serializing_if = "Lack::is_foreign")]
-    pub lack: Lack,
+    #[serde(default, skip_serializing_if = "SkipReason::is_foreign")]
+    pub lack: SkipReason,
 }
 
 /// What is missing with a path that a snapshot does not cover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lack {
+pub enum SkipReason {
     /// Not the project's content: another repository, a submodule, a pipe.
     #[default]
     Foreign,
@@ -48,7 +48,7 @@ pub enum Lack {
     Unreadable,
 }
 
-impl Lack {
+impl SkipReason {
     pub fn is_foreign(&self) -> bool {
         *self == Self::Foreign
     }
@@ -75,7 +75,7 @@ pub struct ChangedFile {
 
 /// Which old snapshots may go (SNAP-15). Nothing is swept unless somebody asks.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Sweep {
+pub struct SnapshotRetention {
     /// This many of the newest stay, whatever their age.
     pub keep: usize,
     /// Of the others, only those taken before this go; `None`: all of them.
@@ -88,7 +88,7 @@ pub struct Sweep {
 
 /// What a restore did; the present was snapshotted first (SNAP-4).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Restored {
+pub struct SnapshotRestoreResult {
     /// Undo of the restore; `None` when nothing had to change. If it finished one that was cut off, the files as they
     /// were before that.
     pub safety: Option<SnapshotId>,
@@ -97,14 +97,14 @@ pub struct Restored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halfway: Option<SnapshotId>,
     /// What did not come back.
-    #[serde(default, skip_serializing_if = "Beyond::is_empty")]
-    pub beyond: Beyond,
+    #[serde(default, skip_serializing_if = "UnrestoredChanges::is_empty")]
+    pub beyond: UnrestoredChanges,
 }
 
 /// What a change of the project's files as a whole is to come to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Goal {
+pub enum RestoreTarget {
     Snapshot(SnapshotId),
     /// What the run of a worktree changed, merged in.
     Merge {
@@ -115,8 +115,8 @@ pub enum Goal {
 
 /// A change of the project's files as a whole that was cut off: the files are of two moments.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct CutOff {
-    pub goal: Goal,
+pub struct InterruptedRestore {
+    pub goal: RestoreTarget,
     /// The files as they were before it.
     pub safety: SnapshotId,
     pub since: Timestamp,
@@ -124,7 +124,7 @@ pub struct CutOff {
 
 /// What was changed since a snapshot and does not come back with it, as far as that can be seen.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Beyond {
+pub struct UnrestoredChanges {
     /// Ignored files, or directories that hold some.
     pub ignored: Vec<String>,
     /// Repositories and submodules inside the project.
@@ -139,7 +139,7 @@ pub struct Beyond {
     pub head: bool,
 }
 
-impl Beyond {
+impl UnrestoredChanges {
     pub fn is_empty(&self) -> bool {
         let lists = [&self.ignored, &self.nested, &self.excluded, &self.skipped];
         lists.iter().all(|list| list.is_empty()) && !self.head
@@ -154,7 +154,8 @@ impl Beyond {
             ("over the limits of a snapshot, or not to be read", &self.skipped),
         ];
         let found = kinds.iter().filter(|(_, paths)| !paths.is_empty());
-        let stay: Vec<String> = found.map(|(kind, paths)| format!("{} ({kind})", first_of(paths))).collect();
+        let stay: Vec<String> =
+            found.map(|(kind, paths)| format!("{} ({kind})", join_first_paths(paths))).collect();
         let mut lines = Vec::new();
         if !stay.is_empty() {
             let stay = stay.join("; ");
@@ -168,9 +169,9 @@ impl Beyond {
 }
 
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
-pub fn first_of(paths: &[String]) -> String {
+pub fn join_first_paths(paths: &[String]) -> String {
     const NAMED: usize = 5;
-    let shown: Vec<_> = paths.iter().take(NAMED).map(|path| printable::name(path)).collect();
+    let shown: Vec<_> = paths.iter().take(NAMED).map(|path| terminal_safe::escape_name(path)).collect();
     let more = paths.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("{}{more}", shown.join(", "))
@@ -178,7 +179,7 @@ pub fn first_of(paths: &[String]) -> String {
 
 /// A linked git worktree in which one run works apart from the project's own files (SNAP-13).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Worktree {
+pub struct RunWorktree {
     /// Absolute path of the project inside the worktree: where the run works. Empty if it was lost.
     pub path: String,
     /// Short name of its branch, such as `synthdev/6s1c9rk2m4tz`.
@@ -187,7 +188,7 @@ pub struct Worktree {
     pub base: String,
 }
 
-impl Worktree {
+impl RunWorktree {
     /// A run may have worked in a worktree, but where is not known any more: its history was damaged.
     pub fn unknown() -> Self {
         Self { path: String::new(), branch: String::new(), base: String::new() }
@@ -201,7 +202,7 @@ impl Worktree {
 /// Where the files of a worktree can be read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kept {
+pub enum WorktreeSource {
     /// It is there.
     Tree,
     /// It is gone: the last snapshot that was taken of it. What changed later is lost.
@@ -214,9 +215,9 @@ pub enum Kept {
 
 /// What of a run's work the project has not got.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Unmerged {
-    pub kept: Kept,
-    /// Seen from what was merged before: `Added` is new.
+pub struct UnmergedChanges {
+    pub kept: WorktreeSource,
+    /// Seen from what was merged before: `EnqueueRow` is new.
     pub files: Vec<ChangedFile>,
     /// Why a merge would be refused now.
     pub conflicts: Vec<MergeConflict>,
@@ -224,13 +225,13 @@ pub struct Unmerged {
 
 /// What a merge of a worktree into the project did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Merged {
+pub struct WorktreeMergeResult {
     /// Undo of the merge; `None` when nothing had to change.
     pub safety: Option<SnapshotId>,
-    /// Files of the project that changed, seen from before: `Added` is new.
+    /// Files of the project that changed, seen from before: `EnqueueRow` is new.
     pub files: Vec<ChangedFile>,
     /// What the run left in the worktree that could not be merged, and why; never silent.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
 }
 
 /// A path that was changed in the project and in the worktree, in ways that do not fit together.

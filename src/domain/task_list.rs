@@ -8,7 +8,7 @@ const MOST: usize = 1_000;
 const LONGEST: usize = 8_000;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Task {
+pub struct TaskListItem {
     pub number: u64,
     pub text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -18,7 +18,7 @@ pub struct Task {
 /// In the order in which they were added.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TaskList {
-    tasks: Vec<Task>,
+    tasks: Vec<TaskListItem>,
     /// The highest number that was given.
     #[serde(default)]
     last: u64,
@@ -26,7 +26,7 @@ pub struct TaskList {
 
 /// What is to be done with the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TaskDeed {
+pub enum TaskListCommand {
     List,
     Add(String),
     Edit(u64, String),
@@ -37,14 +37,14 @@ pub enum TaskDeed {
     Use(u64, Option<String>),
 }
 
-impl TaskDeed {
+impl TaskListCommand {
     pub fn changes(&self) -> bool {
         !matches!(self, Self::List | Self::Use(..))
     }
 }
 
 impl TaskList {
-    pub fn tasks(&self) -> &[Task] {
+    pub fn tasks(&self) -> &[TaskListItem] {
         &self.tasks
     }
 
@@ -52,23 +52,23 @@ impl TaskList {
     ///
     /// # Errors
     /// There is no such task, or too much; the list is as it was.
-    pub fn perform(&mut self, deed: &TaskDeed) -> Result<Option<Task>, String> {
+    pub fn perform(&mut self, deed: &TaskListCommand) -> Result<Option<TaskListItem>, String> {
         match deed {
-            TaskDeed::List => Ok(None),
-            TaskDeed::Add(text) => self.add(text).map(Some),
-            TaskDeed::Edit(number, text) => {
+            TaskListCommand::List => Ok(None),
+            TaskListCommand::Add(text) => self.add(text).map(Some),
+            TaskListCommand::Edit(number, text) => {
                 let text = fitting(text)?;
                 let task = self.find(*number)?;
                 task.text = text;
                 Ok(Some(task.clone()))
             }
-            TaskDeed::Done(number) => {
+            TaskListCommand::Done(number) => {
                 let task = self.find(*number)?;
                 task.done = !task.done;
                 Ok(Some(task.clone()))
             }
-            TaskDeed::Use(number, _) => self.find(*number).map(|task| Some(task.clone())),
-            TaskDeed::Remove(number) => {
+            TaskListCommand::Use(number, _) => self.find(*number).map(|task| Some(task.clone())),
+            TaskListCommand::Remove(number) => {
                 let gone = self.find(*number)?.clone();
                 self.tasks.retain(|task| task.number != *number);
                 Ok(Some(gone))
@@ -76,19 +76,19 @@ impl TaskList {
         }
     }
 
-    fn add(&mut self, text: &str) -> Result<Task, String> {
+    fn add(&mut self, text: &str) -> Result<TaskListItem, String> {
         let text = fitting(text)?;
         if self.tasks.len() >= MOST {
             return Err(format!("there are {MOST} tasks: remove some first (/task remove N)"));
         }
         let known = self.tasks.iter().map(|task| task.number).max().unwrap_or(0);
         self.last = self.last.max(known).saturating_add(1);
-        let task = Task { number: self.last, text, done: false };
+        let task = TaskListItem { number: self.last, text, done: false };
         self.tasks.push(task.clone());
         Ok(task)
     }
 
-    fn find(&mut self, number: u64) -> Result<&mut Task, String> {
+    fn find(&mut self, number: u64) -> Result<&mut TaskListItem, String> {
         let missing = || format!("there is no task {number}: /task lists them");
         self.tasks.iter_mut().find(|task| task.number == number).ok_or_else(missing)
     }
@@ -115,22 +115,22 @@ mod tests {
     #[test]
     fn tasks_come_change_and_go_and_keep_their_numbers() {
         let mut list = TaskList::default();
-        let add = |text: &str| TaskDeed::Add(text.to_owned());
+        let add = |text: &str| TaskListCommand::Add(text.to_owned());
         for (deed, expected) in [
             (add(" one "), Ok(Some((1, "one", false)))),
             (add("two\nlines"), Ok(Some((2, "two\nlines", false)))),
-            (TaskDeed::Done(1), Ok(Some((1, "one", true)))),
-            (TaskDeed::Edit(2, "zwei".into()), Ok(Some((2, "zwei", false)))),
-            (TaskDeed::Use(2, None), Ok(Some((2, "zwei", false)))),
-            (TaskDeed::Remove(2), Ok(Some((2, "zwei", false)))),
+            (TaskListCommand::Done(1), Ok(Some((1, "one", true)))),
+            (TaskListCommand::Edit(2, "zwei".into()), Ok(Some((2, "zwei", false)))),
+            (TaskListCommand::Use(2, None), Ok(Some((2, "zwei", false)))),
+            (TaskListCommand::Remove(2), Ok(Some((2, "zwei", false)))),
             (add("three"), Ok(Some((3, "three", false)))),
-            (TaskDeed::Done(1), Ok(Some((1, "one", false)))),
-            (TaskDeed::Done(2), Err("there is no task 2: /task lists them")),
-            (TaskDeed::Edit(9, "x".into()), Err("there is no task 9")),
-            (TaskDeed::Remove(0), Err("there is no task 0")),
-            (TaskDeed::Use(7, None), Err("there is no task 7")),
+            (TaskListCommand::Done(1), Ok(Some((1, "one", false)))),
+            (TaskListCommand::Done(2), Err("there is no task 2: /task lists them")),
+            (TaskListCommand::Edit(9, "x".into()), Err("there is no task 9")),
+            (TaskListCommand::Remove(0), Err("there is no task 0")),
+            (TaskListCommand::Use(7, None), Err("there is no task 7")),
             (add(&"x".repeat(LONGEST + 1)), Err("no more than 8000 characters")),
-            (TaskDeed::List, Ok(None)),
+            (TaskListCommand::List, Ok(None)),
         ] {
             let found = list.perform(&deed);
             match (&found, expected) {

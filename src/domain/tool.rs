@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::sandbox::RoleNetwork;
-use super::secret::{REDACTION_MARK, Secret};
+use super::secret::{REDACTION_MARK, SecretText};
 
 /// What running a tool can do to the world; decides approval and what a crash means (§1.7 crash rule).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -22,11 +22,11 @@ pub enum ToolRisk {
 
 impl ToolRisk {
     /// What a crash means for a tool that declares nothing else.
-    pub fn repeat(self) -> Repeat {
+    pub fn repeat(self) -> RerunPolicy {
         match self {
-            Self::Read => Repeat::Safe,
-            Self::Write => Repeat::Compare,
-            Self::Execute => Repeat::Ask,
+            Self::Read => RerunPolicy::Safe,
+            Self::Write => RerunPolicy::Compare,
+            Self::Execute => RerunPolicy::Ask,
         }
     }
 }
@@ -34,7 +34,7 @@ impl ToolRisk {
 /// What to do about a call that was begun and whose result is missing (§1.7 crash rule).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Repeat {
+pub enum RerunPolicy {
     /// It is run again: a second time does no more than the first.
     Safe,
     /// It changes one file: what was foreseen is compared with what is there now. A call of which nothing was foreseen
@@ -55,12 +55,12 @@ pub struct ToolSpec {
     /// Where a repeat is less or more harmful than the risk says. Absent in what is written down unless declared:
     /// definitions are pinned by what is written of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<Repeat>,
+    pub repeat: Option<RerunPolicy>,
 }
 
 impl ToolSpec {
     /// What a crash means for a call whose arguments do not matter; else ask the tools themselves.
-    pub fn repeat(&self) -> Repeat {
+    pub fn repeat(&self) -> RerunPolicy {
         self.repeat.unwrap_or_else(|| self.risk.repeat())
     }
 }
@@ -80,7 +80,7 @@ pub struct ParsingTool {
 pub const ASK_PERSON: &str = "request_users_input";
 
 /// The tool by that name. Only roles that list it by its name have it.
-pub fn ask_person() -> ToolSpec {
+pub fn ask_user_tool() -> ToolSpec {
     ToolSpec {
         name: ASK_PERSON.to_owned(),
         description: "Ask the person a question and wait for the answer. Use it only when you cannot go on without it. \
@@ -119,7 +119,7 @@ pub struct ToolInvocation {
     /// The arguments as they were decided, where a key in `arguments` is hidden: JSON text. They are what is executed,
     /// and never written down.
     #[serde(skip)]
-    pub original: Option<Secret>,
+    pub original: Option<SecretText>,
 }
 
 impl ToolInvocation {
@@ -176,12 +176,12 @@ pub struct ToolOutcome {
 impl ToolOutcome {
     /// What it said, without the JSON line about the call that models read first.
     pub fn body(&self) -> &str {
-        body_of(&self.content)
+        strip_result_header(&self.content)
     }
 }
 
 /// A tool's answer without the JSON line about the call; any other text as it is.
-pub fn body_of(content: &str) -> &str {
+pub fn strip_result_header(content: &str) -> &str {
     let (first, rest) = content.split_once('\n').unwrap_or((content, ""));
     let about = first.starts_with("{\"") && first.ends_with('}') && first.contains("\"success\":");
     if about { rest } else { content }
@@ -189,7 +189,7 @@ pub fn body_of(content: &str) -> &str {
 
 /// What a call is about to do to the one file that it changes: written down before it begins (§1.7 crash rule).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Foreseen {
+pub struct PlannedFileEdit {
     /// Relative to the project, free of links.
     pub path: String,
     /// SHA-256 of the file as the call finds it, in lower-case hex. `None`: there is no such file.
@@ -204,7 +204,7 @@ pub struct Foreseen {
 /// What became of a call that was begun and whose result is missing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum InterruptedCallStatus {
     /// Nothing has happened yet: it is run.
     NotBegun,
     /// It is finished, and this is its result.

@@ -11,21 +11,21 @@ use super::agent::AgentSpec;
 use super::context::ContextSpec;
 use super::ids::{AgentIx, ScriptIx, StateIx};
 use super::model::RECORDING;
-use super::place::{Layer, Place};
-use super::script::Script;
+use super::script::WorkflowScript;
+use super::source_location::{ConfigLayer, SourceLocation};
 use super::tool::ToolRisk;
 
-pub use super::limits::{Budget, Cap, Declared, Limits};
-pub use super::parameter::{Parameter, ParameterType, plain_text, value_kind};
-pub use super::recovery::{Backoff, Catch, OnError, Recovery, Retry};
-pub use super::work::{
-    AgentFunction, Branch, BranchErrors, Expect, ForEach, Input, Join, Merge, Parallel, Pause, PauseKind,
-    Step, Wait, Work,
+pub use super::limits::{Budget, BudgetCap, DeclaredLimits, WorkflowLimits};
+pub use super::parameter::{ParameterType, WorkflowParameter, plain_text, value_kind};
+pub use super::recovery::{CatchRule, OnError, RecoveryPolicy, RetryBackoff, RetryRule};
+pub use super::state_body::{
+    ActionExpectation, ActionSpec, AgentFunction, BranchErrors, BranchSpec, ForEachSpec, JoinPolicy,
+    MergeRule, ParallelSpec, PauseKind, PauseSpec, StateBody, ValueSource, WaitSpec,
 };
 
 /// A root workflow with every workflow it can reach; what a run pins (FSM-28).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Program {
+pub struct WorkflowProgram {
     /// Index 0 is the root.
     pub workflows: Vec<Arc<Workflow>>,
     /// Hex SHA-256 over the definition, roles and prompts.
@@ -35,7 +35,7 @@ pub struct Program {
     pub start_warnings: Vec<String>,
 }
 
-impl Program {
+impl WorkflowProgram {
     /// Whether a recording answers for its models, so that nothing is spent.
     pub fn is_replay(&self) -> bool {
         let mut agents = self.workflows.iter().flat_map(|workflow| &workflow.agents);
@@ -49,7 +49,7 @@ impl Program {
             let steps = workflow
                 .states
                 .iter()
-                .any(|state| matches!(&state.work, Work::Step(step) if changes(step.risk)));
+                .any(|state| matches!(&state.work, StateBody::Step(step) if changes(step.risk)));
             steps || workflow.agents.iter().flat_map(|agent| &agent.tools).any(|tool| changes(tool.risk))
         })
     }
@@ -59,18 +59,18 @@ impl Program {
 pub struct Workflow {
     pub name: String,
     pub description: String,
-    pub inputs: Vec<Parameter>,
-    pub output: Option<Parameter>,
+    pub inputs: Vec<WorkflowParameter>,
+    pub output: Option<WorkflowParameter>,
     /// Defaults copied into `common_data` before the input (A7).
     pub variables: Map<String, Value>,
     pub contexts: Vec<ContextSpec>,
     pub agents: Vec<AgentSpec>,
     /// Always holds a state named `stop`, added if the file has none (A53).
-    pub states: Vec<State>,
-    pub scripts: Arc<Vec<Script>>,
+    pub states: Vec<StateSpec>,
+    pub scripts: Arc<Vec<WorkflowScript>>,
     pub start: StateIx,
     pub stop: StateIx,
-    pub limits: Limits,
+    pub limits: WorkflowLimits,
     /// Of the whole run if this is the root: children draw from the same pool.
     #[serde(default)]
     pub budget: Budget,
@@ -108,8 +108,8 @@ pub struct Workflow {
     pub ack_steps: bool,
     /// The built-in single-agent chat: waits for the person, outlives failed turns.
     pub conversational: bool,
-    pub layer: Layer,
-    pub place: Place,
+    pub layer: ConfigLayer,
+    pub place: SourceLocation,
 }
 
 /// What is handed to sub-agents when a run starts.
@@ -152,24 +152,24 @@ pub enum SnapshotPolicy {
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct State {
+pub struct StateSpec {
     /// States of a branch or loop body are named `owner.branch/state`, `owner/state`.
     pub name: String,
     /// `action.script`, run before anything else.
     pub script: Option<ScriptIx>,
-    pub work: Work,
+    pub work: StateBody,
     pub transitions: Vec<Transition>,
     /// Ends the workflow, or the branch it belongs to; its `output` is the result.
     pub terminal: bool,
     /// `stop.input` (A43). Only for terminal states.
-    pub output: Input,
+    pub output: ValueSource,
     /// Parsing tools whose arguments the transitions read as `function.X` (A34).
     pub expects: Vec<String>,
     /// Where the result of the work goes (`output`).
     #[serde(default)]
-    pub store: Option<Store>,
+    pub store: Option<StateOutputSpec>,
     #[serde(default)]
-    pub recovery: Recovery,
+    pub recovery: RecoveryPolicy,
     /// Milliseconds for one visit, retries included; then the state fails with `timeout`.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
@@ -182,12 +182,12 @@ pub struct State {
     /// Entered instead of pausing when this state reaches a limit or budget.
     #[serde(default)]
     pub on_limit: Option<StateIx>,
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// `output` of a state: the result of its work, checked and kept.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Store {
+pub struct StateOutputSpec {
     /// Key of `common_data`; `None` only checks.
     pub key: Option<String>,
     /// JSON Schema; a text result that is JSON is parsed first. Not fitting is a `validation` error.
@@ -203,7 +203,7 @@ pub struct Transition {
 }
 
 impl Workflow {
-    pub fn state(&self, at: StateIx) -> Option<&State> {
+    pub fn state(&self, at: StateIx) -> Option<&StateSpec> {
         self.states.get(at.0)
     }
 
@@ -213,7 +213,7 @@ impl Workflow {
 }
 
 /// The name of a state in a run without the positions of loop items: `each/work` for `each[3]/work`.
-pub fn of_any_item(state: &str) -> Cow<'_, str> {
+pub fn without_item_index(state: &str) -> Cow<'_, str> {
     let is_position = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !state.contains("]/") {
         return Cow::Borrowed(state);
@@ -243,7 +243,7 @@ mod tests {
             ("odd[3]", "odd[3]"),
         ];
         for (state, expected) in rows {
-            assert_eq!(of_any_item(state), expected);
+            assert_eq!(without_item_index(state), expected);
         }
     }
 }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::model::ModelRequest;
+use crate::domain::run_error::RunError;
 use crate::domain::script::ScriptJob;
 use crate::domain::tool::{ToolInvocation, ToolRisk};
 use crate::domain::workflow::PauseKind;
@@ -62,7 +62,7 @@ pub enum Effect {
     },
     AskPerson {
         call: CallId,
-        question: Question,
+        question: UserQuestion,
     },
     /// Answer with `Elapsed` after this time, unless aborted before.
     /// Of a run that was closed meanwhile, time on the wall has gone on (`wait`, a pause's end), a limit of time
@@ -79,7 +79,7 @@ pub enum Effect {
 /// What a person is asked.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "question")]
-pub enum Question {
+pub enum UserQuestion {
     /// Single-agent mode: the next message.
     Message,
     /// A limit was reached: continue with more, or stop (A52, TOOL-15)?
@@ -114,7 +114,7 @@ pub enum Question {
         point: Option<Breakpoint>,
     },
     /// A state failed and nothing catches it: try it again, or let the run end as failed (§1.7)?
-    Failed { failure: Box<Failure> },
+    Failed { failure: Box<RunError> },
     /// A tool had begun when the run was cut off, and it is not known whether it took effect: repeat it, take a given
     /// result, or leave it out (§1.7)?
     Uncertain { began: CallId, state: String, tool: String, arguments: Value, reason: String },

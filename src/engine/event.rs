@@ -3,24 +3,24 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::effect::Question;
-use crate::domain::approval::Decision;
-use crate::domain::context::{Author, Side};
-use crate::domain::cost::{CostEntry, Usage};
-use crate::domain::failure::Failure;
+use super::effect::UserQuestion;
+use crate::domain::approval::ApprovalDecision;
+use crate::domain::context::{ConversationSide, MessageAuthor};
+use crate::domain::cost::{CostEntry, TokenUsage};
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::message::{ChatRole, ToolCall};
 use crate::domain::model::DeltaKind;
+use crate::domain::run_error::RunError;
 use crate::domain::script::TriedGuard;
-use crate::domain::snapshot::Skipped;
+use crate::domain::snapshot::SkippedPath;
 use crate::domain::tool::{ToolPreview, ToolRisk};
 use crate::domain::workflow::Budget;
 use crate::engine::steering::Breakpoint;
 
 /// An event with its run and time; one line of `--events`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Published {
+pub struct PublishedEvent {
     pub run: RunId,
     pub at: Timestamp,
     #[serde(flatten)]
@@ -57,10 +57,10 @@ pub enum RunEvent {
     Finished {
         status: RunStatus,
         output: Option<Value>,
-        error: Option<Box<Failure>>,
+        error: Option<Box<RunError>>,
         path: Vec<String>,
         snapshot: Option<SnapshotId>,
-        usage: Usage,
+        usage: TokenUsage,
         cost_usd: Option<f64>,
     },
 
@@ -87,7 +87,7 @@ pub enum RunEvent {
         id: SnapshotId,
         label: String,
         files: usize,
-        skipped: Vec<Skipped>,
+        skipped: Vec<SkippedPath>,
     },
     SnapshotFailed {
         reason: String,
@@ -144,7 +144,7 @@ pub enum RunEvent {
         branch: String,
         index: usize,
         output: Option<Value>,
-        error: Option<Box<Failure>>,
+        error: Option<Box<RunError>>,
     },
     /// All that was waited for is there, merged and stored.
     Joined {
@@ -161,13 +161,13 @@ pub enum RunEvent {
         attempt: u32,
         max_attempts: u32,
         delay_ms: u64,
-        error: Box<Failure>,
+        error: Box<RunError>,
     },
     /// A state's error was taken by `catch`, `fallback`, `on_error` or `on_limit`; `target` is where the run goes,
     /// absent if it stays.
     Caught {
         state: String,
-        error: Box<Failure>,
+        error: Box<RunError>,
         by: String,
         target: Option<String>,
     },
@@ -218,7 +218,7 @@ pub enum RunEvent {
     /// Something was said in a context, or privately to one agent (`private`: A22, A23).
     MessageAdded {
         context: String,
-        author: Author,
+        author: MessageAuthor,
         role: ChatRole,
         text: String,
         private: bool,
@@ -232,7 +232,7 @@ pub enum RunEvent {
         agent: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         role: String,
-        side: Side,
+        side: ConversationSide,
         model: String,
         provider: String,
         messages: usize,
@@ -254,12 +254,12 @@ pub enum RunEvent {
     Replied {
         call: CallId,
         agent: String,
-        side: Side,
+        side: ConversationSide,
         text: String,
         reasoning: String,
         tool_calls: Vec<ToolCall>,
         model: String,
-        usage: Usage,
+        usage: TokenUsage,
         cost_usd: Option<f64>,
         duration_ms: u64,
         /// A part of `usage` was reckoned from the length of texts.
@@ -281,12 +281,12 @@ pub enum RunEvent {
     ContextSummarized {
         call: CallId,
         agent: String,
-        side: Side,
+        side: ConversationSide,
         context: String,
         entries: usize,
         text: String,
         model: String,
-        usage: Usage,
+        usage: TokenUsage,
         cost_usd: Option<f64>,
         duration_ms: u64,
         /// A part of `usage` was reckoned from the length of texts.
@@ -375,11 +375,11 @@ pub enum RunEvent {
     ApprovalAnswered {
         call: CallId,
         tool: String,
-        decision: Decision,
+        decision: ApprovalDecision,
     },
     PersonAsked {
         call: CallId,
-        question: Question,
+        question: UserQuestion,
     },
     /// The question is closed: it was answered, or, as an approval may be, withdrawn because nobody waits for it.
     PersonAnswered {

@@ -1,19 +1,19 @@
 //! Everything that can happen to a run. Inputs are journaled; a run is its inputs.
 
-mod read;
+mod deserialize;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::approval::{ApprovalPolicy, Decision};
-use crate::domain::cost::{CostEntry, Used};
+use crate::domain::approval::{ApprovalDecision, ApprovalPolicy};
+use crate::domain::cost::{AttemptUsage, CostEntry};
 use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::domain::model::{ModelError, ModelReply};
 use crate::domain::script::{ScriptError, ScriptOutcome};
 use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::tool::ToolOutcome;
-use crate::domain::workflow::Program;
-use crate::engine::steering::{Steering, Stops};
+use crate::domain::workflow::WorkflowProgram;
+use crate::engine::steering::{BreakpointSet, SteeringAction};
 
 /// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
 ///
@@ -33,18 +33,18 @@ pub enum Input {
         end: bool,
         /// What the model calls that it stops had used by then, each attempt of a call by itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        used: Vec<(CallId, Used)>,
+        used: Vec<(CallId, AttemptUsage)>,
     },
     /// The person said something that nobody had asked for (A62).
     Said {
         text: String,
     },
     /// A person steers it: where it stands still, what it goes on with.
-    Steered(Box<Steering>),
+    Steered(Box<SteeringAction>),
     /// Somebody takes the run up again after it paused or failed, or after its process died (§1.7).
-    Resumed(Box<Resumed>),
+    Resumed(Box<ResumeInput>),
     /// The run goes back to the moment before a step; what came later no longer counts.
-    Returned(Box<Returned>),
+    Returned(Box<RewindInput>),
 
     // answers
     SnapshotTaken {
@@ -73,7 +73,7 @@ pub enum Input {
         attempts: u32,
         /// By the attempts of which something had arrived; nothing in runs of before it was noted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        used: Vec<Used>,
+        used: Vec<AttemptUsage>,
         /// It would have been asked once more, had its budgets room for the same request.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
@@ -82,11 +82,11 @@ pub enum Input {
     /// that was cut off and is made once more: by who drove the run and left, or because an attempt has failed.
     Stopped {
         call: CallId,
-        used: Vec<Used>,
+        used: Vec<AttemptUsage>,
     },
     Approved {
         call: CallId,
-        decision: Decision,
+        decision: ApprovalDecision,
     },
     ToolDone {
         call: CallId,
@@ -94,7 +94,7 @@ pub enum Input {
     },
     Answered {
         call: CallId,
-        answer: Answer,
+        answer: UserAnswer,
     },
     /// A timer ran out.
     Elapsed {
@@ -104,7 +104,7 @@ pub enum Input {
 
 impl Input {
     /// The call that this answers; `None` for what nobody asked for.
-    pub fn answers(&self) -> Option<CallId> {
+    pub fn answered_call(&self) -> Option<CallId> {
         match self {
             Self::Started { .. }
             | Self::Cancelled { .. }
@@ -129,7 +129,7 @@ impl Input {
 
 /// How a run goes on. Everything that is given here counts at once, in one journal row (B6).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Resumed {
+pub struct ResumeInput {
     /// A person can be asked from now on.
     pub present: bool,
     /// What is permitted from now on; absent: what was.
@@ -137,10 +137,10 @@ pub struct Resumed {
     pub approvals: Option<ApprovalPolicy>,
     /// Answers to open questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<(CallId, Answer)>,
+    pub answers: Vec<(CallId, UserAnswer)>,
     /// Decisions on open approvals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<(CallId, Decision)>,
+    pub decisions: Vec<(CallId, ApprovalDecision)>,
     /// Open questions whose time is up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elapsed: Vec<CallId>,
@@ -152,7 +152,7 @@ pub struct Resumed {
     pub unclear: Vec<(CallId, String)>,
     /// The definition changed and was accepted (`resume --upgrade`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<Program>,
+    pub program: Option<WorkflowProgram>,
     /// It came from a file, and no snapshot of the files here was taken for it yet: it is undone to what they are now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub arrived: bool,
@@ -161,12 +161,12 @@ pub struct Resumed {
     pub sub_agents: bool,
     /// Where it stands still from now on, besides where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stops: Option<Stops>,
+    pub stops: Option<BreakpointSet>,
 }
 
 /// Where a run goes back to, and what is different from then on.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Returned {
+pub struct RewindInput {
     /// The state that is to be entered again: the n-th that this run entered, from 1.
     pub step: u32,
     /// How many inputs before this one still count.
@@ -178,7 +178,7 @@ pub struct Returned {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(Vec<String>, Value)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<Program>,
+    pub program: Option<WorkflowProgram>,
     /// What the part that no longer counts had cost: it stays paid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spent: Vec<CostEntry>,
@@ -201,7 +201,7 @@ pub struct Returned {
 /// A person's answer to a question of the run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]
-pub enum Answer {
+pub enum UserAnswer {
     /// What was typed, for `Question::Message`.
     Text { text: String },
     /// For `Question::Pause`.

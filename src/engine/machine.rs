@@ -2,50 +2,50 @@
 //!
 //! One file per kind of input below; this one owns the state and the dispatch.
 
+mod action_states;
+mod ask_user;
 mod budgets;
-mod charges;
-mod child;
-mod enter;
-mod errands;
-mod evaluated;
-mod failed;
-mod fallback;
+mod build_prompt;
+mod checkpoints;
+mod child_workflow;
+mod compaction;
+mod context_summary;
+mod cost_accounting;
+mod delegated_tasks;
+mod enter_state;
+mod error_recovery;
 mod finish;
-mod forget;
-mod guided;
-mod interrupted;
+mod guidance_files;
 mod join;
-mod kept;
-mod lanes;
 mod limits;
-mod parked;
-mod pause;
-mod person;
-mod recover;
-mod replied;
-mod request;
-mod rest;
-mod resumed;
-mod returned;
-mod said;
-mod served;
-mod sighted;
+mod model_fallback;
+mod model_substitution;
+mod on_failure;
+mod on_interrupt;
+mod on_model_reply;
+mod on_resumed;
+mod on_rewound;
+mod on_script_result;
+mod on_started;
+mod on_steered;
+mod pause_states;
+mod queued_messages;
+mod run_turn;
+mod scheduler;
 mod snapshot_progress;
 mod snapshots;
-mod split;
-mod started;
-mod steered;
-mod step;
-mod stored;
-mod summary;
+mod spawn_branches;
+mod state_output;
+mod suspend;
+mod timeout_suspension;
 mod timers;
-mod tools;
+mod tool_calls;
 mod upgrade;
-mod visit;
-mod wait;
+mod user_questions;
+mod wait_states;
 
-pub use errands::Errand;
-pub use kept::POINTS;
+pub use checkpoints::POINTS;
+pub use delegated_tasks::DelegatedTask;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Deref;
@@ -53,28 +53,28 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::branch::{Branch, BranchContinuation, BudgetScope, PendingQuestion, WaitState};
+use super::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage, CallEstimate};
+use super::call_frame::CallFrame;
 use super::effect::Effect;
 use super::event::RunEvent;
-use super::frame::Frame;
 use super::input::Input;
-use super::lane::{Asked, Lane, Phase, Scope, Then};
-use super::purse::{AgentPurse, Estimate, Kind, Purse};
-use super::said::Said;
-use super::spared::{Asks, Spared};
-use super::speaking::Speaking;
-use super::spec::RunSpec;
-use super::steering::Stops;
+use super::model_caller::ModelCaller;
+use super::queued_messages::QueuedMessage;
+use super::replay_skips::{ReplaySkips, SkippedCallKind};
+use super::run_spec::RunSpec;
+use super::steering::BreakpointSet;
 use crate::domain::approval::ApprovalPolicy;
-use crate::domain::cost::{CostLedger, Price};
-use crate::domain::failure::Failure;
+use crate::domain::cost::{CostLedger, TokenPrice};
 use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
+use crate::domain::run_error::RunError;
 use crate::domain::script::{ScriptJob, ScriptTask};
-use crate::domain::workflow::{State, SubAgents, Workflow};
+use crate::domain::workflow::{StateSpec, SubAgents, Workflow};
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]
-pub struct Output {
+pub struct MachineOutput {
     pub effects: Vec<Effect>,
     pub events: Vec<RunEvent>,
 }
@@ -90,52 +90,52 @@ pub struct Machine {
     /// Stays in states so far.
     stays: u64,
     /// The lane that the input at hand is for.
-    lane: Lane,
+    lane: Branch,
     /// All others.
-    lanes: BTreeMap<u64, Lane>,
+    lanes: BTreeMap<u64, Branch>,
     lane_ids: u64,
     /// Lanes that can go on without an input.
     ready: VecDeque<u64>,
     path: Vec<String>,
     ledger: CostLedger,
     /// What the whole run spent of its budget.
-    purse: Purse,
+    purse: BudgetUsage,
     /// What agents with a budget of their own spent, in the order in which they were first asked.
-    agent_purses: Vec<AgentPurse>,
+    agent_purses: Vec<AgentBudgetUsage>,
     /// By model: thousandths of what a prompt was taken to be that it really was, the largest so far.
     density: BTreeMap<String, u64>,
     /// Model calls made, and granted on top of the limit.
     model_calls: u32,
     granted_calls: u32,
     /// The largest call so far: the next one may be as large.
-    largest: Estimate,
+    largest: CallEstimate,
     /// Ends that `on_limit` or `catch` has moved: whose, which, and by which workflow.
     moved: BTreeSet<String>,
     /// Budgets that the input at hand has given more to.
-    given: Vec<(Scope, Kind)>,
+    given: Vec<(BudgetScope, BudgetUnit)>,
     /// The dearest price of what answered in a model's place.
-    served: BTreeMap<String, Price>,
+    served: BTreeMap<String, TokenPrice>,
     /// Calls that the last input has stopped, by who pays for them.
-    stopped: BTreeMap<CallId, Speaking>,
+    stopped: BTreeMap<CallId, ModelCaller>,
     /// It was told that a budget in dollars cannot count calls without a price.
     price_told: bool,
     /// Models that were asked for with those that answered in their place; told once each.
     substituted: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
     /// What the person said unasked.
-    said: VecDeque<Said>,
+    said: VecDeque<QueuedMessage>,
     /// Where it stands still.
-    stops: Stops,
+    stops: BreakpointSet,
     /// Every lane stands before its next state.
     hold: bool,
     /// And before its next model call.
     hold_calls: bool,
-    snapshot: snapshot_progress::Progress,
+    snapshot: snapshot_progress::SnapshotProgress,
     /// The snapshot taken before the run.
     before: Option<SnapshotId>,
     status: RunStatus,
     result: Option<Value>,
-    error: Option<Failure>,
+    error: Option<RunError>,
     /// A person can be asked.
     present: bool,
     /// Sub-agents can be reached.
@@ -154,28 +154,28 @@ pub struct Machine {
     /// It stands before a step: it takes a snapshot of its own before it goes on.
     fresh: bool,
     /// Points to which errands can go back, by lane and name, and how often they did.
-    kept: BTreeMap<(u64, String), Arc<Lane>>,
+    kept: BTreeMap<(u64, String), Arc<Branch>>,
     restored: BTreeMap<u64, u64>,
     /// Time limits of states rest, because a lane stands still.
     resting: bool,
     /// Calls that need not be made: see [`Machine::spare`].
-    spared: Arc<Spared>,
+    spared: Arc<ReplaySkips>,
     /// Old parts of conversations are let go of or packed, and how many inputs came since that was done.
     forgets: bool,
     since_forgot: u32,
-    out: Output,
+    out: MachineOutput,
 }
 
 /// A state that is there, where it stands.
-struct Here {
+struct CurrentState {
     workflow: Arc<Workflow>,
     at: StateIx,
 }
 
-impl Deref for Here {
-    type Target = State;
+impl Deref for CurrentState {
+    type Target = StateSpec;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &StateSpec {
         &self.workflow.states[self.at.0]
     }
 }
@@ -192,18 +192,18 @@ impl Machine {
             calls: 0,
             frame_ids: 0,
             stays: 0,
-            lane: Lane { errand: (sub_agents == SubAgents::Run).then_some(0), ..Lane::root() },
+            lane: Branch { errand: (sub_agents == SubAgents::Run).then_some(0), ..Branch::root() },
             lanes: BTreeMap::new(),
             lane_ids: 0,
             ready: VecDeque::new(),
             path: Vec::new(),
             ledger: CostLedger::default(),
-            purse: Purse::default(),
+            purse: BudgetUsage::default(),
             agent_purses: Vec::new(),
             density: BTreeMap::new(),
             model_calls: 0,
             granted_calls: 0,
-            largest: Estimate::default(),
+            largest: CallEstimate::default(),
             moved: BTreeSet::new(),
             given: Vec::new(),
             served: BTreeMap::new(),
@@ -215,7 +215,7 @@ impl Machine {
             stops,
             hold: false,
             hold_calls: false,
-            snapshot: snapshot_progress::Progress::None,
+            snapshot: snapshot_progress::SnapshotProgress::None,
             before: None,
             status: RunStatus::Running,
             result: None,
@@ -235,32 +235,32 @@ impl Machine {
             spared: Arc::default(),
             forgets: false,
             since_forgot: 0,
-            out: Output::default(),
+            out: MachineOutput::default(),
         }
     }
 
     /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
-    pub fn handle(&mut self, now: Timestamp, input: Input) -> Output {
+    pub fn handle(&mut self, now: Timestamp, input: Input) -> MachineOutput {
         let before = std::mem::replace(&mut self.now, now);
         self.given.clear();
         if !matches!(input, Input::Stopped { .. }) {
             self.stopped.clear();
         }
-        if self.takes(&input) && self.turn_to(&input) {
+        if self.accepts_input(&input) && self.turn_to(&input) {
             if matches!(input, Input::Resumed(_)) {
                 self.skip_time(before);
             }
             self.dispatch(input);
             self.settle();
-            self.rest_where_it_stands();
+            self.suspend_stopped_timeouts();
             self.park();
         }
-        self.forget_sometimes();
+        self.compact_periodically();
         std::mem::take(&mut self.out)
     }
 
     /// Takes back an output that was read: its room is used again for the next one.
-    pub fn reuse(&mut self, mut output: Output) {
+    pub fn reuse(&mut self, mut output: MachineOutput) {
         output.effects.clear();
         output.events.clear();
         self.out = output;
@@ -295,7 +295,7 @@ impl Machine {
 
     /// For a replay: the answers of these calls are known and on their way. What a model or a script would
     /// be told for them is not put together, and no effect asks for it; events are the same.
-    pub fn spare(&mut self, calls: Arc<Spared>) {
+    pub fn skip_calls(&mut self, calls: Arc<ReplaySkips>) {
         self.spared = calls;
     }
 
@@ -305,7 +305,7 @@ impl Machine {
 
     /// Nothing more happens by itself: the run has ended, or it is parked until somebody takes it up again.
     pub fn is_over(&self) -> bool {
-        self.lane.phase == Phase::Over || self.parked
+        self.lane.phase == WaitState::Over || self.parked
     }
 
     /// A person can be asked.
@@ -337,7 +337,11 @@ impl Machine {
             output: self.result.clone(),
             error: self.error.clone(),
             updated: self.now,
-            pauses: if self.parked || self.asks_here() { self.open_here() } else { Vec::new() },
+            pauses: if self.parked || self.has_open_question() {
+                self.open_question_previews()
+            } else {
+                Vec::new()
+            },
         }
     }
 
@@ -360,11 +364,11 @@ impl Machine {
         self.emit(RunEvent::Warning { code: code.to_owned(), text: text.into() });
     }
 
-    fn frame(&self) -> Option<&Frame> {
+    fn frame(&self) -> Option<&CallFrame> {
         self.lane.frames.last()
     }
 
-    fn frame_mut(&mut self) -> Option<&mut Frame> {
+    fn frame_mut(&mut self) -> Option<&mut CallFrame> {
         self.lane.frames.last_mut()
     }
 
@@ -374,11 +378,11 @@ impl Machine {
     }
 
     /// The current state with its workflow. Nothing is copied: a state may hold a long list of items.
-    fn here(&self) -> Option<(Arc<Workflow>, Here)> {
+    fn current_state(&self) -> Option<(Arc<Workflow>, CurrentState)> {
         let workflow = self.workflow()?;
         let at = self.frame()?.state;
         workflow.state(at)?;
-        Some((Arc::clone(&workflow), Here { workflow, at }))
+        Some((Arc::clone(&workflow), CurrentState { workflow, at }))
     }
 
     /// The current state's path name.
@@ -392,9 +396,9 @@ impl Machine {
     fn evaluate(&mut self, task: ScriptTask) -> CallId {
         let call = self.next_call();
         let said = self.offer(call);
-        let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, Asks::Script));
+        let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, SkippedCallKind::Script));
         if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
-            let mut scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
+            let mut scope = Box::new(super::script_scope::build_scope(frame, &workflow, seed, call, now));
             scope.said = said;
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
             self.effect(Effect::Evaluate { call, job });

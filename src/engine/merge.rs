@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::fork::Leaving;
-use super::frame::AgentMemory;
-use super::thread::Thread;
+use super::call_frame::AgentMemory;
+use super::conversation::LiveConversation;
+use super::parallel::BranchWrites;
 use crate::domain::script::LOOPS;
-use crate::domain::workflow::Merge;
+use crate::domain::workflow::MergeRule;
 
 /// Two branches that cannot both be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Conflict {
+pub struct BranchConflict {
     /// The key, or the context.
     pub what: String,
     pub first: String,
@@ -20,20 +20,20 @@ pub struct Conflict {
 }
 
 /// A branch and what it left under a key; `None` if it removed it.
-type Write<'b> = (&'b str, Option<&'b Value>);
+type KeyWrite<'b> = (&'b str, Option<&'b Value>);
 
-type Changes = (Map<String, Value>, Vec<String>);
+type KeyChanges = (Map<String, Value>, Vec<String>);
 
 /// Keys to set and to remove.
 ///
 /// # Errors
 /// Two branches wrote a key that `rules` says nothing of.
-pub fn data(
+pub fn merge_data(
     base: &Map<String, Value>,
-    branches: &[(&str, &Leaving)],
-    rules: &BTreeMap<String, Merge>,
-) -> Result<Changes, Conflict> {
-    let mut writers: Vec<(&String, Vec<Write<'_>>)> = Vec::new();
+    branches: &[(&str, &BranchWrites)],
+    rules: &BTreeMap<String, MergeRule>,
+) -> Result<KeyChanges, BranchConflict> {
+    let mut writers: Vec<(&String, Vec<KeyWrite<'_>>)> = Vec::new();
     for (name, leaving) in branches {
         for key in leaving.written.iter().filter(|key| *key != LOOPS) {
             let value = leaving.data.get(key);
@@ -43,14 +43,14 @@ pub fn data(
             }
         }
     }
-    let (mut set, mut removed) = Changes::default();
+    let (mut set, mut removed) = KeyChanges::default();
     for (key, list) in writers {
         let value = match list.as_slice() {
             [(_, only)] => only.cloned(),
             many => {
                 let Some(rule) = rules.get(key) else {
                     let name = |at: usize| many.get(at).map_or("", |writer| writer.0).to_owned();
-                    return Err(Conflict { what: key.clone(), first: name(0), second: name(1) });
+                    return Err(BranchConflict { what: key.clone(), first: name(0), second: name(1) });
                 };
                 let values: Vec<Option<&Value>> = many.iter().map(|(_, value)| *value).collect();
                 merged(*rule, base.get(key), &values)
@@ -66,17 +66,17 @@ pub fn data(
     Ok((set, removed))
 }
 
-fn merged(rule: Merge, base: Option<&Value>, values: &[Option<&Value>]) -> Option<Value> {
+fn merged(rule: MergeRule, base: Option<&Value>, values: &[Option<&Value>]) -> Option<Value> {
     let present = || values.iter().filter_map(|value| *value);
     match rule {
-        Merge::First => values.first().copied().flatten().cloned(),
-        Merge::Last => values.last().copied().flatten().cloned(),
-        Merge::Append => Some(Value::Array(present().fold(listed(base), |mut all, value| {
+        MergeRule::First => values.first().copied().flatten().cloned(),
+        MergeRule::Last => values.last().copied().flatten().cloned(),
+        MergeRule::Append => Some(Value::Array(present().fold(listed(base), |mut all, value| {
             all.extend(added(base, value));
             all
         }))),
-        Merge::Sum => Some(sum(base, &present().collect::<Vec<_>>())),
-        Merge::Object => {
+        MergeRule::Sum => Some(sum(base, &present().collect::<Vec<_>>())),
+        MergeRule::Object => {
             let mut all = base.and_then(Value::as_object).cloned().unwrap_or_default();
             for value in present().filter_map(Value::as_object) {
                 apply_changes(base.and_then(Value::as_object), value, &mut all);
@@ -134,28 +134,29 @@ fn sum(base: Option<&Value>, values: &[&Value]) -> Value {
 ///
 /// # Errors
 /// A context was rewritten by one branch and changed by another.
-pub fn threads(
-    base: &[Thread],
+pub fn merge_conversations(
+    base: &[LiveConversation],
     names: &[&str],
-    branches: &[(&str, &Leaving)],
-) -> Result<Vec<Thread>, Conflict> {
+    branches: &[(&str, &BranchWrites)],
+) -> Result<Vec<LiveConversation>, BranchConflict> {
     let mut all = Vec::with_capacity(base.len());
     for (at, before) in base.iter().enumerate() {
         let length = before.length();
-        let own: Vec<(&str, &Thread)> =
+        let own: Vec<(&str, &LiveConversation)> =
             branches.iter().filter_map(|(name, leaving)| Some((*name, leaving.threads.get(at)?))).collect();
         let asides = before.asides.len();
-        let changed = |thread: &Thread| {
+        let changed = |thread: &LiveConversation| {
             thread.base.is_none() || thread.length() > length || thread.asides.len() > asides
         };
-        let touched: Vec<&(&str, &Thread)> = own.iter().filter(|(_, thread)| changed(thread)).collect();
+        let touched: Vec<&(&str, &LiveConversation)> =
+            own.iter().filter(|(_, thread)| changed(thread)).collect();
         let rewriter = touched.iter().find(|(_, thread)| thread.base.is_none());
         let mut merged = before.clone();
         match (rewriter, touched.as_slice()) {
             (Some((_, thread)), [_]) => merged = (*thread).clone(),
             (Some((first, _)), many) => {
                 let second = many.iter().find(|(name, _)| name != first).map_or("", |(name, _)| *name);
-                return Err(Conflict {
+                return Err(BranchConflict {
                     what: names.get(at).copied().unwrap_or_default().to_owned(),
                     first: (*first).to_owned(),
                     second: second.to_owned(),
@@ -174,7 +175,7 @@ pub fn threads(
 }
 
 /// The last branch in which an agent spoke says what it said last.
-pub fn agents(base: &[AgentMemory], branches: &[(&str, &Leaving)]) -> Vec<AgentMemory> {
+pub fn agents(base: &[AgentMemory], branches: &[(&str, &BranchWrites)]) -> Vec<AgentMemory> {
     base.iter()
         .enumerate()
         .map(|(at, before)| {

@@ -7,22 +7,22 @@ use super::effect::Effect;
 use super::event::RunEvent;
 use super::input::Input;
 use super::machine::Machine;
-use super::spared::{Asks, Spared};
-use super::spec::RunSpec;
+use super::replay_skips::{ReplaySkips, SkippedCallKind};
+use super::run_spec::RunSpec;
 use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::workflow::Program;
+use crate::domain::workflow::WorkflowProgram;
 
 /// What a journal led to.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayResult {
     pub machine: Machine,
     pub events: Vec<(Timestamp, RunEvent)>,
     /// What was asked for and is still waited for, in the order in which it was asked for.
-    pub pending: Vec<Pending>,
+    pub pending: Vec<PendingEffect>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Pending {
+pub struct PendingEffect {
     pub effect: Effect,
     pub at: Timestamp,
     /// Milliseconds since then in which the run was driven.
@@ -30,7 +30,7 @@ pub struct Pending {
 }
 
 /// Without what the run went back behind (`Input::Returned`).
-pub fn effective<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &Input) -> Vec<T> {
+pub fn drop_rewound<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &Input) -> Vec<T> {
     let mut kept = Vec::new();
     for item in inputs {
         if let Input::Returned(returned) = input(&item) {
@@ -51,9 +51,9 @@ pub fn parse(rows: &[(Timestamp, &str)]) -> Result<Vec<(Timestamp, Input)>, serd
 }
 
 /// Feeds recorded inputs to a new machine.
-pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, Input)>) -> Replayed {
-    let inputs = effective(inputs, |(_, input)| input);
-    let mut tape = Tape::sparing(spec, inputs.iter().map(|(_, input)| input));
+pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, Input)>) -> ReplayResult {
+    let inputs = drop_rewound(inputs, |(_, input)| input);
+    let mut tape = StepwiseReplay::sparing(spec, inputs.iter().map(|(_, input)| input));
     tape.events.reserve(inputs.len().saturating_mul(EVENTS));
     let mut inputs = inputs.into_iter().peekable();
     while let Some((at, input)) = inputs.next() {
@@ -69,35 +69,35 @@ const EVENTS: usize = 3;
 /// answer that came while the run stood still, after it had gone back, was not taken. Where a budget is set, a
 /// call under way reserves what its request may use: there, requests are needed.
 #[derive(Clone, Debug, Default)]
-pub struct Answered {
-    calls: Spared,
+pub struct ReplayAnswers {
+    calls: ReplaySkips,
     /// It went back and was not taken up since.
     stands: bool,
     bounded: bool,
 }
 
-impl Answered {
+impl ReplayAnswers {
     /// Before the first input.
-    pub fn of(spec: &RunSpec) -> Self {
+    pub fn new(spec: &RunSpec) -> Self {
         Self { bounded: is_bounded(&spec.program), ..Self::default() }
     }
 
     /// A model answered a call, or failed to.
     pub fn by_model(&mut self, call: CallId) {
         if !self.stands {
-            self.calls.add(call, Asks::Model);
+            self.calls.add(call, SkippedCallKind::Model);
         }
     }
 
     /// A script did.
     pub fn by_script(&mut self, call: CallId) {
         if !self.stands {
-            self.calls.add(call, Asks::Script);
+            self.calls.add(call, SkippedCallKind::Script);
         }
     }
 
     /// Takes the next input.
-    pub fn meet(&mut self, input: &Input) {
+    pub fn record_input(&mut self, input: &Input) {
         match input {
             Input::Returned(returned) => {
                 self.stands = true;
@@ -123,19 +123,19 @@ impl Answered {
         }
     }
 
-    fn spared(self) -> Spared {
-        if self.bounded { Spared::default() } else { self.calls }
+    fn spared(self) -> ReplaySkips {
+        if self.bounded { ReplaySkips::default() } else { self.calls }
     }
 }
 
-fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> Spared {
-    let mut answered = Answered::of(spec);
-    inputs.into_iter().for_each(|input| answered.meet(input));
+fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> ReplaySkips {
+    let mut answered = ReplayAnswers::new(spec);
+    inputs.into_iter().for_each(|input| answered.record_input(input));
     answered.spared()
 }
 
 /// Whether anything in it has a budget.
-pub(super) fn is_bounded(program: &Program) -> bool {
+pub(super) fn is_bounded(program: &WorkflowProgram) -> bool {
     program.workflows.iter().any(|workflow| {
         !workflow.budget.is_unbounded()
             || workflow.states.iter().any(|state| !state.budget.is_unbounded())
@@ -145,7 +145,7 @@ pub(super) fn is_bounded(program: &Program) -> bool {
 
 /// A replay step by step.
 #[derive(Debug)]
-pub struct Tape {
+pub struct StepwiseReplay {
     pub machine: Machine,
     pub events: Vec<(Timestamp, RunEvent)>,
     asked: BTreeMap<CallId, (Effect, Timestamp, i64)>,
@@ -153,7 +153,7 @@ pub struct Tape {
     last: Option<Timestamp>,
 }
 
-impl Tape {
+impl StepwiseReplay {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let machine = Machine::new(spec);
         Self { machine, events: Vec::new(), asked: BTreeMap::new(), driven_ms: 0, last: None }
@@ -165,14 +165,14 @@ impl Tape {
     pub fn sparing<'a>(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = &'a Input>) -> Self {
         let answered = answered(&spec, inputs);
         let mut tape = Self::new(spec);
-        tape.machine.spare(Arc::new(answered));
+        tape.machine.skip_calls(Arc::new(answered));
         tape
     }
 
     /// The same for a journal that is read in parts: what it answers is known already.
-    pub fn knowing(spec: Arc<RunSpec>, answered: Answered) -> Self {
+    pub fn with_answers(spec: Arc<RunSpec>, answered: ReplayAnswers) -> Self {
         let mut tape = Self::new(spec);
-        tape.machine.spare(Arc::new(answered.spared()));
+        tape.machine.skip_calls(Arc::new(answered.spared()));
         tape
     }
 
@@ -185,7 +185,7 @@ impl Tape {
         let mut answered = answered(&spec, inputs);
         answered.forget(call);
         let mut tape = Self::new(spec);
-        tape.machine.spare(Arc::new(answered));
+        tape.machine.skip_calls(Arc::new(answered));
         tape
     }
 
@@ -205,7 +205,7 @@ impl Tape {
                 !matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. })
             });
         }
-        let answered = input.answers();
+        let answered = input.answered_call();
         let output = self.machine.handle(at, input);
         if let Some(call) = answered.filter(|call| !self.machine.awaits(*call)) {
             self.asked.remove(&call);
@@ -228,14 +228,14 @@ impl Tape {
         open.map(|(_, (effect, ..))| effect)
     }
 
-    pub fn end(mut self) -> Replayed {
-        self.machine.spare(Arc::default());
+    pub fn end(mut self) -> ReplayResult {
+        self.machine.skip_calls(Arc::default());
         let Self { machine, events, asked, driven_ms, .. } = self;
         let pending = asked
             .into_iter()
             .filter(|(call, _)| machine.awaits(*call))
-            .map(|(_, (effect, at, began))| Pending { effect, at, driven_ms: driven_ms - began })
+            .map(|(_, (effect, at, began))| PendingEffect { effect, at, driven_ms: driven_ms - began })
             .collect();
-        Replayed { machine, events, pending }
+        ReplayResult { machine, events, pending }
     }
 }

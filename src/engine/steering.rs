@@ -20,7 +20,7 @@ pub enum Breakpoint {
     Tool { tool: String },
     /// When so much was spent, before the next state or model call; once.
     Spend { micro_usd: u64 },
-    /// A person interrupted it ([`Steering::Interrupt`]): before the model is asked again. Never set beforehand.
+    /// A person interrupted it ([`SteeringAction::Interrupt`]): before the model is asked again. Never set beforehand.
     Now,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Breakpoint {
 
 /// Where a run stands still from its start.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Stops {
+pub struct BreakpointSet {
     /// Before every state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub step: bool,
@@ -73,7 +73,7 @@ pub struct Stops {
     pub points: Vec<Breakpoint>,
 }
 
-impl Stops {
+impl BreakpointSet {
     pub fn is_none(&self) -> bool {
         !self.step && self.points.is_empty()
     }
@@ -82,7 +82,7 @@ impl Stops {
 /// What a person does to a run that is driven, or a sub-agent to its errand.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "steering")]
-pub enum Steering {
+pub enum SteeringAction {
     /// What is under way ends; then it stands still before the next state.
     Pause,
     /// What is under way ends and nothing new begins; then it is parked where it stands, for whoever takes it up. A

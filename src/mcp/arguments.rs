@@ -3,23 +3,23 @@
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
-use super::refusal::{Refusal, invalid, short};
+use super::error::{McpCallError, invalid, short};
 
 /// Longer values are refused: what is large belongs into a file, and its path into the results (DELEG-11).
 const MOST_BYTES: usize = 1 << 20;
 
-pub(super) struct Arguments {
+pub(super) struct ToolArguments {
     given: Map<String, Value>,
 }
 
-impl Arguments {
+impl ToolArguments {
     /// # Errors
     /// One of `required` is missing, or something is given that is neither in it nor in `optional`.
     pub(super) fn read(
         given: Option<JsonObject>,
         required: &[&str],
         optional: &[&str],
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, McpCallError> {
         let given = given.unwrap_or_default();
         let absent = |name: &&&str| given.get(**name).is_none_or(Value::is_null);
         let missing: Vec<&str> = required.iter().filter(absent).copied().collect();
@@ -41,7 +41,7 @@ impl Arguments {
 
     /// # Errors
     /// It is no text.
-    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, McpCallError> {
         match self.given.remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -51,7 +51,7 @@ impl Arguments {
 
     /// # Errors
     /// It is neither true nor false.
-    pub(super) fn flag(&mut self, name: &str, usual: bool) -> Result<bool, Refusal> {
+    pub(super) fn flag(&mut self, name: &str, usual: bool) -> Result<bool, McpCallError> {
         match self.given.remove(name) {
             None | Some(Value::Null) => Ok(usual),
             Some(Value::Bool(flag)) => Ok(flag),
@@ -61,7 +61,7 @@ impl Arguments {
 
     /// # Errors
     /// It is no whole number from 1 to `most`.
-    pub(super) fn count(&mut self, name: &str, usual: usize, most: usize) -> Result<usize, Refusal> {
+    pub(super) fn count(&mut self, name: &str, usual: usize, most: usize) -> Result<usize, McpCallError> {
         match self.given.remove(name) {
             None | Some(Value::Null) => Ok(usual),
             Some(value) => value
@@ -74,7 +74,7 @@ impl Arguments {
 
     /// # Errors
     /// It is no object.
-    pub(super) fn object(&mut self, name: &str) -> Result<Map<String, Value>, Refusal> {
+    pub(super) fn object(&mut self, name: &str) -> Result<Map<String, Value>, McpCallError> {
         match self.given.remove(name) {
             None | Some(Value::Null) => Ok(Map::new()),
             Some(Value::Object(fields)) => Ok(fields),
@@ -82,14 +82,14 @@ impl Arguments {
         }
     }
 
-    pub(super) fn take(&mut self, name: &str) -> Value {
+    pub(super) fn remove_value(&mut self, name: &str) -> Value {
         self.given.remove(name).unwrap_or_default()
     }
 }
 
 /// # Errors
 /// A value is larger than what is kept of one.
-pub(super) fn of_a_size(name: &str, value: &Value) -> Result<(), Refusal> {
+pub(super) fn check_size(name: &str, value: &Value) -> Result<(), McpCallError> {
     let bytes = value.to_string().len();
     if bytes <= MOST_BYTES {
         return Ok(());
@@ -100,11 +100,11 @@ pub(super) fn of_a_size(name: &str, value: &Value) -> Result<(), Refusal> {
     Err(invalid(message, json!({"type": "too_large", "argument": name})))
 }
 
-pub(super) fn missing_arguments(missing: &[&str]) -> Refusal {
+pub(super) fn missing_arguments(missing: &[&str]) -> McpCallError {
     let message = format!("Missing required argument: {}", missing.join(", "));
     invalid(message, json!({"type": "missing_argument", "missing": missing}))
 }
 
-fn wrong(name: &str, expected: &str) -> Refusal {
+fn wrong(name: &str, expected: &str) -> McpCallError {
     invalid(format!("`{name}` must be {expected}"), json!({"type": "wrong_argument", "argument": name}))
 }

@@ -6,20 +6,20 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::reminders::Reminders;
+use super::reminders::PauseReminders;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::{Parameter, SubAgents};
-use crate::runtime::handle::Handle;
-use crate::runtime::interactions::Interactions;
-use crate::runtime::resume::Going;
+use crate::domain::workflow::{SubAgents, WorkflowParameter};
+use crate::runtime::delegated_calls::DelegatedCalls;
+use crate::runtime::handle::RuntimeHandle;
+use crate::runtime::resume::ResumeRequest;
 
 /// A workflow that can be started.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Offered {
+pub struct OfferedWorkflow {
     pub name: String,
     pub description: String,
-    pub inputs: Vec<Parameter>,
+    pub inputs: Vec<WorkflowParameter>,
     /// The file that defines it.
     pub file: String,
     /// Said in the answer that tells of its start, a line each.
@@ -28,21 +28,21 @@ pub struct Offered {
 
 /// A workflow that cannot, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Broken {
+pub struct BrokenWorkflow {
     pub name: String,
     pub why: String,
 }
 
 /// Why something was not done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reason {
+pub struct McpBackendError {
     pub message: String,
     pub hint: Option<String>,
 }
 
 /// What of a run sub-agents do, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HandedOut {
+pub struct DelegationOptions {
     pub to: SubAgents,
     /// They are told of what the run does itself, and acknowledge it (D3).
     pub ack_steps: bool,
@@ -50,7 +50,7 @@ pub struct HandedOut {
 
 /// What a run does where another one holds the project's files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Beside {
+pub enum FileSharingMode {
     /// It is not started.
     #[default]
     Refused,
@@ -62,11 +62,11 @@ pub enum Beside {
     Isolated,
 }
 
-pub trait Backend: Send + Sync {
+pub trait McpBackend: Send + Sync {
     /// Sorted by name, as they are now.
-    fn workflows(&self) -> Arc<[Offered]>;
+    fn workflows(&self) -> Arc<[OfferedWorkflow]>;
 
-    fn broken(&self) -> Arc<[Broken]>;
+    fn broken_workflows(&self) -> Arc<[BrokenWorkflow]>;
 
     /// What was left out when the configuration was read, a line each.
     fn notes(&self) -> Arc<[String]>;
@@ -84,13 +84,13 @@ pub trait Backend: Send + Sync {
     fn remote_approvals(&self) -> bool;
 
     /// Watches the runs that are started from here.
-    fn handle(&self) -> &Handle;
+    fn handle(&self) -> &RuntimeHandle;
 
     /// Model calls that clients make.
-    fn interactions(&self) -> &Interactions;
+    fn interactions(&self) -> &DelegatedCalls;
 
     /// Who is reminded that a run waits.
-    fn reminders(&self) -> &Arc<Reminders>;
+    fn reminders(&self) -> &Arc<PauseReminders>;
 
     /// Items are handed out one at a time, to look for what is wrong.
     fn serial(&self) -> bool;
@@ -100,13 +100,13 @@ pub trait Backend: Send + Sync {
         &self,
         name: &str,
         inputs: Map<String, Value>,
-        handed_out: HandedOut,
-        beside: Beside,
-    ) -> BoxFuture<'static, Result<RunId, Reason>>;
+        handed_out: DelegationOptions,
+        beside: FileSharingMode,
+    ) -> BoxFuture<'static, Result<RunId, McpBackendError>>;
 
     /// Where a run goes on, and under what.
     ///
     /// # Errors
     /// Its files are gone, or it asks for models that are not set here.
-    fn taking_up(&self, run: &RunSummary) -> Result<(Handle, Going), Reason>;
+    fn prepare_resume(&self, run: &RunSummary) -> Result<(RuntimeHandle, ResumeRequest), McpBackendError>;
 }

@@ -3,10 +3,10 @@
 //! Owns connections and their limits; what is asked over them is dealt with in [`endpoint`]. Refuses every address that
 //! other machines reach: whoever may call starts programs here.
 
+mod auth;
 mod endpoint;
-mod gate;
 mod headers;
-mod reply;
+mod response_body;
 mod sessions;
 
 use std::convert::Infallible;
@@ -21,11 +21,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use self::endpoint::Endpoint;
-use self::gate::Gate;
-use super::backend::Backend;
-use super::deadlines;
-use super::server::leave;
+use self::auth::RequestAuth;
+use self::endpoint::McpHttpEndpoint;
+use super::backend::McpBackend;
+use super::pause_timeouts;
+use super::server::stop_drivers;
 
 /// Connections at once; further ones wait.
 const CONNECTIONS: usize = 512;
@@ -40,7 +40,7 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// Where the server can be reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reachable {
+pub struct HttpServerUrl {
     pub url: String,
 }
 
@@ -50,10 +50,10 @@ pub struct Reachable {
 /// # Errors
 /// The address is not this machine's own, or it cannot be listened on; in words.
 pub async fn serve_http(
-    backend: Arc<dyn Backend>,
+    backend: Arc<dyn McpBackend>,
     address: SocketAddr,
     token: &str,
-    listening: impl FnOnce(&Reachable),
+    listening: impl FnOnce(&HttpServerUrl),
     stop: impl Future<Output = ()>,
 ) -> Result<(), String> {
     if !address.ip().is_loopback() {
@@ -61,10 +61,10 @@ pub async fn serve_http(
     }
     let listener = TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    listening(&Reachable { url: format!("http://{address}{}", endpoint::PATH) });
+    listening(&HttpServerUrl { url: format!("http://{address}{}", endpoint::PATH) });
     let handle = backend.handle().clone();
-    let deadlines = tokio::spawn(deadlines::keep(Arc::clone(&backend)));
-    let endpoint = Arc::new(Endpoint::new(backend, Gate::new(token)));
+    let deadlines = tokio::spawn(pause_timeouts::keep(Arc::clone(&backend)));
+    let endpoint = Arc::new(McpHttpEndpoint::new(backend, RequestAuth::new(token)));
     let (ending, _) = watch::channel(false);
     let mut connections = JoinSet::new();
     tokio::select! {
@@ -73,8 +73,8 @@ pub async fn serve_http(
     }
     drop(listener);
     deadlines.abort();
-    endpoint.leave();
-    leave(&handle).await;
+    endpoint.mark_shutting_down();
+    stop_drivers(&handle).await;
     endpoint.close();
     ending.send_replace(true);
     let ended = async { while connections.join_next().await.is_some() {} };
@@ -84,7 +84,7 @@ pub async fn serve_http(
 
 async fn accept(
     listener: &TcpListener,
-    endpoint: &Arc<Endpoint>,
+    endpoint: &Arc<McpHttpEndpoint>,
     ending: &watch::Sender<bool>,
     connections: &mut JoinSet<()>,
 ) {
@@ -108,7 +108,7 @@ async fn accept(
     }
 }
 
-async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>, mut ending: watch::Receiver<bool>) {
+async fn connection(stream: TcpStream, endpoint: Arc<McpHttpEndpoint>, mut ending: watch::Receiver<bool>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let endpoint = Arc::clone(&endpoint);

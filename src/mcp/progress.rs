@@ -15,7 +15,7 @@ const KEPT: usize = 256;
 /// How long the answer of a request waits for the rest of its progress.
 const LAST_MOMENT: Duration = Duration::from_millis(200);
 
-pub(super) struct Progress {
+pub(super) struct ProgressNotifier {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
     count: u32,
@@ -25,14 +25,14 @@ pub(super) struct Progress {
     next: VecDeque<ProgressNotificationParam>,
 }
 
-impl Progress {
-    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+impl ProgressNotifier {
+    pub(super) fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let (peer, token) = (context.peer.clone(), context.meta.get_progress_token());
         Self { peer, token, count: 0, sending: None, next: VecDeque::new() }
     }
 
     /// One step further. A client that reads slowly misses the oldest ones.
-    pub(super) fn tell(&mut self, event: &RunEvent) {
+    pub(super) fn queue_event(&mut self, event: &RunEvent) {
         let (Some(token), Some(line)) = (&self.token, line(event)) else { return };
         self.count += 1;
         let told = ProgressNotificationParam::new(token.clone(), f64::from(self.count)).with_message(line);

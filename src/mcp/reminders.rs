@@ -5,38 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::runtime::tokens::Token;
+use crate::runtime::resume_tokens::ResumeToken;
 
-type Pause = (RunId, CallId);
+type PauseKey = (RunId, CallId);
 
 /// Those of this process.
 #[derive(Default)]
-pub struct Reminders {
-    reminded: Mutex<BTreeSet<Pause>>,
-    tokens: Mutex<BTreeMap<Pause, Token>>,
+pub struct PauseReminders {
+    reminded: Mutex<BTreeSet<PauseKey>>,
+    tokens: Mutex<BTreeMap<PauseKey, ResumeToken>>,
 }
 
 /// The right to remind of one; dropped, the next may.
-pub(super) struct Reminder {
-    all: Arc<Reminders>,
-    pause: Pause,
+pub(super) struct PauseReminder {
+    all: Arc<PauseReminders>,
+    pause: PauseKey,
 }
 
-impl Reminders {
+impl PauseReminders {
     /// `None`: somebody does already.
-    pub(super) fn remind(self: Arc<Self>, pause: Pause) -> Option<Reminder> {
+    pub(super) fn remind(self: Arc<Self>, pause: PauseKey) -> Option<PauseReminder> {
         let new = self.reminded().insert(pause.clone());
-        new.then(|| Reminder { all: Arc::clone(&self), pause })
+        new.then(|| PauseReminder { all: Arc::clone(&self), pause })
     }
 
     /// The token of a pause: the one that was given out before, as long as it is `good`; else a `new` one.
     pub(super) fn token(
         &self,
-        pause: Pause,
+        pause: PauseKey,
         now: Timestamp,
-        good: impl FnOnce(&Token) -> bool,
-        new: impl FnOnce() -> Option<Token>,
-    ) -> Option<Token> {
+        good: impl FnOnce(&ResumeToken) -> bool,
+        new: impl FnOnce() -> Option<ResumeToken>,
+    ) -> Option<ResumeToken> {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.retain(|_, token| token.expires > now);
         if let Some(token) = tokens.get(&pause).filter(|token| good(token)) {
@@ -47,12 +47,12 @@ impl Reminders {
         Some(token)
     }
 
-    fn reminded(&self) -> MutexGuard<'_, BTreeSet<Pause>> {
+    fn reminded(&self) -> MutexGuard<'_, BTreeSet<PauseKey>> {
         self.reminded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Reminder {
+impl Drop for PauseReminder {
     fn drop(&mut self) {
         self.all.reminded().remove(&self.pause);
     }
@@ -62,13 +62,13 @@ impl Drop for Reminder {
 mod tests {
     use super::*;
 
-    fn pause(call: u64) -> Pause {
+    fn pause(call: u64) -> PauseKey {
         (RunId("r".to_owned()), CallId(call))
     }
 
     #[test]
     fn one_at_a_time_reminds_of_a_pause() {
-        let all = Arc::<Reminders>::default();
+        let all = Arc::<PauseReminders>::default();
         let first = Arc::clone(&all).remind(pause(1));
         assert!(first.is_some() && Arc::clone(&all).remind(pause(1)).is_none());
         assert!(Arc::clone(&all).remind(pause(2)).is_some(), "another one");
@@ -78,9 +78,9 @@ mod tests {
 
     #[test]
     fn a_pause_has_one_token_as_long_as_that_is_good() {
-        let all = Reminders::default();
+        let all = PauseReminders::default();
         let ask = |call, now, good, text: &str| {
-            let new = || Some(Token { text: text.to_owned(), expires: Timestamp(now + 10) });
+            let new = || Some(ResumeToken { text: text.to_owned(), expires: Timestamp(now + 10) });
             all.token(pause(call), Timestamp(now), |_| good, new).map(|token| token.text).unwrap()
         };
         for (call, now, good, text, expected) in [

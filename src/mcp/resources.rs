@@ -7,10 +7,10 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::answer::{self, Offer, RUNS};
-use super::backend::Backend;
-use super::moment::iso;
-use super::refusal::short;
+use super::backend::McpBackend;
+use super::error::short;
+use super::response::{self, PendingAction, RUNS};
+use super::timestamp::iso;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
 
 const WORKFLOWS: &str = "synthdev://workflows/";
@@ -19,7 +19,7 @@ const JSON: &str = "application/json";
 const PAGE: usize = 100;
 
 /// The definitions, then the runs of this project, newest first.
-pub(super) fn list(backend: &dyn Backend, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) fn list(backend: &dyn McpBackend, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let bad = || ErrorData::invalid_params("this cursor is none of ours", None);
     let offset = cursor.map(|text| text.parse::<usize>().map_err(|_| bad())).transpose()?.unwrap_or(0);
     let project = Some(backend.project().to_owned());
@@ -58,7 +58,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ])
 }
 
-pub(super) fn read(backend: &dyn Backend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) fn read(backend: &dyn McpBackend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let text = match (uri.strip_prefix(RUNS), uri.strip_prefix(WORKFLOWS)) {
         (Some(id), _) => super::calls::run_of(backend, id).ok().map(|run| run_text(&run)),
         (None, Some(name)) => definition(backend, name),
@@ -73,7 +73,7 @@ pub(super) fn read(backend: &dyn Backend, uri: &str) -> Result<ReadResourceResul
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-fn definition(backend: &dyn Backend, name: &str) -> Option<String> {
+fn definition(backend: &dyn McpBackend, name: &str) -> Option<String> {
     let workflows = backend.workflows();
     let one = workflows.iter().find(|one| escaped(&one.name) == name || one.name == name)?;
     backend.definition(&one.file)
@@ -82,9 +82,11 @@ fn definition(backend: &dyn Backend, name: &str) -> Option<String> {
 /// Whoever only looks gets no token.
 fn run_text(run: &RunSummary) -> String {
     let open = if run.progress.status == RunStatus::Paused { run.progress.pauses.as_slice() } else { &[] };
-    let offers: Vec<Offer> =
-        open.iter().map(|pause| Offer { pause: pause.clone(), token: None, ttl_seconds: 0 }).collect();
-    let mut told = answer::of_run(run, &offers);
+    let offers: Vec<PendingAction> = open
+        .iter()
+        .map(|pause| PendingAction { pause: pause.clone(), token: None, ttl_seconds: 0 })
+        .collect();
+    let mut told = response::run_status_json(run, &offers);
     told["input"] = json!(run.input);
     told["started"] = json!(iso(run.started));
     told["updated"] = json!(iso(run.progress.updated));

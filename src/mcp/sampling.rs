@@ -13,37 +13,37 @@ use rmcp::model::ServerRequest;
 use rmcp::service::Peer;
 use serde_json::{Map, Value, json};
 
-use super::answer::wanted;
-use super::arguments::of_a_size;
-use super::replies;
+use super::arguments::check_size;
+use super::llm_reply;
+use super::response::required_decision;
 use crate::domain::ids::RunId;
 use crate::domain::message::{ChatMessage, ChatRole};
 use crate::domain::model::{ModelRequest, ToolChoice};
 use crate::domain::tool::ParsingTool;
-use crate::runtime::interactions::{Claim, Interactions, PROVIDER, TTL};
+use crate::runtime::delegated_calls::{DelegatedCallClaim, DelegatedCalls, PROVIDER, TTL};
 
 /// What the client is asked for during one of its requests.
-pub(super) struct Sampling<'i> {
-    interactions: &'i Interactions,
-    client: Option<Client>,
+pub(super) struct ClientSampling<'i> {
+    interactions: &'i DelegatedCalls,
+    client: Option<SamplingClient>,
     asked: FuturesUnordered<BoxFuture<'i, Option<String>>>,
     /// What the client did not answer.
     refused: HashSet<String>,
 }
 
 #[derive(Clone)]
-struct Client {
+struct SamplingClient {
     peer: Peer<RoleServer>,
     /// It takes tools.
     tools: bool,
 }
 
-impl<'i> Sampling<'i> {
-    pub(super) fn new(interactions: &'i Interactions, peer: &Peer<RoleServer>) -> Self {
+impl<'i> ClientSampling<'i> {
+    pub(super) fn new(interactions: &'i DelegatedCalls, peer: &Peer<RoleServer>) -> Self {
         let offered = peer.peer_info().and_then(|info| serde_json::to_value(&info.capabilities).ok());
         let offered = offered.unwrap_or_default();
         let tools = offered["sampling"]["tools"].is_object();
-        let client = offered["sampling"].is_object().then(|| Client { peer: peer.clone(), tools });
+        let client = offered["sampling"].is_object().then(|| SamplingClient { peer: peer.clone(), tools });
         Self { interactions, client, asked: FuturesUnordered::new(), refused: HashSet::new() }
     }
 
@@ -55,7 +55,7 @@ impl<'i> Sampling<'i> {
     /// Hands the client everything that a run asks for and that nobody sees to.
     pub(super) fn see_to(&mut self, run: &RunId) {
         let Some(client) = &self.client else { return };
-        for interaction in self.interactions.open(run) {
+        for interaction in self.interactions.open_calls(run) {
             if self.refused.contains(&interaction.id) {
                 continue;
             }
@@ -79,9 +79,9 @@ impl<'i> Sampling<'i> {
 
 /// The id of what was not answered.
 async fn ask(
-    client: Client,
-    interactions: &Interactions,
-    claim: Claim<'_>,
+    client: SamplingClient,
+    interactions: &DelegatedCalls,
+    claim: DelegatedCallClaim<'_>,
     request: ServerRequest,
 ) -> Option<String> {
     let id = claim.interaction.id.clone();
@@ -93,10 +93,10 @@ async fn ask(
         }
         Err(_) => return Some(id),
     };
-    let read = data(&answered, wanted(&claim.interaction.request));
-    let reply = of_a_size("answer", &read)
+    let read = data(&answered, required_decision(&claim.interaction.request));
+    let reply = check_size("answer", &read)
         .map_err(|_| "it is too large".to_owned())
-        .and_then(|()| replies::reply(&id, &claim.interaction.request, &read));
+        .and_then(|()| llm_reply::reply(&id, &claim.interaction.request, &read));
     match reply {
         Ok(reply) => {
             interactions.answer(&id, &answered, Ok(reply));
@@ -111,7 +111,7 @@ async fn ask(
 
 /// The request, as the protocol has it; `None`: it needs tools, and the client takes none.
 fn asked(request: &ModelRequest, takes_tools: bool) -> Option<ServerRequest> {
-    let wanted = wanted(request);
+    let wanted = required_decision(request);
     let has_tools = !(request.tools.is_empty() && request.parsing_tools.is_empty());
     if has_tools && wanted.is_none() && !takes_tools {
         return None;

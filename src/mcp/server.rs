@@ -15,15 +15,15 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::backend::Backend;
-use super::calls::{self, Call};
-use super::follow::Client;
-use super::refusal::{Refusal, short};
-use super::tools::{self, Meant};
-use super::wire::{Lines, Presence, Wire};
-use super::{answer, deadlines, resources};
-use crate::runtime::command::Command;
-use crate::runtime::handle::Handle;
+use super::await_run::RequestClient;
+use super::backend::McpBackend;
+use super::calls::{self, McpToolCall};
+use super::error::{McpCallError, short};
+use super::tools::{self, CalledTool};
+use super::transport::{ClientPresence, JsonLineTransport, McpTransport};
+use super::{pause_timeouts, resources, response};
+use crate::runtime::command::RunCommand;
+use crate::runtime::handle::RuntimeHandle;
 
 /// How long drivers get to leave their runs in good order.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ const KNOWN: [&str; 5] =
 /// # Errors
 /// The handshake failed, with what was wrong.
 pub async fn serve<R, W>(
-    backend: Arc<dyn Backend>,
+    backend: Arc<dyn McpBackend>,
     input: R,
     output: W,
     stop: impl Future<Output = ()>,
@@ -54,29 +54,29 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let handle = backend.handle().clone();
-    let deadlines = tokio::spawn(deadlines::keep(Arc::clone(&backend)));
-    let presence = Arc::new(Presence::default());
-    let wire = Wire::Lines(Lines::new(input, output, Arc::clone(&presence)));
+    let deadlines = tokio::spawn(pause_timeouts::keep(Arc::clone(&backend)));
+    let presence = Arc::new(ClientPresence::default());
+    let wire = McpTransport::Lines(JsonLineTransport::new(input, output, Arc::clone(&presence)));
     let stopped = async {
         stop.await;
-        presence.leave();
+        presence.mark_gone();
     };
     let ended = tokio::select! {
         ended = converse(backend, wire, Arc::clone(&presence)) => ended,
         () = stopped => Ok(()),
     };
     deadlines.abort();
-    leave(&handle).await;
+    stop_drivers(&handle).await;
     ended
 }
 
 /// One client, until it goes away.
 pub(super) async fn converse(
-    backend: Arc<dyn Backend>,
-    wire: Wire,
-    presence: Arc<Presence>,
+    backend: Arc<dyn McpBackend>,
+    wire: McpTransport,
+    presence: Arc<ClientPresence>,
 ) -> Result<(), String> {
-    match (Server { backend, presence }).serve(wire).await {
+    match (McpServer { backend, presence }).serve(wire).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(error.to_string()),
@@ -84,9 +84,9 @@ pub(super) async fn converse(
 }
 
 /// Drivers stop between two inputs: nothing is half done but what runs outside.
-pub(super) async fn leave(handle: &Handle) {
+pub(super) async fn stop_drivers(handle: &RuntimeHandle) {
     for run in handle.running() {
-        handle.send(&run, Command::Leave);
+        handle.send(&run, RunCommand::Leave);
     }
     let left = async {
         while !handle.running().is_empty() {
@@ -96,19 +96,19 @@ pub(super) async fn leave(handle: &Handle) {
     let _ = tokio::time::timeout(PATIENCE, left).await;
 }
 
-struct Server {
-    backend: Arc<dyn Backend>,
-    presence: Arc<Presence>,
+struct McpServer {
+    backend: Arc<dyn McpBackend>,
+    presence: Arc<ClientPresence>,
 }
 
-impl Server {
-    fn opened(&self) -> &dyn Backend {
+impl McpServer {
+    fn opened(&self) -> &dyn McpBackend {
         self.presence.open();
         &*self.backend
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -189,21 +189,21 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let backend = self.opened();
-        let client = Client { context: &context, presence: &self.presence };
-        let call = Call { backend, arguments: request.arguments, client };
+        let client = RequestClient { context: &context, presence: &self.presence };
+        let call = McpToolCall { backend, arguments: request.arguments, client };
         let offered = backend.workflows();
         let done = match tools::find(&request.name, &offered) {
-            Some(Meant::System(tool)) => calls::system(tool, call).await,
-            Some(Meant::Workflow(offered)) => calls::workflow(offered, call).await,
+            Some(CalledTool::System(tool)) => calls::system(tool, call).await,
+            Some(CalledTool::Workflow(offered)) => calls::workflow(offered, call).await,
             None => {
                 let message = format!("Unknown tool: {}", short(&request.name));
                 return Err(ErrorData::invalid_params(message, Some(json!({"type": "unknown_tool"}))));
             }
         };
         match done {
-            Ok(value) => Ok(answer::result(value).into()),
-            Err(Refusal::Answer(problem)) => Ok(answer::result(answer::of_problem(*problem)).into()),
-            Err(Refusal::Request(error)) => Err(error),
+            Ok(value) => Ok(response::result(value).into()),
+            Err(McpCallError::Answer(problem)) => Ok(response::result(response::error_json(*problem)).into()),
+            Err(McpCallError::Request(error)) => Err(error),
         }
     }
 

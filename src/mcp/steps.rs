@@ -3,15 +3,15 @@
 //! Owns the form of steps, their results and the prompts of sub-agents. Who gets which step and whether a result counts
 //! is the runtime's.
 
-mod details;
-mod fault;
 mod prompt;
 mod results;
+mod step_message;
+mod sub_agent_error;
 mod tasks;
 
-pub(super) use self::details::{of_step, of_told};
-pub(super) use self::fault::Fault;
 pub(super) use self::results::{MOST_BYTES, as_input};
+pub(super) use self::step_message::{completed_step_json, step_json};
+pub(super) use self::sub_agent_error::SubAgentError;
 pub(super) use self::tasks::fields;
 
 /// Steps, and results, in one message.

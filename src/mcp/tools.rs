@@ -3,12 +3,12 @@
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::backend::Offered;
-use super::schema::{object, of_inputs, tool_name};
+use super::backend::OfferedWorkflow;
 use super::steps::MOST_STEPS;
+use super::tool_schema::{input_schema, object, tool_name};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum System {
+pub(super) enum SystemTool {
     ListWorkflows,
     StartWorkflow,
     ResumeWorkflow,
@@ -25,7 +25,7 @@ pub(super) enum System {
     RestoreWorkflow,
 }
 
-impl System {
+impl SystemTool {
     pub(super) const ALL: [Self; 14] = [
         Self::ListWorkflows,
         Self::StartWorkflow,
@@ -256,38 +256,38 @@ fn starting() -> (Value, &'static [&'static str]) {
     )
 }
 
-pub(super) fn all(offered: &[Offered]) -> Vec<Tool> {
+pub(super) fn all(offered: &[OfferedWorkflow]) -> Vec<Tool> {
     let workflows = names(offered).into_iter().zip(offered).map(|(name, one)| {
         let about = if one.description.is_empty() {
             format!("The workflow {}", one.name)
         } else {
             one.description.clone()
         };
-        Tool::new(name, about, of_inputs(&one.inputs)).with_title(one.name.clone())
+        Tool::new(name, about, input_schema(&one.inputs)).with_title(one.name.clone())
     });
-    System::ALL.into_iter().map(System::tool).chain(workflows).collect()
+    SystemTool::ALL.into_iter().map(SystemTool::tool).chain(workflows).collect()
 }
 
 /// The names of the workflows' tools, in the same order.
-pub(super) fn names(offered: &[Offered]) -> Vec<String> {
-    let mut taken: Vec<String> = System::ALL.iter().map(|tool| tool.name().to_owned()).collect();
+pub(super) fn names(offered: &[OfferedWorkflow]) -> Vec<String> {
+    let mut taken: Vec<String> = SystemTool::ALL.iter().map(|tool| tool.name().to_owned()).collect();
     for one in offered {
         let name = tool_name(&one.name, &taken);
         taken.push(name);
     }
-    taken.split_off(System::ALL.len())
+    taken.split_off(SystemTool::ALL.len())
 }
 
 /// What a call means.
-pub(super) enum Meant<'o> {
-    System(System),
-    Workflow(&'o Offered),
+pub(super) enum CalledTool<'o> {
+    System(SystemTool),
+    Workflow(&'o OfferedWorkflow),
 }
 
-pub(super) fn find<'o>(name: &str, offered: &'o [Offered]) -> Option<Meant<'o>> {
-    if let Some(tool) = System::ALL.into_iter().find(|tool| tool.name() == name) {
-        return Some(Meant::System(tool));
+pub(super) fn find<'o>(name: &str, offered: &'o [OfferedWorkflow]) -> Option<CalledTool<'o>> {
+    if let Some(tool) = SystemTool::ALL.into_iter().find(|tool| tool.name() == name) {
+        return Some(CalledTool::System(tool));
     }
     let at = names(offered).iter().position(|one| one == name)?;
-    offered.get(at).map(Meant::Workflow)
+    offered.get(at).map(CalledTool::Workflow)
 }

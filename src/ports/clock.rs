@@ -2,7 +2,7 @@
 
 use crate::domain::ids::{RunId, Timestamp};
 
-pub trait Clock: Send + Sync {
+pub trait ClockPort: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 

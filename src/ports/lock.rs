@@ -1,13 +1,13 @@
 //! One run at a time changes the files of a project, unless others share them knowingly (ERR-12, SNAP-16); isolated
 //! runs need no lock.
 
-use crate::domain::lock::Holder;
+use crate::domain::project_lock::LockHolder;
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LockError {
     /// Somebody who does not fit works in this project, in this process or another.
     #[error("{0}")]
-    Held(Holder),
+    Held(LockHolder),
     /// The lock cannot be asked: what failed and where.
     #[error("{message}")]
     Io { message: String, hint: Option<String> },
@@ -15,20 +15,20 @@ pub enum LockError {
 
 /// The lock, as long as this lives; a process that dies loses it.
 #[must_use = "the lock is released when this is dropped"]
-pub struct Guard {
+pub struct ProjectLockGuard {
     _held: Box<dyn Send + Sync>,
 }
 
-impl Guard {
+impl ProjectLockGuard {
     /// `held` releases the lock when it is dropped.
-    pub fn holding(held: impl Send + Sync + 'static) -> Self {
+    pub fn new(held: impl Send + Sync + 'static) -> Self {
         Self { _held: Box::new(held) }
     }
 }
 
-impl std::fmt::Debug for Guard {
+impl std::fmt::Debug for ProjectLockGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Guard").finish_non_exhaustive()
+        f.debug_struct("ProjectLockGuard").finish_non_exhaustive()
     }
 }
 
@@ -38,5 +38,5 @@ pub trait ProjectLock: Send + Sync {
     /// Takes the lock in the way that `holder.hold` says, and leaves word of who has it.
     /// # Errors
     /// Somebody who does not fit has it; the data directory cannot be written; its file system has no locks.
-    fn try_lock(&self, holder: &Holder) -> Result<Guard, LockError>;
+    fn try_lock(&self, holder: &LockHolder) -> Result<ProjectLockGuard, LockError>;
 }

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use serde_json::Value;
 
-use crate::domain::cost::Used;
+use crate::domain::cost::AttemptUsage;
 use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 
 /// Receives pieces of an answer while it streams. Must be cheap: it is called per network read.
@@ -13,7 +13,7 @@ pub trait DeltaSink: Send + Sync {
 
     /// What the attempt under way has used by now, as far as it is known: it is paid for even if no answer comes of it.
     /// Later reports replace earlier ones.
-    fn used(&self, _used: Used) {}
+    fn report_usage(&self, _used: AttemptUsage) {}
 }
 
 /// One provider. Dropping the future cancels the call and closes its connection (MODEL-3).

@@ -1,6 +1,6 @@
 //! The files of a project as its index sees them, and where the index is kept. Everything here may block.
 
-use crate::domain::project_index::{Entry, Index, Seen, SizeLimit};
+use crate::domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
 
 /// Errors are ready for people: what, where, what to do.
 pub trait ProjectIndexPort: Send + Sync {
@@ -8,13 +8,13 @@ pub trait ProjectIndexPort: Send + Sync {
     ///
     /// # Errors
     /// The project cannot be walked, or is too large for an index.
-    fn scan(&self, limit: SizeLimit) -> Result<Seen, String>;
+    fn scan(&self, limit: SizeLimit) -> Result<ProjectScan, String>;
 
     /// The index as it was kept last; without one: empty. What cannot be read of it is as if it were not there.
     ///
     /// # Errors
     /// It is there and cannot be opened.
-    fn load(&self) -> Result<Index, String>;
+    fn load(&self) -> Result<ProjectIndexEntries, String>;
 
     /// The text of a file with its checksum, as they are now.
     ///
@@ -34,11 +34,11 @@ pub trait IndexWriter: Send {
     ///
     /// # Errors
     /// What is in the way.
-    fn add(&mut self, entry: &Entry) -> Result<(), String>;
+    fn add(&mut self, entry: &ProjectIndexEntry) -> Result<(), String>;
 
     /// In the end: exactly this is the index.
     ///
     /// # Errors
     /// What is in the way; what was added is kept.
-    fn keep(&mut self, index: &Index) -> Result<(), String>;
+    fn keep(&mut self, index: &ProjectIndexEntries) -> Result<(), String>;
 }

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RowKind, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary,
-    SearchQuery, Space, TokenRecord,
+    HistoryStorageUsage, JournalRow, JournalRowKind, ReclaimedSpace, RunHeader, RunOutline, RunProgress,
+    RunQuery, RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -22,20 +22,20 @@ pub struct StoreError {
 }
 
 /// Gives the words of a row: the store does not know what bodies mean. Must not call the store.
-pub type WordsOf<'a> = &'a dyn Fn(&Row) -> Option<String>;
+pub type SearchTextOfRow<'a> = &'a dyn Fn(&JournalRow) -> Option<String>;
 
 /// A row where it lies: a long journal is read without a copy of its texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RowRef<'a> {
-    pub kind: RowKind,
+pub struct JournalRowRef<'a> {
+    pub kind: JournalRowKind,
     pub at: Timestamp,
     pub call: Option<CallId>,
     pub body: &'a str,
     pub digest: Option<u64>,
 }
 
-impl From<RowRef<'_>> for Row {
-    fn from(row: RowRef<'_>) -> Self {
+impl From<JournalRowRef<'_>> for JournalRow {
+    fn from(row: JournalRowRef<'_>) -> Self {
         Self { digest: row.digest, ..Self::new(row.kind, row.at, row.call, row.body) }
     }
 }
@@ -46,18 +46,18 @@ pub trait RunReader {
     fn header(&mut self, header: RunHeader) -> ControlFlow<()>;
 
     /// Every row in order.
-    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()>;
+    fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()>;
 }
 
 /// What another process asks of this one, and the way to tell it what comes of that; closed when it no longer waits.
 #[derive(Debug)]
-pub struct Request {
+pub struct DriverRequest {
     pub text: String,
     pub answers: UnboundedSender<String>,
 }
 
 /// The process that drives a run was asked something.
-pub struct Asking {
+pub struct DriverAnswers {
     pub pid: u32,
     /// What it says to that; none at all if it cannot be asked.
     pub answers: BoxStream<'static, String>,
@@ -90,7 +90,12 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// Another process has claimed the run, this one never did, or the store cannot be written.
-    fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError>;
+    fn append(
+        &self,
+        run: &RunId,
+        rows: &[JournalRow],
+        progress: Option<&RunProgress>,
+    ) -> Result<(), StoreError>;
 
     /// The same, and the run's unused tokens are gone in the same transaction: what they were for no longer waits.
     /// Used ones stay, so that a repeated answer is still answered (B7), but not those that answered a call of `void`:
@@ -101,7 +106,7 @@ pub trait RunStore: Send + Sync {
     fn append_and_end_tokens(
         &self,
         run: &RunId,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
         void: &[CallId],
         glance: Option<&str>,
@@ -112,10 +117,10 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// As `append`.
-    fn append_with_glance(
+    fn append_with_preview(
         &self,
         run: &RunId,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
         glance: &str,
     ) -> Result<(), StoreError>;
@@ -124,24 +129,24 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// The store cannot be read.
-    fn glance(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError>;
+    fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError>;
 
     /// Whether this process still is the run's driver; asked after an append was refused. A store that cannot be read
     /// says yes.
-    fn drives(&self, run: &RunId) -> bool;
+    fn is_driver_of(&self, run: &RunId) -> bool;
 
     /// This process drives the run no longer: it is interrupted where its record ends. As far as that can be written.
     fn release(&self, run: &RunId);
 
     /// What other processes ask of this one about the runs that it drives; the store does not know what it means.
     /// From now on they can, until this is dropped. Ends where nobody can ask. Needs the async runtime.
-    fn requests(&self) -> BoxStream<'static, Request>;
+    fn requests(&self) -> BoxStream<'static, DriverRequest>;
 
     /// Asks the living process that drives a run; `None`: no other one does. Needs the async runtime to be waited for.
     ///
     /// # Errors
     /// The run is unknown, or the store cannot be read.
-    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<Asking>, StoreError>;
+    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<DriverAnswers>, StoreError>;
 
     /// Makes everything appended so far survive a power cut, and the words of it findable.
     ///
@@ -177,7 +182,7 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// Unknown id, unreadable store.
-    fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError>;
+    fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<JournalRow>), StoreError>;
 
     /// The same, handed on while it is read; all of it is of one moment.
     ///
@@ -191,7 +196,7 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// The store cannot be read, or the missing part of the index cannot be written.
-    fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError>;
+    fn search(&self, query: &SearchQuery, words: SearchTextOfRow<'_>) -> Result<Vec<SearchHit>, StoreError>;
 
     /// Keeps a new token of a paused run.
     ///
@@ -226,9 +231,9 @@ pub trait RunStore: Send + Sync {
         results_hash: &str,
         answer: &str,
         now: Timestamp,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
-    ) -> Result<Redeemed, StoreError>;
+    ) -> Result<TokenRedeemOutcome, StoreError>;
 
     /// A whole run that was made elsewhere, in one transaction, with what a reader sees of it first. Nobody drives it.
     ///
@@ -237,7 +242,7 @@ pub trait RunStore: Send + Sync {
     fn import(
         &self,
         header: &RunHeader,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: &RunProgress,
         glance: Option<&str>,
     ) -> Result<(), StoreError>;
@@ -247,15 +252,15 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// One of them is unknown or running, or the store cannot be written.
-    fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError>;
+    fn delete(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError>;
 
     /// What `delete` would free. Nothing is removed.
     ///
     /// # Errors
     /// As `delete`.
-    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError>;
+    fn measure_deletion(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError>;
 
     /// # Errors
     /// The store cannot be read.
-    fn space(&self) -> Result<Space, StoreError>;
+    fn storage_usage(&self) -> Result<HistoryStorageUsage, StoreError>;
 }

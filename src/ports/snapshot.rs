@@ -1,7 +1,10 @@
 //! Stored states of the project's files.
 
 use crate::domain::ids::SnapshotId;
-use crate::domain::snapshot::{Beyond, ChangedFile, CutOff, Restored, SnapshotInfo, SnapshotRequest, Sweep};
+use crate::domain::snapshot::{
+    ChangedFile, InterruptedRestore, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotRetention,
+    UnrestoredChanges,
+};
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
@@ -12,7 +15,7 @@ pub struct SnapshotError {
 
 /// Told the snapshot that undoes it: of the present, or of what was there before an earlier attempt that was cut off.
 /// `None`: the files are as they should be, none will change.
-pub type Begin<'a> = &'a mut dyn FnMut(Option<&SnapshotId>) -> Result<(), SnapshotError>;
+pub type RestoreStartHook<'a> = &'a mut dyn FnMut(Option<&SnapshotId>) -> Result<(), SnapshotError>;
 
 /// Blocking: callers use a blocking thread. One store serves one project directory.
 /// Every function: `SnapshotError` says what could not be read or written.
@@ -48,34 +51,38 @@ pub trait SnapshotPort: Send + Sync {
     /// true if the process dies in the middle, and if it fails, so does this. Doing it again finishes it.
     /// # Errors
     /// See the trait, or `begin` failed. Nothing was changed if `begin` was not called, or failed.
-    fn bring_back(&self, id: &SnapshotId, begin: Begin<'_>) -> Result<Restored, SnapshotError>;
+    fn restore_with_hook(
+        &self,
+        id: &SnapshotId,
+        begin: RestoreStartHook<'_>,
+    ) -> Result<SnapshotRestoreResult, SnapshotError>;
 
     /// The same, with nothing to write down.
     /// # Errors
     /// See the trait; nothing was changed if the safety snapshot could not be taken.
-    fn restore(&self, id: &SnapshotId) -> Result<Restored, SnapshotError> {
-        self.bring_back(id, &mut |_| Ok(()))
+    fn restore(&self, id: &SnapshotId) -> Result<SnapshotRestoreResult, SnapshotError> {
+        self.restore_with_hook(id, &mut |_| Ok(()))
     }
 
     /// A change of the files as a whole that a process began here and did not finish. Waits for one that is under way.
     /// # Errors
     /// See the trait.
-    fn cut_off(&self) -> Result<Option<CutOff>, SnapshotError> {
+    fn interrupted_restore(&self) -> Result<Option<InterruptedRestore>, SnapshotError> {
         Ok(None)
     }
 
     /// The files are to stay as such a change left them.
     /// # Errors
     /// See the trait.
-    fn accept(&self) -> Result<(), SnapshotError> {
+    fn accept_interrupted_restore(&self) -> Result<(), SnapshotError> {
         Ok(())
     }
 
     /// What a restore would leave as it is although it was changed since. What cannot be seen is left out.
     /// # Errors
     /// See the trait.
-    fn beyond(&self, _id: &SnapshotId) -> Result<Beyond, SnapshotError> {
-        Ok(Beyond::default())
+    fn unrestored_changes(&self, _id: &SnapshotId) -> Result<UnrestoredChanges, SnapshotError> {
+        Ok(UnrestoredChanges::default())
     }
 
     /// # Errors
@@ -86,5 +93,5 @@ pub trait SnapshotPort: Send + Sync {
     /// private store at once, from a repository of the user's when git next collects garbage there (SNAP-15).
     /// # Errors
     /// See the trait; those before the failing one are gone.
-    fn sweep(&self, sweep: &Sweep) -> Result<Vec<SnapshotInfo>, SnapshotError>;
+    fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError>;
 }

@@ -2,7 +2,9 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::domain::tool::{
+    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+};
 
 pub trait ToolPort: Send + Sync {
     /// Every tool there is, in a stable order.
@@ -19,18 +21,19 @@ pub trait ToolPort: Send + Sync {
 
     /// What the call would do to the one file that it changes, to be written down before it runs (§1.7 crash rule).
     /// `None`: it changes no file, its changes cannot be foreseen, or it would fail.
-    fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>>;
+    fn plan_file_edit<'a>(&'a self, invocation: &'a ToolInvocation)
+    -> BoxFuture<'a, Option<PlannedFileEdit>>;
 
     /// What became of a call whose result is missing. Also clears away what the killed call left half written, so it
     /// is worth asking even when the call will not be repeated (ERR-17).
-    fn examine<'a>(
+    fn check_interrupted_call<'a>(
         &'a self,
         invocation: &'a ToolInvocation,
-        foreseen: &'a Foreseen,
-    ) -> BoxFuture<'a, Standing>;
+        foreseen: &'a PlannedFileEdit,
+    ) -> BoxFuture<'a, InterruptedCallStatus>;
 
     /// What to do about a call that was begun and whose result is missing. A tool that nobody knows is asked about.
-    fn repeat(&self, invocation: &ToolInvocation) -> Repeat;
+    fn rerun_policy(&self, invocation: &ToolInvocation) -> RerunPolicy;
 
     /// Runs the tool. Never fails as a future: what went wrong is in the outcome, for the model to read.
     /// Dropping the future stops the tool and every process it started (TOOL-9).

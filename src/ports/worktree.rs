@@ -2,7 +2,9 @@
 
 use super::snapshot::SnapshotError;
 use crate::domain::ids::RunId;
-use crate::domain::snapshot::{ChangedFile, MergeConflict, Merged, Skipped, Unmerged, Worktree};
+use crate::domain::snapshot::{
+    ChangedFile, MergeConflict, RunWorktree, SkippedPath, UnmergedChanges, WorktreeMergeResult,
+};
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
@@ -21,17 +23,17 @@ pub trait WorktreePort: Send + Sync {
     /// ignored ones not), on a new branch that starts from a commit of them with HEAD as its parent.
     /// # Errors
     /// No git repository, a bare one, or one that cannot be used; the home directory; a full disk. Nothing is left.
-    fn create(&self, run: &RunId, workflow: &str) -> Result<Worktree, SnapshotError>;
+    fn create(&self, run: &RunId, workflow: &str) -> Result<RunWorktree, SnapshotError>;
 
     /// What the worktree lacked from the start, such as submodules and very large files, and why (SNAP-7).
     /// # Errors
     /// See the trait.
-    fn skipped(&self, worktree: &Worktree) -> Result<Vec<Skipped>, SnapshotError>;
+    fn skipped(&self, worktree: &RunWorktree) -> Result<Vec<SkippedPath>, SnapshotError>;
 
-    /// Files that the run changed so far, seen from the start: `Added` is new.
+    /// Files that the run changed so far, seen from the start: `EnqueueRow` is new.
     /// # Errors
     /// The worktree is gone or damaged; see the trait.
-    fn changes(&self, worktree: &Worktree) -> Result<Vec<ChangedFile>, SnapshotError>;
+    fn changes(&self, worktree: &RunWorktree) -> Result<Vec<ChangedFile>, SnapshotError>;
 
     /// What a merge would bring, and a discard would throw away: files that differ from those of the start, or of the
     /// last merge as far as the project still has what that brought, and that the project does not have like this now.
@@ -39,26 +41,26 @@ pub trait WorktreePort: Send + Sync {
     /// stored.
     /// # Errors
     /// The worktree is damaged; see the trait.
-    fn unmerged(&self, worktree: &Worktree) -> Result<Option<Unmerged>, SnapshotError>;
+    fn unmerged(&self, worktree: &RunWorktree) -> Result<Option<UnmergedChanges>, SnapshotError>;
 
     /// Unified diff from the start to now.
     /// # Errors
     /// As `changes`.
-    fn diff(&self, worktree: &Worktree) -> Result<String, SnapshotError>;
+    fn diff(&self, worktree: &RunWorktree) -> Result<String, SnapshotError>;
 
     /// Commits the worktree's files to its branch, then brings what `unmerged` tells into the project's files by a
     /// three-way merge. The project is snapshotted first. The worktree and its branch stay. Doing it again finishes one
     /// that was cut off.
     /// # Errors
     /// Conflicts, or another change of the project's files was cut off (nothing was changed); or as `changes`.
-    fn merge(&self, worktree: &Worktree) -> Result<Merged, MergeError>;
+    fn merge(&self, worktree: &RunWorktree) -> Result<WorktreeMergeResult, MergeError>;
 
     /// Removes the worktree with its files, its branch, its snapshots and what git knows of it. What is already gone is
     /// no error. Files that were not merged are gone, too: callers ask first (`unmerged`). Without `force`, refuses if
     /// commits that others made on the branch are neither merged nor on another.
     /// # Errors
     /// Such commits; a locked worktree; a branch that is checked out elsewhere; see the trait.
-    fn discard(&self, worktree: &Worktree, force: bool) -> Result<(), SnapshotError>;
+    fn discard(&self, worktree: &RunWorktree, force: bool) -> Result<(), SnapshotError>;
 }
 
 fn counted(conflicts: usize) -> String {

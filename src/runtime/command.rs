@@ -3,13 +3,13 @@
 use super::network_access::NetworkAnswer;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::approval::Decision;
+use crate::domain::approval::ApprovalDecision;
 use crate::domain::ids::CallId;
-use crate::engine::input::Answer;
-use crate::engine::steering::Steering;
+use crate::engine::input::UserAnswer;
+use crate::engine::steering::SteeringAction;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Command {
+pub enum RunCommand {
     /// Stop what is running: ends a workflow, ends only the current turn of a chat.
     Cancel,
     /// Stop the models of a workflow in the middle of a word: it stands still there, and what the answer to that says
@@ -21,11 +21,11 @@ pub enum Command {
     Leave,
     Approve {
         call: CallId,
-        decision: Decision,
+        decision: ApprovalDecision,
     },
     Answer {
         call: CallId,
-        answer: Answer,
+        answer: UserAnswer,
     },
     /// Whether a command that the sandbox kept from the network has it.
     AllowNetwork {
@@ -38,7 +38,7 @@ pub enum Command {
         allowed: bool,
     },
     /// Where it stands still, that it goes on, or what it goes on with.
-    Steer(Steering),
+    Steer(SteeringAction),
     /// The person said something that nobody had asked for (A62).
     Say {
         text: String,
@@ -48,7 +48,7 @@ pub enum Command {
 /// What any process may ask of the driver of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Control {
+pub enum ControlAction {
     /// What is under way ends, and nothing new begins; then nobody drives it.
     Pause,
     /// It ends for good.
@@ -57,7 +57,7 @@ pub enum Control {
 
 /// Who wants that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whose {
+pub enum ControlOrigin {
     /// This process.
     Own,
     Others,

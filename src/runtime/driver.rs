@@ -4,38 +4,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::command::{Command, Control, Whose};
-use super::commanded::as_input;
-use super::errands::{self, Answered};
-use super::files::Files;
-use super::glance::Ring;
-use super::journal::{Journal, Recorded, needs_intent};
-use super::mail::{Mail, Partial, Streamed, Submitted};
-use super::noted::{asks, is_boundary, log, news};
-use super::perform::Performer;
-use super::shared::Shared;
-use super::tasks::Tasks;
-use super::withheld::Withheld;
-use crate::domain::failure::{Failure, TAKEN_OVER};
+use super::command::{ControlAction, ControlOrigin, RunCommand};
+use super::command_input::as_input;
+use super::driver_message::{DriverMessage, PartialReplies, PartialReply, SubmittedResult};
+use super::effect_executor::EffectExecutor;
+use super::held_effects::HeldEffects;
+use super::journal::{JournalWrite, RunJournal, needs_intent};
+use super::preview::RecentEvents;
+use super::progress_log::{changed_progress, changes_questions, is_boundary, log};
+use super::run_project_lock::RunProjectLock;
+use super::running_effects::RunningEffects;
+use super::runtime_context::RuntimeContext;
+use super::task_queue::{self, AppliedAnswer};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
+use crate::domain::run_error::{RunError, TAKEN_OVER};
 use crate::engine::effect::Effect;
 use crate::engine::event::{DEFINITION_WARNING, RunEvent};
 use crate::engine::input::Input;
-use crate::engine::machine::{Machine, Output};
-use crate::engine::steering::Steering;
-use crate::ports::lock::{Guard, LockError};
+use crate::engine::machine::{Machine, MachineOutput};
+use crate::engine::steering::SteeringAction;
+use crate::ports::lock::{LockError, ProjectLockGuard};
 use crate::ports::run_store::StoreError;
 
-pub(super) struct Driver {
+pub(super) struct RunDriver {
     pub(super) run: RunId,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<RuntimeContext>,
     pub(super) machine: Machine,
-    pub(super) journal: Journal,
-    pub(super) ring: Ring,
-    pub(super) inbox: UnboundedReceiver<Mail>,
-    pub(super) outbox: UnboundedSender<Mail>,
-    pub(super) withheld: Withheld,
+    pub(super) journal: RunJournal,
+    pub(super) ring: RecentEvents,
+    pub(super) inbox: UnboundedReceiver<DriverMessage>,
+    pub(super) outbox: UnboundedSender<DriverMessage>,
+    pub(super) withheld: HeldEffects,
     /// Why the store cannot be written.
     pub(super) trouble: Option<StoreError>,
     /// Another process has claimed the run.
@@ -45,15 +45,15 @@ pub(super) struct Driver {
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last: Arc<Mutex<Option<RunProgress>>>,
     /// Nobody else changes the project's files while this run does.
-    pub(super) files: Files,
+    pub(super) files: RunProjectLock,
 }
 
 /// How a run begins or goes on.
-pub(super) struct Opening {
+pub(super) struct DriverStart {
     /// What had happened before.
-    pub(super) ring: Ring,
+    pub(super) ring: RecentEvents,
     /// What its first input led to, which is in the journal already.
-    pub(super) output: Output,
+    pub(super) output: MachineOutput,
     /// Of the definition that it begins or goes on with, for its watchers.
     pub(super) warnings: Vec<String>,
     pub(super) at: Timestamp,
@@ -62,7 +62,7 @@ pub(super) struct Opening {
 }
 
 /// Why a driver lets go of its run.
-enum Ending {
+enum DriverExit {
     Over,
     /// Its status stays as it is: whoever looks finds it interrupted, and can take it up again.
     Left,
@@ -73,19 +73,19 @@ enum Ending {
     Unrecorded,
 }
 
-impl Driver {
+impl RunDriver {
     /// Runs until the machine is over, or the run is left as it is; `false` if a bug ended it.
-    pub(super) async fn run(mut self, opening: Opening) -> bool {
-        let partial: Partial = Arc::default();
-        let mut tasks = Tasks::new(Performer {
+    pub(super) async fn run(mut self, opening: DriverStart) -> bool {
+        let partial: PartialReplies = Arc::default();
+        let mut tasks = RunningEffects::new(EffectExecutor {
             run: self.run.clone(),
             shared: Arc::clone(&self.shared),
             outbox: self.outbox.clone(),
             partial: Arc::clone(&partial),
             interactive: self.machine.is_present(),
         });
-        let Opening { output, warnings, at, again, .. } = opening;
-        self.hear(at, &output.events);
+        let DriverStart { output, warnings, at, again, .. } = opening;
+        self.update_preview(at, &output.events);
         self.tell_opening(at, output.events, warnings);
         self.begin(output.effects, &mut tasks);
         let again: Vec<(Effect, u32)> = again
@@ -101,7 +101,7 @@ impl Driver {
         self.end(&ending)
     }
 
-    async fn drive(&mut self, tasks: &mut Tasks, partial: &Partial) -> Ending {
+    async fn drive(&mut self, tasks: &mut RunningEffects, partial: &PartialReplies) -> DriverExit {
         loop {
             if let Some(ending) = self.ending(tasks) {
                 return ending;
@@ -115,107 +115,118 @@ impl Driver {
                 }
             };
             match mail {
-                None | Some(Mail::Command(Command::Leave)) => {
+                None | Some(DriverMessage::Command(RunCommand::Leave)) => {
                     self.pay_left(partial);
-                    return Ending::Left;
+                    return DriverExit::Left;
                 }
-                Some(Mail::Broken) => return Ending::Bug,
-                Some(Mail::Command(Command::AllowNetwork { call, answer })) => {
+                Some(DriverMessage::Broken) => return DriverExit::Bug,
+                Some(DriverMessage::Command(RunCommand::AllowNetwork { call, answer })) => {
                     self.shared.exceptions.network.answer(&self.run, call, answer);
                 }
-                Some(Mail::Command(Command::AllowUnsandboxed { call, allowed })) => {
+                Some(DriverMessage::Command(RunCommand::AllowUnsandboxed { call, allowed })) => {
                     self.shared.exceptions.unsandboxed.answer(&self.run, call, allowed);
                 }
-                Some(Mail::Command(_)) if self.machine.is_over() => return Ending::Unrecorded,
+                Some(DriverMessage::Command(_)) if self.machine.is_over() => return DriverExit::Unrecorded,
                 Some(_) if self.machine.is_over() => {}
-                Some(Mail::Unbegun(effect, error)) => {
+                Some(DriverMessage::Unbegun(effect, error)) => {
                     if effect.call().is_some_and(|call| self.machine.awaits(call)) {
                         self.withheld.hold(*effect);
                         self.refused(error);
                     }
                 }
-                Some(Mail::Submitted(submitted)) => self.take_submitted(*submitted, tasks, partial),
-                Some(Mail::Files(taken)) => self.take_files(taken, tasks, partial),
-                Some(Mail::Control(control, whose, answer)) => {
+                Some(DriverMessage::Submitted(submitted)) => self.take_submitted(*submitted, tasks, partial),
+                Some(DriverMessage::Files(taken)) => self.take_files(taken, tasks, partial),
+                Some(DriverMessage::Control(control, whose, answer)) => {
                     let _ = answer.send(self.take_control(control, whose, tasks, partial));
                 }
-                Some(Mail::Repeats { call, answer }) => {
+                Some(DriverMessage::Repeats { call, answer }) => {
                     let allowed = self.pay_failed(call, tasks, partial);
                     let _ = answer.send(allowed);
                 }
                 Some(mail) => {
                     if let Some(input) = as_input(mail, partial, &self.shared.redactor) {
-                        self.take(input, tasks, partial);
+                        self.apply_input(input, tasks, partial);
                     }
                 }
             }
         }
     }
 
-    fn take(&mut self, input: Input, tasks: &mut Tasks, partial: &Partial) {
+    fn apply_input(&mut self, input: Input, tasks: &mut RunningEffects, partial: &PartialReplies) {
         let effects = self.step(input);
         let paid = self.pay_stopped(&effects, partial);
         self.begin(effects.into_iter().chain(paid), tasks);
     }
 
     /// `false`: it is not done to a conversation, in which somebody talks here.
-    fn take_control(&mut self, control: Control, whose: Whose, tasks: &mut Tasks, partial: &Partial) -> bool {
+    fn take_control(
+        &mut self,
+        control: ControlAction,
+        whose: ControlOrigin,
+        tasks: &mut RunningEffects,
+        partial: &PartialReplies,
+    ) -> bool {
         if self.machine.is_chat() {
             return false;
         }
         let (command, told) = match control {
-            Control::Cancel => (Command::End, "another process ends this run"),
-            Control::Pause => (
-                Command::Steer(Steering::Park),
+            ControlAction::Cancel => (RunCommand::End, "another process ends this run"),
+            ControlAction::Pause => (
+                RunCommand::Steer(SteeringAction::Park),
                 "another process pauses this run: what is under way ends first",
             ),
         };
-        if whose == Whose::Others {
+        if whose == ControlOrigin::Others {
             self.warn("control", told.to_owned());
         }
-        if let Some(input) = as_input(Mail::Command(command), partial, &self.shared.redactor) {
-            self.take(input, tasks, partial);
+        if let Some(input) = as_input(DriverMessage::Command(command), partial, &self.shared.redactor) {
+            self.apply_input(input, tasks, partial);
         }
         true
     }
 
     /// A sub-agent is told that its result was taken when it stands in the journal.
-    fn take_submitted(&mut self, submitted: Submitted, tasks: &mut Tasks, partial: &Partial) {
-        let Submitted { call, input, mark, answer } = submitted;
+    fn take_submitted(
+        &mut self,
+        submitted: SubmittedResult,
+        tasks: &mut RunningEffects,
+        partial: &PartialReplies,
+    ) {
+        let SubmittedResult { call, input, mark, answer } = submitted;
         let wanted = self.machine.awaits(call);
         if wanted {
             self.journal.marks(mark);
-            self.take(input, tasks, partial);
+            self.apply_input(input, tasks, partial);
         }
         let _ = answer.send(wanted && !self.journal.is_behind());
     }
 
     /// Where a hard budget counts, each attempt is paid for before there is another one, and only if that has room.
-    fn pay_failed(&mut self, call: CallId, tasks: &mut Tasks, partial: &Partial) -> bool {
+    fn pay_failed(&mut self, call: CallId, tasks: &mut RunningEffects, partial: &PartialReplies) -> bool {
         if self.machine.may_repeat(call).is_none() {
             return true;
         }
         let mut streamed = partial.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = streamed.get_mut(&call).map(Streamed::take_failed).unwrap_or_default();
+        let used = streamed.get_mut(&call).map(PartialReply::take_failed).unwrap_or_default();
         drop(streamed);
         if !used.is_empty() {
-            self.take(Input::Stopped { call, used }, tasks, partial);
+            self.apply_input(Input::Stopped { call, used }, tasks, partial);
         }
         self.machine.may_repeat(call).unwrap_or(false)
     }
 
     /// Whether it is time to let go.
-    fn ending(&self, tasks: &Tasks) -> Option<Ending> {
+    fn ending(&self, tasks: &RunningEffects) -> Option<DriverExit> {
         let over = self.machine.is_over();
         if self.lost {
-            return Some(Ending::TakenOver);
+            return Some(DriverExit::TakenOver);
         }
         if over && !self.journal.is_behind() {
-            return Some(Ending::Over);
+            return Some(DriverExit::Over);
         }
         let stuck = over || !self.withheld.is_empty() && !tasks.are_at_work();
         let hopeless = self.journal.is_full() || stuck && self.withheld.is_spent();
-        hopeless.then_some(Ending::Unrecorded)
+        hopeless.then_some(DriverExit::Unrecorded)
     }
 
     /// One input through the machine. The journal is written before effects begin that need it, and before the run is
@@ -226,35 +237,36 @@ impl Driver {
         let output = self.machine.handle(now, input.clone());
         let mark = self.journal.mark();
         if output.events.iter().any(|event| matches!(event, RunEvent::Finished { .. })) {
-            self.shared.desk.ends(&self.run);
+            self.shared.desk.mark_ending(&self.run);
         }
-        self.hear(now, &output.events);
+        self.update_preview(now, &output.events);
         // what is paid for late may be the last that lists learn of the run
         let late = matches!(input, Input::Stopped { .. });
-        let boundary = late || output.events.iter().any(is_boundary) || asks(&output);
+        let boundary = late || output.events.iter().any(is_boundary) || changes_questions(&output);
         let (machine, last) = (&self.machine, &self.last);
-        let progress = || news(machine, last, late);
+        let progress = || changed_progress(machine, last, late);
         let recorded =
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
         let mut effects = self.note(recorded);
-        if self.shared.desk.is_open() && tells_sub_agents(&self.machine, &output.events) {
+        if self.shared.desk.is_enabled() && tells_sub_agents(&self.machine, &output.events) {
             // what needs no effect does not wait for the journal; whoever is told of it shall find it there again
             let recorded = self.journal.flush();
             effects.extend(self.note(recorded));
         }
-        let answered = Answered { call: input.answers(), mark, unwritten: self.journal.is_behind() };
-        self.shared.desk.after((now, &self.run), &self.machine, answered, &output);
+        let answered =
+            AppliedAnswer { call: input.answered_call(), mark, unwritten: self.journal.is_behind() };
+        self.shared.desk.apply_output((now, &self.run), &self.machine, answered, &output);
         effects.extend(output.effects);
         if self.machine.is_over() {
             self.untold.get_or_insert((now, Vec::new())).1.extend(output.events);
         } else {
-            self.tell(now, output.events);
+            self.publish_events(now, output.events);
         }
         effects
     }
 
     /// What the model calls had used that an input has stopped: it is paid for, although nobody waits for them.
-    fn pay_stopped(&mut self, effects: &[Effect], partial: &Partial) -> Vec<Effect> {
+    fn pay_stopped(&mut self, effects: &[Effect], partial: &PartialReplies) -> Vec<Effect> {
         let mut more = Vec::new();
         for effect in effects {
             let Effect::Abort { call } = *effect else { continue };
@@ -268,7 +280,7 @@ impl Driver {
     }
 
     /// What calls have used by now that are made once more when the run is taken up again. What else follows begins then.
-    fn pay_left(&mut self, partial: &Partial) {
+    fn pay_left(&mut self, partial: &PartialReplies) {
         let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
         for (call, streamed) in all {
             let used = streamed.all();
@@ -296,7 +308,7 @@ impl Driver {
     }
 
     /// Begins what may begin, and keeps what has to wait for the journal.
-    fn begin(&mut self, effects: impl IntoIterator<Item = Effect>, tasks: &mut Tasks) {
+    fn begin(&mut self, effects: impl IntoIterator<Item = Effect>, tasks: &mut RunningEffects) {
         for effect in effects {
             if let Effect::Abort { call } = &effect {
                 self.withheld.drop_call(*call);
@@ -310,30 +322,35 @@ impl Driver {
                 tasks.begin(effect);
             }
         }
-        let free = self.files.look(&self.machine, &self.outbox);
+        let free = self.files.request_when_needed(&self.machine, &self.outbox);
         free.into_iter().for_each(|effect| tasks.begin(effect));
     }
 
     /// The project's files may be changed from now on, or it is not known whether they may.
-    fn take_files(&mut self, taken: Result<Guard, LockError>, tasks: &mut Tasks, partial: &Partial) {
-        match self.files.taken(taken) {
+    fn take_files(
+        &mut self,
+        taken: Result<ProjectLockGuard, LockError>,
+        tasks: &mut RunningEffects,
+        partial: &PartialReplies,
+    ) {
+        match self.files.handle_lock_result(taken) {
             Ok(effects) => self.begin(effects, tasks),
-            Err(inputs) => inputs.into_iter().for_each(|input| self.take(input, tasks, partial)),
+            Err(inputs) => inputs.into_iter().for_each(|input| self.apply_input(input, tasks, partial)),
         }
     }
 
     fn is_handed_out(&self, effect: &Effect) -> bool {
-        self.shared.desk.is_open() && errands::is_handed_out(&self.machine, effect)
+        self.shared.desk.is_enabled() && task_queue::is_delegated(&self.machine, effect)
     }
 
     /// For who opens the run later. When it stands still, and now and then, that is written together with its rows.
-    fn hear(&mut self, at: Timestamp, events: &[RunEvent]) {
-        self.ring.hear(at, events);
+    fn update_preview(&mut self, at: Timestamp, events: &[RunEvent]) {
+        self.ring.record_events(at, events);
         let wanted = self.ring.is_due() || self.machine.is_over();
-        self.journal.comes_to(wanted.then(|| self.ring.glance()).flatten());
+        self.journal.comes_to(wanted.then(|| self.ring.to_preview_json()).flatten());
     }
 
-    fn tell(&self, at: Timestamp, events: Vec<RunEvent>) {
+    fn publish_events(&self, at: Timestamp, events: Vec<RunEvent>) {
         for event in events {
             log(&self.run, &event);
             self.shared.bus.publish(&self.run, at, event);
@@ -345,9 +362,9 @@ impl Driver {
         let opens =
             |event: &RunEvent| matches!(event, RunEvent::RunStarted { .. } | RunEvent::Resumed { .. });
         let rest = events.split_off(events.iter().rposition(opens).map_or(0, |at| at + 1));
-        self.tell(at, events);
+        self.publish_events(at, events);
         warnings.into_iter().for_each(|text| self.warn(DEFINITION_WARNING, text));
-        self.tell(at, rest);
+        self.publish_events(at, rest);
     }
 
     fn warn(&self, code: &str, text: String) {
@@ -357,13 +374,13 @@ impl Driver {
 
     /// What came of writing the journal; gives back what had to wait for it.
     #[must_use = "it is to begin"]
-    fn note(&mut self, recorded: Result<Recorded, StoreError>) -> Vec<Effect> {
+    fn note(&mut self, recorded: Result<JournalWrite, StoreError>) -> Vec<Effect> {
         match recorded {
-            Ok(Recorded::Held) => Vec::new(),
-            Ok(Recorded::Written) => {
+            Ok(JournalWrite::Held) => Vec::new(),
+            Ok(JournalWrite::Written) => {
                 self.withheld.written();
                 if self.trouble.take().is_some() {
-                    self.shared.desk.written(&self.run);
+                    self.shared.desk.mark_written(&self.run);
                     self.warn(
                         "journal",
                         "this run is recorded again, with all that happened meanwhile".to_owned(),
@@ -381,7 +398,7 @@ impl Driver {
     /// The store took nothing down. Why is said once.
     fn refused(&mut self, error: StoreError) {
         self.withheld.failed();
-        self.lost |= !self.shared.ports.store.drives(&self.run);
+        self.lost |= !self.shared.ports.store.is_driver_of(&self.run);
         if !self.lost && self.trouble.is_none() {
             self.warn("journal", format!(
                 "this run cannot be recorded: {error}. Until it can, no model is called and no tool is used"
@@ -391,23 +408,23 @@ impl Driver {
     }
 
     /// Tells how the run was left; `false` after a bug.
-    fn end(mut self, ending: &Ending) -> bool {
+    fn end(mut self, ending: &DriverExit) -> bool {
         let trouble = self.trouble.take();
         if self.lost {
             self.shared.desk.forget(&self.run);
         }
         match ending {
-            Ending::Bug => return false,
-            Ending::Over => drop(self.journal.flush()),
-            Ending::Left => {
-                self.journal.comes_to(self.ring.glance());
+            DriverExit::Bug => return false,
+            DriverExit::Over => drop(self.journal.flush()),
+            DriverExit::Left => {
+                self.journal.comes_to(self.ring.to_preview_json());
                 drop(self.journal.flush());
             }
-            Ending::TakenOver => return self.give_up(taken_over(trouble)),
-            Ending::Unrecorded => {
+            DriverExit::TakenOver => return self.release_interrupted(taken_over(trouble)),
+            DriverExit::Unrecorded => {
                 let status = self.machine.progress().status;
                 if !matches!(status, RunStatus::Completed | RunStatus::Cancelled) {
-                    return self.give_up(unrecorded(&self.run, trouble));
+                    return self.release_interrupted(unrecorded(&self.run, trouble));
                 }
                 self.shared.ports.store.release(&self.run);
                 self.warn("journal", format!(
@@ -433,32 +450,32 @@ impl Driver {
                 (*usage, *cost_usd) = (progress.usage, progress.cost_usd);
             }
         }
-        self.tell(at, others);
-        self.tell(at, ends);
+        self.publish_events(at, others);
+        self.publish_events(at, ends);
     }
 
     /// The run stands where its record ends.
-    fn give_up(&self, failure: Failure) -> bool {
+    fn release_interrupted(&self, failure: RunError) -> bool {
         self.shared.ports.store.release(&self.run);
         let now = self.shared.ports.clock.now();
         let progress = self.machine.progress();
         let progress =
             RunProgress { status: RunStatus::Interrupted, error: Some(failure), output: None, ..progress };
-        self.tell(now, vec![RunEvent::finished(progress)]);
+        self.publish_events(now, vec![RunEvent::finished(progress)]);
         true
     }
 }
 
-fn taken_over(error: Option<StoreError>) -> Failure {
+fn taken_over(error: Option<StoreError>) -> RunError {
     let detail = error.map_or_else(String::new, |error| error.message);
-    Failure::new(TAKEN_OVER, "Another process has taken this run over", detail)
+    RunError::new(TAKEN_OVER, "Another process has taken this run over", detail)
         .hint("it goes on there; nothing more is done or recorded here")
 }
 
-fn unrecorded(run: &RunId, error: Option<StoreError>) -> Failure {
+fn unrecorded(run: &RunId, error: Option<StoreError>) -> RunError {
     let (detail, hint) = error.map_or_else(Default::default, |error| (error.message, error.hint));
     let hint = hint.map_or_else(String::new, |hint| format!("{hint}; then "));
-    Failure::new("unrecorded", "This run cannot be recorded, so it stands still", detail)
+    RunError::new("unrecorded", "This run cannot be recorded, so it stands still", detail)
         .hint(format!("{hint}go on where the record ends: synthdev resume {run}"))
 }
 

@@ -6,30 +6,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use tokio::sync::mpsc::unbounded_channel;
 
-pub use super::bus::EventReceiver;
-use super::command::Command;
-use super::driver::{Driver, Opening};
-use super::errands::Answered;
-use super::files::{Files, Late};
-use super::glance::Ring;
-use super::journal::{self, Journal};
-use super::locking::Locking;
-use super::mail::Mail;
-use super::redact::Redactor;
+use super::command::RunCommand;
+use super::driver::{DriverStart, RunDriver};
+use super::driver_message::DriverMessage;
+pub use super::event_bus::EventReceiver;
+use super::held_effects::HeldEffects;
+use super::journal::{self, RunJournal};
+use super::lock_timing::LockTiming;
+use super::preview::RecentEvents;
+use super::redact::SecretRedactor;
 pub use super::retry::RetryPolicy;
-use super::shared::Shared;
-pub use super::shared::{Options, Ports};
-use super::sharing::Sharing;
-use super::withheld::Withheld;
+use super::run_project_lock::{DeferredProjectLock, RunProjectLock};
+use super::runtime_context::RuntimeContext;
+pub use super::runtime_context::{RuntimeOptions, RuntimePorts};
+use super::shared_lock::SharedProjectLock;
+use super::task_queue::AppliedAnswer;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunHeader;
-use crate::domain::lock::{Hold, Holder};
-use crate::domain::snapshot::Worktree;
-use crate::domain::workflow::{Program, plain_text};
+use crate::domain::project_lock::{LockHolder, LockMode};
+use crate::domain::snapshot::RunWorktree;
+use crate::domain::workflow::{WorkflowProgram, plain_text};
 use crate::engine::input::Input;
 use crate::engine::machine::Machine;
-use crate::engine::spec::RunSpec;
-use crate::ports::lock::{Guard, LockError, ProjectLock};
+use crate::engine::run_spec::RunSpec;
+use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 use crate::ports::model::ModelPort;
 use crate::ports::run_store::StoreError;
 
@@ -38,74 +38,74 @@ pub const WAIT_OR_SHARE: &str =
     "wait for it, give this run a worktree of its own (--isolate), or share the files (--share)";
 
 #[derive(Clone)]
-pub struct Handle {
-    pub(super) shared: Arc<Shared>,
+pub struct RuntimeHandle {
+    pub(super) shared: Arc<RuntimeContext>,
 }
 
-impl Handle {
-    pub fn new(ports: Ports, mut options: Options) -> Self {
-        let redactor = Redactor::new(std::mem::take(&mut options.secrets));
+impl RuntimeHandle {
+    pub fn new(ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
+        let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
         let (bus, runs, desk, exceptions) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
     /// The same watchers and runs with other ports, for runs started from now on: the configuration changed.
     #[must_use]
-    pub fn rewired(&self, ports: Ports, mut options: Options) -> Self {
-        let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let Shared { bus, runs, desk, exceptions, .. } = &*self.shared;
+    pub fn rewired(&self, ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
+        let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
+        let RuntimeContext { bus, runs, desk, exceptions, .. } = &*self.shared;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
         let exceptions = Arc::clone(exceptions);
-        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
     /// Its runs share the project's files with other runs knowingly.
     #[must_use]
-    pub fn sharing(&self) -> Self {
-        self.with_lock(self.shared.ports.lock.as_ref().map(Sharing::over))
+    pub fn with_shared_lock(&self) -> Self {
+        self.with_lock(self.shared.ports.lock.as_ref().map(SharedProjectLock::over))
     }
 
     /// Without the project's lock: for runs that have files of their own.
     #[must_use]
-    pub fn apart(&self) -> Self {
+    pub fn without_project_lock(&self) -> Self {
         self.with_lock(None)
     }
 
     /// Its runs take the project's lock at another time.
     #[must_use]
-    pub fn locking(&self, locking: Locking) -> Self {
-        let Shared { ports, options, redactor, exceptions, bus, runs, desk } = &*self.shared;
+    pub fn with_lock_timing(&self, locking: LockTiming) -> Self {
+        let RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk } = &*self.shared;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        let options = Options { locking, ..options.clone() };
+        let options = RuntimeOptions { locking, ..options.clone() };
         let (ports, redactor, exceptions) = (ports.clone(), redactor.clone(), Arc::clone(exceptions));
-        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
     /// Asks other models: a recording, or one that is recorded.
     #[must_use]
     pub fn with_models(&self, models: Arc<dyn ModelPort>) -> Self {
-        self.with_ports(Ports { models, ..self.shared.ports.clone() })
+        self.with_ports(RuntimePorts { models, ..self.shared.ports.clone() })
     }
 
     /// Keeps the record of another one, with what tells who drives a run.
     #[must_use]
-    pub fn with_record_of(&self, other: &Self) -> Self {
-        let Ports { store, lock, clock, ids, .. } = other.shared.ports.clone();
-        self.with_ports(Ports { store, lock, clock, ids, ..self.shared.ports.clone() })
+    pub fn with_store_from(&self, other: &Self) -> Self {
+        let RuntimePorts { store, lock, clock, ids, .. } = other.shared.ports.clone();
+        self.with_ports(RuntimePorts { store, lock, clock, ids, ..self.shared.ports.clone() })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
-        self.with_ports(Ports { lock, ..self.shared.ports.clone() })
+        self.with_ports(RuntimePorts { lock, ..self.shared.ports.clone() })
     }
 
-    fn with_ports(&self, ports: Ports) -> Self {
-        let Shared { options, redactor, exceptions, bus, runs, desk, .. } = &*self.shared;
+    fn with_ports(&self, ports: RuntimePorts) -> Self {
+        let RuntimeContext { options, redactor, exceptions, bus, runs, desk, .. } = &*self.shared;
         let (options, redactor, exceptions) = (options.clone(), redactor.clone(), Arc::clone(exceptions));
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        Self { shared: Arc::new(Shared { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
     }
 
-    pub fn ports(&self) -> &Ports {
+    pub fn ports(&self) -> &RuntimePorts {
         &self.shared.ports
     }
 
@@ -131,17 +131,17 @@ impl Handle {
         &self,
         run: RunId,
         spec: RunSpec,
-        worktree: Option<Worktree>,
+        worktree: Option<RunWorktree>,
     ) -> Result<RunId, StoreError> {
         let shared = &self.shared;
         let mut spec = spec;
         let warnings = std::mem::take(&mut spec.program.start_warnings);
-        self.judge_definition(&spec.program)?;
+        self.reject_keys_in_definition(&spec.program)?;
         // what is left are texts that models read, and inputs
         let spec = shared.redactor.clean_data(spec);
         let files = self.files(&run, &spec, true)?;
         if spec.program.changes_files() {
-            self.judge_project()?;
+            self.ensure_files_consistent()?;
         }
         let header = RunHeader { worktree, ..self.header(&run, &spec)? };
         self.listen();
@@ -150,11 +150,11 @@ impl Handle {
         let mut machine = Machine::new(Arc::new(spec));
         let at = shared.ports.clock.now();
         let output = machine.handle(at, input.clone());
-        shared.desk.after((at, &run), &machine, Answered::default(), &output);
+        shared.desk.apply_output((at, &run), &machine, AppliedAnswer::default(), &output);
         let mut rows = Vec::new();
         journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
-        let opening = Opening { ring: Ring::default(), output, warnings, at, again: Vec::new() };
+        let opening = DriverStart { ring: RecentEvents::default(), output, warnings, at, again: Vec::new() };
         self.launch(run.clone(), machine, files, opening, Vec::new());
         Ok(run)
     }
@@ -164,7 +164,7 @@ impl Handle {
     ///
     /// # Errors
     /// A state or a script holds a key.
-    pub(super) fn judge_definition(&self, program: &Program) -> Result<(), StoreError> {
+    pub(super) fn reject_keys_in_definition(&self, program: &WorkflowProgram) -> Result<(), StoreError> {
         let redactor = &self.shared.redactor;
         if !redactor.holds_key(program) {
             return Ok(());
@@ -199,28 +199,28 @@ impl Handle {
         &self,
         run: RunId,
         mut machine: Machine,
-        files: Files,
-        mut opening: Opening,
+        files: RunProjectLock,
+        mut opening: DriverStart,
         mail: Vec<Input>,
     ) {
         machine.forgets();
         let shared = Arc::clone(&self.shared);
         let (outbox, inbox) = unbounded_channel();
         for input in mail {
-            let _ = outbox.send(Mail::Input(input));
+            let _ = outbox.send(DriverMessage::Input(input));
         }
         let last = Arc::new(Mutex::new(Some(machine.progress())));
         shared.runs.begin(run.clone(), outbox.clone());
         let mine = outbox.clone();
-        let driver = Driver {
+        let driver = RunDriver {
             run: run.clone(),
             shared: Arc::clone(&shared),
             machine,
-            journal: Journal::new(run.clone(), Arc::clone(&shared.ports.store)),
+            journal: RunJournal::new(run.clone(), Arc::clone(&shared.ports.store)),
             ring: std::mem::take(&mut opening.ring),
             inbox,
             outbox,
-            withheld: Withheld::default(),
+            withheld: HeldEffects::default(),
             trouble: None,
             lost: false,
             untold: None,
@@ -234,15 +234,20 @@ impl Handle {
                 shared.end_broken(&run, last);
             }
             if shared.runs.end(&run, &mine) {
-                shared.desk.rests(&run, |run| shared.drives(run));
+                shared.desk.mark_idle(&run, |run| shared.drives(run));
             }
         });
     }
 
     /// The project's files, for a run that starts or goes on.
-    pub(super) fn files(&self, run: &RunId, spec: &RunSpec, starts: bool) -> Result<Files, StoreError> {
-        let Locking::BeforeChanges { waits } = self.shared.options.locking else {
-            return Ok(Files::taken_at_start(self.lock(run, spec)?));
+    pub(super) fn files(
+        &self,
+        run: &RunId,
+        spec: &RunSpec,
+        starts: bool,
+    ) -> Result<RunProjectLock, StoreError> {
+        let LockTiming::BeforeChanges { waits } = self.shared.options.locking else {
+            return Ok(RunProjectLock::taken_at_start(self.lock(run, spec)?));
         };
         if starts && !waits {
             // only a look: it is given back at once
@@ -250,33 +255,33 @@ impl Handle {
         }
         let root = spec.program.workflows.first().filter(|_| spec.program.changes_files());
         let Some((root, lock)) = root.zip(self.shared.ports.lock.clone()) else {
-            return Ok(Files::default());
+            return Ok(RunProjectLock::default());
         };
-        let (shared, holder) = (Arc::clone(&self.shared), self.holder(run, &root.name, Hold::Run));
-        Ok(Files::taken_late(Late { shared, lock, holder }))
+        let (shared, holder) = (Arc::clone(&self.shared), self.holder(run, &root.name, LockMode::Run));
+        Ok(RunProjectLock::taken_late(DeferredProjectLock { shared, lock, holder }))
     }
 
     /// The run whose end another one waits for, to change the project's files.
-    pub fn waits_behind(&self, run: &RunId) -> Option<Holder> {
-        self.shared.runs.before(run)
+    pub fn awaited_lock_holder(&self, run: &RunId) -> Option<LockHolder> {
+        self.shared.runs.awaited_holder(run)
     }
 
     /// Keeps others from changing the project's files while this run may. A conversation changes them only when its
     /// person says so, and shares them.
-    pub(super) fn lock(&self, run: &RunId, spec: &RunSpec) -> Result<Option<Guard>, StoreError> {
+    pub(super) fn lock(&self, run: &RunId, spec: &RunSpec) -> Result<Option<ProjectLockGuard>, StoreError> {
         let Some(root) = spec.program.workflows.first() else { return Ok(None) };
         let Some(lock) = self.shared.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {
             return Ok(None);
         };
-        let holder = self.holder(run, &root.name, Hold::Run);
+        let holder = self.holder(run, &root.name, LockMode::Run);
         let taken = match lock.try_lock(&holder) {
             Err(LockError::Held(_)) if root.conversational => {
-                lock.try_lock(&Holder { hold: Hold::Share, ..holder })
+                lock.try_lock(&LockHolder { hold: LockMode::Share, ..holder })
             }
             taken => taken,
         };
         taken.map(Some).map_err(|error| match error {
-            LockError::Held(Holder { hold: Hold::Files, .. }) => StoreError {
+            LockError::Held(LockHolder { hold: LockMode::Files, .. }) => StoreError {
                 message: format!("{error}: a run would work on files that change under its hands"),
                 hint: Some("try again when it is done".to_owned()),
             },
@@ -288,11 +293,11 @@ impl Handle {
         })
     }
 
-    pub(super) fn holder(&self, run: &RunId, workflow: &str, hold: Hold) -> Holder {
-        let Options { project, pid, .. } = &self.shared.options;
+    pub(super) fn holder(&self, run: &RunId, workflow: &str, hold: LockMode) -> LockHolder {
+        let RuntimeOptions { project, pid, .. } = &self.shared.options;
         let since = self.shared.ports.clock.now();
         let (run, workflow) = (run.clone(), workflow.to_owned());
-        Holder { run, workflow, pid: *pid, since, project: project.clone(), hold }
+        LockHolder { run, workflow, pid: *pid, since, project: project.clone(), hold }
     }
 
     /// A new id, for what has to be named before its run starts.
@@ -301,8 +306,8 @@ impl Handle {
     }
 
     /// Sends a command to a run; one that is over ignores it.
-    pub fn send(&self, run: &RunId, command: Command) {
-        self.shared.send(run, Mail::Command(command));
+    pub fn send(&self, run: &RunId, command: RunCommand) {
+        self.shared.send(run, DriverMessage::Command(command));
     }
 
     /// Runs of this process that are not over.

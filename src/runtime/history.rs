@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-pub use super::cut_off::of_two_moments;
-use super::glance::Glance;
-use super::handle::Handle;
-use super::look::{self, Answers, Looked};
-use super::reopen::{self, Story};
-pub use super::restoring::Restoring;
+pub use super::file_restore::PendingRestore;
+use super::handle::RuntimeHandle;
+pub use super::interrupted_restore::inconsistent_files_error;
+use super::journal_replay::{self, JournaledRun};
+use super::preview::RunPreview;
+use super::read_history::{self, AnswerRetention, ReplayedHistory};
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};
-use crate::domain::workflow::Program;
+use crate::domain::workflow::WorkflowProgram;
 use crate::engine::event::RunEvent;
-use crate::engine::input::Answer;
+use crate::engine::input::UserAnswer;
 use crate::ports::run_store::StoreError;
 
 /// One past run, rebuilt.
@@ -21,29 +21,29 @@ use crate::ports::run_store::StoreError;
 pub struct RunRecord {
     pub summary: RunSummary,
     /// What was run, as it was then.
-    pub program: Program,
+    pub program: WorkflowProgram,
     pub events: Vec<(Timestamp, RunEvent)>,
     pub ledger: CostLedger,
     /// What people answered, by the call that asked.
-    pub answers: BTreeMap<CallId, Answer>,
+    pub answers: BTreeMap<CallId, UserAnswer>,
     /// What had begun and never answered: what a crash left open (§1.7).
     pub open: Vec<String>,
     /// Files that were on their way back when the program died.
-    pub restoring: Option<Restoring>,
+    pub restoring: Option<PendingRestore>,
 }
 
-impl Handle {
+impl RuntimeHandle {
     /// What was stored of a run when it stood still last, or not long before it was killed.
-    pub fn glance(&self, run: &RunId) -> Option<Glance> {
-        let (text, since) = self.ports().store.glance(run).ok().flatten()?;
-        Glance::read(&text, since)
+    pub fn load_preview(&self, run: &RunId) -> Option<RunPreview> {
+        let (text, since) = self.ports().store.preview(run).ok().flatten()?;
+        RunPreview::parse(&text, since)
     }
 
     /// Newest first; `limit` 0 means all.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn runs(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
+    pub fn list_runs(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
         self.ports().store.list(&RunQuery::newest(limit))
     }
 
@@ -59,9 +59,9 @@ impl Handle {
     ///
     /// # Errors
     /// Unknown id, unreadable rows, or a run of a newer program.
-    pub fn run(&self, id: &str) -> Result<RunRecord, StoreError> {
+    pub fn load_record(&self, id: &str) -> Result<RunRecord, StoreError> {
         let tell = |events: &mut Vec<_>, at, event| events.push((at, event));
-        let (record, events) = self.told(id, Answers::Kept, Vec::new, tell)?;
+        let (record, events) = self.replay_record(id, AnswerRetention::Kept, Vec::new, tell)?;
         Ok(RunRecord { events, ..record })
     }
 
@@ -70,30 +70,32 @@ impl Handle {
     ///
     /// # Errors
     /// As `run`.
-    pub fn retell<T>(
+    pub fn replay_events<T>(
         &self,
         id: &str,
         begin: impl Fn() -> T,
         tell: impl FnMut(&mut T, Timestamp, RunEvent),
     ) -> Result<(RunRecord, T), StoreError> {
-        self.told(id, Answers::Left, begin, tell)
+        self.replay_record(id, AnswerRetention::Left, begin, tell)
     }
 
-    fn told<T>(
+    fn replay_record<T>(
         &self,
         id: &str,
-        answers: Answers,
+        answers: AnswerRetention,
         begin: impl Fn() -> T,
         mut tell: impl FnMut(&mut T, Timestamp, RunEvent),
     ) -> Result<(RunRecord, T), StoreError> {
         let summary = self.ports().store.find(id)?;
         let store = &*self.ports().store;
         let mut listener = begin();
-        let seen = look::look(store, &summary.id, answers, &mut |at, event| tell(&mut listener, at, event))?;
-        let Looked { machine, answers, open, restoring } = match seen {
+        let seen = read_history::replay_history(store, &summary.id, answers, &mut |at, event| {
+            tell(&mut listener, at, event)
+        })?;
+        let ReplayedHistory { machine, answers, open, restoring } = match seen {
             Some(looked) => looked,
             None => {
-                let (looked, events) = whole(&reopen::read(store, &summary.id)?);
+                let (looked, events) = whole(&journal_replay::read(store, &summary.id)?);
                 listener = begin();
                 events.into_iter().for_each(|(at, event)| tell(&mut listener, at, event));
                 looked
@@ -108,14 +110,14 @@ impl Handle {
 }
 
 /// The long way, for a run that went back and the like.
-fn whole(story: &Story) -> (Looked, Vec<(Timestamp, RunEvent)>) {
-    let reopen::Standing { machine, events, pending } = story.play();
+fn whole(story: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
+    let journal_replay::ReplayedState { machine, events, pending } = story.play();
     let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
     let open = story.intents.iter().filter(|(call, _)| !machine.is_over() && waits.contains(call));
     let open = open.map(|(_, body)| body.clone()).collect();
     let mut answers = BTreeMap::new();
     for entry in &story.entries {
-        look::note_answers(&entry.input, &mut answers);
+        read_history::note_answers(&entry.input, &mut answers);
     }
-    (Looked { machine, answers, open, restoring: story.restoring.clone() }, events)
+    (ReplayedHistory { machine, answers, open, restoring: story.restoring.clone() }, events)
 }

@@ -8,12 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::future::{BoxFuture, Shared};
 use futures_util::stream::{self, StreamExt as _};
 
-use super::aside::{Asked, Ended};
-use super::handle::Handle;
+use super::handle::RuntimeHandle;
+use super::one_shot_query::{OneShotOutcome, OneShotReport};
 use crate::domain::cost::CostEntry;
 use crate::domain::model::{ModelChoice, ModelError, ModelRequest};
-use crate::domain::project_index::report::{Ending, Report};
-use crate::domain::project_index::{Entry, Index, Plan, SeenDirectory, SeenFile, SizeLimit, asking, depth};
+use crate::domain::project_index::report::{IndexOutcome, IndexReport};
+use crate::domain::project_index::{
+    IndexPlan, ProjectIndexEntries, ProjectIndexEntry, ScannedDirectory, ScannedFile, SizeLimit, depth,
+    summary_requests,
+};
 use crate::ports::project_index::{IndexWriter, ProjectIndexPort};
 
 /// Questions that are open at a time.
@@ -23,12 +26,12 @@ const HOPELESS: usize = 5;
 
 /// How far it is: of files and directories that are to be described.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
+pub struct IndexingProgress {
     pub done: usize,
     pub of: usize,
 }
 
-impl Progress {
+impl IndexingProgress {
     /// Ten lines are enough.
     pub fn is_worth_a_line(self) -> bool {
         let tenth = |done: usize| done * 10 / self.of.max(1);
@@ -37,29 +40,34 @@ impl Progress {
 }
 
 /// Over when nobody wants it any more.
-pub type Stopped = Shared<BoxFuture<'static, ()>>;
+pub type StopSignal = Shared<BoxFuture<'static, ()>>;
 
 /// What is to be done, and with what.
-pub struct Work {
+pub struct IndexingJob {
     pub port: Arc<dyn ProjectIndexPort>,
-    pub plan: Plan,
+    pub plan: IndexPlan,
     pub choice: ModelChoice,
 }
 
-impl Handle {
+impl RuntimeHandle {
     /// Does what the plan says.
-    pub async fn index(&self, work: Work, told: &(dyn Fn(Progress) + Sync), stopped: Stopped) -> Report {
-        let mut report = Report::of(&work.plan);
+    pub async fn build_index(
+        &self,
+        work: IndexingJob,
+        told: &(dyn Fn(IndexingProgress) + Sync),
+        stopped: StopSignal,
+    ) -> IndexReport {
+        let mut report = IndexReport::from_plan(&work.plan);
         let port = Arc::clone(&work.port);
         let begun = away(move || Ok((port.writer()?, port.load()?))).await;
         let (writer, index) = match begun {
             Ok(begun) => begun,
             Err(why) => {
-                report.ending = Ending::Broken(why);
+                report.ending = IndexOutcome::Broken(why);
                 return report;
             }
         };
-        let bench = Bench {
+        let bench = PathDescriber {
             handle: self,
             port: work.port,
             choice: work.choice,
@@ -69,7 +77,8 @@ impl Handle {
         let of = work.plan.changed.len() + work.plan.directories.len();
         let files = work.plan.changed.iter().map(|file| &file.path);
         let behind = files.chain(work.plan.directories.iter().map(|one| &one.path)).cloned().collect();
-        let mut book = Book { report, index, writer, told, progress: Progress { done: 0, of }, behind };
+        let mut book =
+            IndexingRun { report, index, writer, told, progress: IndexingProgress { done: 0, of }, behind };
         for path in &work.plan.gone {
             book.index.entries.remove(path);
         }
@@ -77,11 +86,11 @@ impl Handle {
         let files = stream::iter(work.plan.changed).map(|file| bench.file(file, limit));
         book.take(files.buffer_unordered(AT_ONCE), &bench).await;
         bench.directories(work.plan.directories, &mut book).await;
-        let Book { mut report, index, mut writer, .. } = book;
+        let IndexingRun { mut report, index, mut writer, .. } = book;
         if let Err(why) = away(move || writer.keep(&index)).await
-            && !matches!(report.ending, Ending::Broken(_))
+            && !matches!(report.ending, IndexOutcome::Broken(_))
         {
-            report.ending = Ending::Broken(why);
+            report.ending = IndexOutcome::Broken(why);
         }
         report
     }
@@ -95,14 +104,14 @@ async fn away<T: Send + 'static>(
 }
 
 /// One that was described, or not.
-struct Described {
+struct DescribedPath {
     path: String,
-    end: End,
+    end: DescribeOutcome,
     spent: Vec<CostEntry>,
 }
 
-enum End {
-    Known(Entry),
+enum DescribeOutcome {
+    Known(ProjectIndexEntry),
     /// Only this one.
     Failed(String),
     /// Asking for others does not help.
@@ -110,36 +119,37 @@ enum End {
     Stopped,
 }
 
-struct Bench<'a> {
-    handle: &'a Handle,
+struct PathDescriber<'a> {
+    handle: &'a RuntimeHandle,
     port: Arc<dyn ProjectIndexPort>,
     choice: ModelChoice,
-    stopped: Stopped,
+    stopped: StopSignal,
     /// Nothing more is begun.
     halted: AtomicBool,
 }
 
-impl Bench<'_> {
-    async fn file(&self, file: SeenFile, limit: SizeLimit) -> Described {
+impl PathDescriber<'_> {
+    async fn file(&self, file: ScannedFile, limit: SizeLimit) -> DescribedPath {
         let path = file.path;
         if self.is_over() {
-            return Described { path, end: End::Stopped, spent: Vec::new() };
+            return DescribedPath { path, end: DescribeOutcome::Stopped, spent: Vec::new() };
         }
         let (port, wanted) = (Arc::clone(&self.port), path.clone());
         let (text, sum) = match away(move || port.text(&wanted, limit)).await {
             Ok(found) => found,
-            Err(why) => return Described { path, end: End::Failed(why), spent: Vec::new() },
+            Err(why) => return DescribedPath { path, end: DescribeOutcome::Failed(why), spent: Vec::new() },
         };
-        let entry = Entry { path: path.clone(), directory: false, sum, summary: "empty".to_owned() };
+        let entry =
+            ProjectIndexEntry { path: path.clone(), directory: false, sum, summary: "empty".to_owned() };
         if text.trim().is_empty() {
-            return Described { path, end: End::Known(entry), spent: Vec::new() };
+            return DescribedPath { path, end: DescribeOutcome::Known(entry), spent: Vec::new() };
         }
-        let request = asking::about_file(self.choice.clone(), &path, &entry.sum, &text);
+        let request = summary_requests::about_file(self.choice.clone(), &path, &entry.sum, &text);
         self.ask(request, entry).await
     }
 
     /// Level by level: what is above is described by what is in it.
-    async fn directories(&self, all: Vec<SeenDirectory>, book: &mut Book<'_>) {
+    async fn directories(&self, all: Vec<ScannedDirectory>, book: &mut IndexingRun<'_>) {
         for level in all.chunk_by(|a, b| depth(&a.path) == depth(&b.path)) {
             if self.is_over() {
                 return;
@@ -147,12 +157,15 @@ impl Bench<'_> {
             let mut asked = Vec::new();
             for directory in level {
                 match book.prepared(directory, &self.choice) {
-                    Ready::Ask(request, entry) => asked.push((*request, entry)),
-                    Ready::Known(entry) => {
+                    DirectoryPreparation::Ask(request, entry) => asked.push((*request, entry)),
+                    DirectoryPreparation::Known(entry) => {
                         let path = entry.path.clone();
-                        book.note(Described { path, end: End::Known(entry), spent: Vec::new() }, self);
+                        book.note(
+                            DescribedPath { path, end: DescribeOutcome::Known(entry), spent: Vec::new() },
+                            self,
+                        );
                     }
-                    Ready::Not => book.goes_on(),
+                    DirectoryPreparation::Not => book.goes_on(),
                 }
             }
             let asked = stream::iter(asked).map(|(request, entry)| self.ask(request, entry));
@@ -160,25 +173,27 @@ impl Bench<'_> {
         }
     }
 
-    async fn ask(&self, request: ModelRequest, entry: Entry) -> Described {
+    async fn ask(&self, request: ModelRequest, entry: ProjectIndexEntry) -> DescribedPath {
         let path = entry.path.clone();
         if self.is_over() {
-            return Described { path, end: End::Stopped, spent: Vec::new() };
+            return DescribedPath { path, end: DescribeOutcome::Stopped, spent: Vec::new() };
         }
         let model = request.choice.model.clone();
-        let Asked { ended, spent } = self.handle.ask(request, self.stopped.clone()).await;
+        let OneShotReport { ended, spent } = self.handle.ask_model(request, self.stopped.clone()).await;
         let end = match ended {
-            Ended::Answered(reply) => match asking::summary(&reply) {
-                Ok(summary) => End::Known(Entry { summary, ..entry }),
-                Err(why) => End::Failed(why),
+            OneShotOutcome::Answered(reply) => match summary_requests::summary(&reply) {
+                Ok(summary) => DescribeOutcome::Known(ProjectIndexEntry { summary, ..entry }),
+                Err(why) => DescribeOutcome::Failed(why),
             },
-            Ended::Failed(error) if is_about_this(&error) => End::Failed(error.to_string()),
-            Ended::Failed(error) => {
-                End::Broken(format!("{model} gave no answer: {error} — {}", error.hint()).replace('\n', " "))
+            OneShotOutcome::Failed(error) if is_about_this(&error) => {
+                DescribeOutcome::Failed(error.to_string())
             }
-            Ended::Stopped => End::Stopped,
+            OneShotOutcome::Failed(error) => DescribeOutcome::Broken(
+                format!("{model} gave no answer: {error} — {}", error.hint()).replace('\n', " "),
+            ),
+            OneShotOutcome::Stopped => DescribeOutcome::Stopped,
         };
-        Described { path, end, spent }
+        DescribedPath { path, end, spent }
     }
 
     fn is_over(&self) -> bool {
@@ -200,55 +215,63 @@ fn is_about_this(error: &ModelError) -> bool {
     )
 }
 
-enum Ready {
-    Ask(Box<ModelRequest>, Entry),
-    Known(Entry),
+enum DirectoryPreparation {
+    Ask(Box<ModelRequest>, ProjectIndexEntry),
+    Known(ProjectIndexEntry),
     /// Something in it is not described.
     Not,
 }
 
 /// What is known by now.
-struct Book<'a> {
-    report: Report,
-    index: Index,
+struct IndexingRun<'a> {
+    report: IndexReport,
+    index: ProjectIndexEntries,
     writer: Box<dyn IndexWriter>,
-    told: &'a (dyn Fn(Progress) + Sync),
-    progress: Progress,
+    told: &'a (dyn Fn(IndexingProgress) + Sync),
+    progress: IndexingProgress,
     /// What is to be described and is not yet.
     behind: BTreeSet<String>,
 }
 
-impl Book<'_> {
-    async fn take(&mut self, described: impl stream::Stream<Item = Described>, bench: &Bench<'_>) {
+impl IndexingRun<'_> {
+    async fn take(
+        &mut self,
+        described: impl stream::Stream<Item = DescribedPath>,
+        bench: &PathDescriber<'_>,
+    ) {
         let mut described = std::pin::pin!(described);
         while let Some(one) = described.next().await {
             self.note(one, bench);
         }
     }
 
-    fn note(&mut self, one: Described, bench: &Bench<'_>) {
+    fn note(&mut self, one: DescribedPath, bench: &PathDescriber<'_>) {
         self.report.spent.extend(one.spent);
         let ending = match one.end {
-            End::Known(entry) => self.keep(entry),
-            End::Failed(why) => {
+            DescribeOutcome::Known(entry) => self.keep(entry),
+            DescribeOutcome::Failed(why) => {
                 self.report.failed.push((one.path, why.clone()));
                 let hopeless = self.report.failed.len() >= HOPELESS && self.report.indexed == 0;
-                if hopeless { Ending::Broken(format!("no file was described: {why}")) } else { Ending::Whole }
+                if hopeless {
+                    IndexOutcome::Broken(format!("no file was described: {why}"))
+                } else {
+                    IndexOutcome::Whole
+                }
             }
-            End::Broken(why) => Ending::Broken(why),
-            End::Stopped => Ending::Stopped,
+            DescribeOutcome::Broken(why) => IndexOutcome::Broken(why),
+            DescribeOutcome::Stopped => IndexOutcome::Stopped,
         };
-        if ending == Ending::Whole {
+        if ending == IndexOutcome::Whole {
             return self.goes_on();
         }
         bench.halted.store(true, Ordering::Relaxed);
         // the first reason is the one to tell
-        if self.report.ending == Ending::Whole {
+        if self.report.ending == IndexOutcome::Whole {
             self.report.ending = ending;
         }
     }
 
-    fn keep(&mut self, entry: Entry) -> Ending {
+    fn keep(&mut self, entry: ProjectIndexEntry) -> IndexOutcome {
         let kept = self.writer.add(&entry);
         if entry.directory {
             self.report.directories += 1;
@@ -257,7 +280,7 @@ impl Book<'_> {
         }
         self.behind.remove(&entry.path);
         self.index.add(entry);
-        kept.map_or_else(Ending::Broken, |()| Ending::Whole)
+        kept.map_or_else(IndexOutcome::Broken, |()| IndexOutcome::Whole)
     }
 
     fn goes_on(&mut self) {
@@ -266,17 +289,18 @@ impl Book<'_> {
     }
 
     /// One thing alone in a directory says what the directory is.
-    fn prepared(&self, directory: &SeenDirectory, choice: &ModelChoice) -> Ready {
+    fn prepared(&self, directory: &ScannedDirectory, choice: &ModelChoice) -> DirectoryPreparation {
         let known = |path: &String| self.index.entries.get(path).filter(|_| !self.behind.contains(path));
-        let children: Option<Vec<&Entry>> = directory.children.iter().map(known).collect();
+        let children: Option<Vec<&ProjectIndexEntry>> = directory.children.iter().map(known).collect();
         let (path, sum) = (directory.path.clone(), directory.sum.clone());
-        let entry = |summary: &str| Entry { path, directory: true, sum, summary: summary.to_owned() };
+        let entry =
+            |summary: &str| ProjectIndexEntry { path, directory: true, sum, summary: summary.to_owned() };
         match children.as_deref() {
-            None | Some([]) => Ready::Not,
-            Some([only]) => Ready::Known(entry(&only.summary)),
+            None | Some([]) => DirectoryPreparation::Not,
+            Some([only]) => DirectoryPreparation::Known(entry(&only.summary)),
             Some(children) => {
-                let request = asking::about_directory(choice.clone(), directory, children);
-                Ready::Ask(Box::new(request), entry(""))
+                let request = summary_requests::about_directory(choice.clone(), directory, children);
+                DirectoryPreparation::Ask(Box::new(request), entry(""))
             }
         }
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{digest, words};
+use super::{event_digest, search_text};
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{Row, RowKind, RunProgress};
+use crate::domain::journal::{JournalRow, JournalRowKind, RunProgress};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
@@ -23,16 +23,16 @@ const MOST_UNWRITTEN: usize = 16 << 20;
 
 /// Where what was recorded is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Recorded {
+pub(super) enum JournalWrite {
     Written,
     /// It can wait, or there was nothing to write.
     Held,
 }
 
-pub(super) struct Journal {
+pub(super) struct RunJournal {
     run: RunId,
     store: Arc<dyn RunStore>,
-    held: Vec<Row>,
+    held: Vec<JournalRow>,
     /// Lists may show something else since the last write.
     boundary: bool,
     flushed: Timestamp,
@@ -46,7 +46,7 @@ pub(super) struct Journal {
     behind: bool,
 }
 
-impl Journal {
+impl RunJournal {
     pub(super) fn new(run: RunId, store: Arc<dyn RunStore>) -> Self {
         Self {
             run,
@@ -85,7 +85,7 @@ impl Journal {
         (effects, events): (&[Effect], &[RunEvent]),
         boundary: bool,
         progress: &dyn Fn() -> Option<RunProgress>,
-    ) -> Result<Recorded, StoreError> {
+    ) -> Result<JournalWrite, StoreError> {
         let from = self.held.len();
         rows(at, input, effects, events, &mut self.held)?;
         if let (Some(mark), Some(row)) = (self.mark.take(), self.held.get_mut(from)) {
@@ -95,7 +95,7 @@ impl Journal {
         let late = at.0.saturating_sub(self.flushed.0) >= LONGEST_HELD_MS;
         let can_wait = can_wait(input, effects) && self.glance.is_none();
         if can_wait && !late && self.held.len() < MOST_HELD {
-            return Ok(Recorded::Held);
+            return Ok(JournalWrite::Held);
         }
         self.flushed = at;
         let progress = std::mem::take(&mut self.boundary).then(progress).flatten();
@@ -110,7 +110,7 @@ impl Journal {
         &mut self,
         at: Timestamp,
         effects: impl Iterator<Item = (&'a Effect, u32)>,
-    ) -> Result<Recorded, StoreError> {
+    ) -> Result<JournalWrite, StoreError> {
         self.held.extend(effects.filter_map(|(effect, attempt)| intent(at, effect, attempt)));
         self.flush()
     }
@@ -119,8 +119,8 @@ impl Journal {
     ///
     /// # Errors
     /// As `record`.
-    pub(super) fn flush(&mut self) -> Result<Recorded, StoreError> {
-        if self.held.is_empty() && self.glance.is_none() { Ok(Recorded::Held) } else { self.write(None) }
+    pub(super) fn flush(&mut self) -> Result<JournalWrite, StoreError> {
+        if self.held.is_empty() && self.glance.is_none() { Ok(JournalWrite::Held) } else { self.write(None) }
     }
 
     /// Something could not be written, and still waits.
@@ -134,10 +134,10 @@ impl Journal {
     }
 
     /// Rows that cannot be written now are written before the next ones: a run is its inputs in order.
-    fn write(&mut self, progress: Option<RunProgress>) -> Result<Recorded, StoreError> {
+    fn write(&mut self, progress: Option<RunProgress>) -> Result<JournalWrite, StoreError> {
         let progress = progress.or_else(|| self.unwritten.take());
         let written = match &self.glance {
-            Some(glance) => self.store.append_with_glance(&self.run, &self.held, progress.as_ref(), glance),
+            Some(glance) => self.store.append_with_preview(&self.run, &self.held, progress.as_ref(), glance),
             None => self.store.append(&self.run, &self.held, progress.as_ref()),
         };
         self.behind = written.is_err();
@@ -147,7 +147,7 @@ impl Journal {
             self.held.clear();
             self.glance = None;
         }
-        written.map(|()| Recorded::Written)
+        written.map(|()| JournalWrite::Written)
     }
 }
 
@@ -160,16 +160,16 @@ pub(super) fn rows(
     input: &Input,
     effects: &[Effect],
     events: &[RunEvent],
-    into: &mut Vec<Row>,
+    into: &mut Vec<JournalRow>,
 ) -> Result<(), StoreError> {
     let body = serde_json::to_string(input).map_err(|error| StoreError {
         message: format!("an input cannot be written: {error}"),
         hint: None,
     })?;
-    into.push(Row {
-        words: words::of(input),
-        digest: Some(digest::of(events)),
-        ..Row::new(RowKind::Input, at, input.answers(), body)
+    into.push(JournalRow {
+        words: search_text::input_search_text(input),
+        digest: Some(event_digest::digest_events(events)),
+        ..JournalRow::new(JournalRowKind::Input, at, input.answered_call(), body)
     });
     into.extend(effects.iter().filter_map(|effect| intent(at, effect, 1)));
     Ok(())
@@ -206,7 +206,7 @@ pub(super) fn needs_intent(effect: &Effect) -> bool {
 }
 
 /// Scripts have no effect outside the machine, so they need no intent; nor do questions.
-pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row> {
+pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<JournalRow> {
     let (call, mut body): (&CallId, _) = match effect {
         Effect::TakeSnapshot { call, label, .. } => {
             (call, json!({"effect": "take_snapshot", "label": label}))
@@ -236,9 +236,9 @@ pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row
     if attempt > 1 {
         body["attempt"] = attempt.into();
     } else if let Effect::RunTool { invocation, .. } = effect {
-        words = words::of_call(invocation);
+        words = search_text::call_search_text(invocation);
     }
-    Some(Row { words, ..Row::new(RowKind::Intent, at, Some(*call), body.to_string()) })
+    Some(JournalRow { words, ..JournalRow::new(JournalRowKind::Intent, at, Some(*call), body.to_string()) })
 }
 
 #[cfg(test)]
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Input>(&marked).unwrap(), input);
         // what somebody wrote into a result is no mark
         for said in [r#","submitted":"ab12""#, r#"{"a":1,"submitted":"ab12"}"#] {
-            let answer = crate::engine::input::Answer::Text { text: said.to_owned() };
+            let answer = crate::engine::input::UserAnswer::Text { text: said.to_owned() };
             let body = serde_json::to_string(&Input::Answered { call: CallId(3), answer }).unwrap();
             assert_eq!(mark_in(&body), None, "{body}");
         }

@@ -17,7 +17,7 @@ pub const ATTEMPTS: u32 = 3;
 pub const LIMIT: usize = 1_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Refused {
+pub enum EnqueueError {
     #[error("queue_full: {LIMIT} steps are open")]
     Full,
     #[error("the step is known already")]
@@ -26,7 +26,7 @@ pub enum Refused {
 
 /// A step that is handed out, until when, and for the how many-th time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lease<K> {
+pub struct StepLease<K> {
     pub step: K,
     pub attempt: u32,
     pub expires: Timestamp,
@@ -35,7 +35,7 @@ pub struct Lease<K> {
 
 /// Whether somebody may hand in the result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
+pub enum LeaseOwnership {
     /// It is theirs, or nobody's (D5).
     Theirs,
     /// Somebody else has it by now.
@@ -47,14 +47,14 @@ pub enum Standing {
 
 /// A lease that ran out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Expired<K> {
+pub struct ExpiredLease<K> {
     pub step: K,
     /// It was handed out often enough: whoever asked for it is to fail it. Until then nobody gets it.
     pub spent: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum LeasePhase {
     /// Steps that it waits for.
     Blocked(usize),
     Ready,
@@ -67,19 +67,19 @@ enum Place {
 }
 
 #[derive(Clone, Debug)]
-struct Step<K> {
+struct LeasedStep<K> {
     priority: i32,
     lasts_ms: u64,
     attempt: u32,
-    place: Place,
+    place: LeasePhase,
     /// Steps that wait for this one.
     followers: Vec<K>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Leases<K> {
+pub struct LeaseQueue<K> {
     limit: usize,
-    steps: HashMap<K, Step<K>>,
+    steps: HashMap<K, LeasedStep<K>>,
     /// Larger priorities first; within one in the order of arrival. May name steps that are not ready any more.
     ready: BTreeMap<Reverse<i32>, VecDeque<K>>,
     /// Whoever has had a step, by name.
@@ -90,13 +90,13 @@ pub struct Leases<K> {
     completed: u64,
 }
 
-impl<K> Default for Leases<K> {
+impl<K> Default for LeaseQueue<K> {
     fn default() -> Self {
         Self::new(LIMIT)
     }
 }
 
-impl<K> Leases<K> {
+impl<K> LeaseQueue<K> {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -123,17 +123,23 @@ impl<K> Leases<K> {
     }
 }
 
-impl<K: Copy + Ord + Hash> Leases<K> {
+impl<K: Copy + Ord + Hash> LeaseQueue<K> {
     /// Adds a step. It is handed out when all of `after` that are open now are done; a lease of it lasts so long.
     ///
     /// # Errors
     /// Too many are open, or this one is: nothing was added.
-    pub fn enqueue(&mut self, step: K, priority: i32, after: &[K], lasts_ms: u64) -> Result<(), Refused> {
+    pub fn enqueue(
+        &mut self,
+        step: K,
+        priority: i32,
+        after: &[K],
+        lasts_ms: u64,
+    ) -> Result<(), EnqueueError> {
         if self.steps.contains_key(&step) {
-            return Err(Refused::Known);
+            return Err(EnqueueError::Known);
         }
         if self.steps.len() >= self.limit {
-            return Err(Refused::Full);
+            return Err(EnqueueError::Full);
         }
         let mut waits = 0;
         for before in after.iter().collect::<BTreeSet<_>>() {
@@ -142,8 +148,8 @@ impl<K: Copy + Ord + Hash> Leases<K> {
                 waits += 1;
             }
         }
-        let place = if waits == 0 { Place::Ready } else { Place::Blocked(waits) };
-        self.steps.insert(step, Step { priority, lasts_ms, attempt: 0, place, followers: Vec::new() });
+        let place = if waits == 0 { LeasePhase::Ready } else { LeasePhase::Blocked(waits) };
+        self.steps.insert(step, LeasedStep { priority, lasts_ms, attempt: 0, place, followers: Vec::new() });
         if waits == 0 {
             self.ready.entry(Reverse(priority)).or_default().push_back(step);
         }
@@ -151,7 +157,7 @@ impl<K: Copy + Ord + Hash> Leases<K> {
     }
 
     /// The step that this worker has, as long as its lease lasts; else the next one that is ready, which is then theirs.
-    pub fn lease(&mut self, worker: &str, now: Timestamp) -> Option<Lease<K>> {
+    pub fn lease(&mut self, worker: &str, now: Timestamp) -> Option<StepLease<K>> {
         if let Some(held) = self.held_by(worker, now).next() {
             return Some(held);
         }
@@ -173,8 +179,8 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         now: Timestamp,
         most: usize,
         alike: impl Fn(K, K) -> bool,
-    ) -> Vec<Lease<K>> {
-        let mut batch: Vec<Lease<K>> = self.held_by(worker, now).collect();
+    ) -> Vec<StepLease<K>> {
+        let mut batch: Vec<StepLease<K>> = self.held_by(worker, now).collect();
         if !batch.is_empty() {
             return batch;
         }
@@ -197,9 +203,9 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         if own.is_empty() {
             return;
         }
-        for Lease { step, expires: before, lasts_ms, .. } in others {
+        for StepLease { step, expires: before, lasts_ms, .. } in others {
             let Some(found) = self.steps.get_mut(&step) else { continue };
-            if let Place::Leased { expires, .. } = &mut found.place {
+            if let LeasePhase::Leased { expires, .. } = &mut found.place {
                 *expires = end_of(now, lasts_ms);
                 self.ends.remove(&(before, step));
                 self.ends.insert((*expires, step));
@@ -213,15 +219,15 @@ impl<K: Copy + Ord + Hash> Leases<K> {
     }
 
     /// Whether this worker may hand in the result of a step.
-    pub fn standing(&self, step: K, worker: &str) -> Standing {
+    pub fn ownership(&self, step: K, worker: &str) -> LeaseOwnership {
         match self.steps.get(&step).map(|step| &step.place) {
-            None => Standing::Unknown,
-            Some(Place::Blocked(_)) => Standing::Blocked,
-            Some(Place::Leased { worker: theirs, .. }) if self.workers.get(worker) != Some(theirs) => {
-                Standing::Lost
+            None => LeaseOwnership::Unknown,
+            Some(LeasePhase::Blocked(_)) => LeaseOwnership::Blocked,
+            Some(LeasePhase::Leased { worker: theirs, .. }) if self.workers.get(worker) != Some(theirs) => {
+                LeaseOwnership::Lost
             }
-            Some(Place::Leased { .. } | Place::Ready) => Standing::Theirs,
-            Some(Place::Spent) => Standing::Lost,
+            Some(LeasePhase::Leased { .. } | LeasePhase::Ready) => LeaseOwnership::Theirs,
+            Some(LeasePhase::Spent) => LeaseOwnership::Lost,
         }
     }
 
@@ -238,16 +244,18 @@ impl<K: Copy + Ord + Hash> Leases<K> {
     }
 
     /// Leases that are over by now: their steps come first again, or are spent.
-    pub fn expire(&mut self, now: Timestamp) -> Vec<Expired<K>> {
+    pub fn expire(&mut self, now: Timestamp) -> Vec<ExpiredLease<K>> {
         let mut ended = Vec::new();
         while let Some((end, step)) = self.ends.first().copied().filter(|(end, _)| *end <= now) {
             self.ends.remove(&(end, step));
             ended.push(step);
         }
         // each is put before the others: what was handed out first is first again
-        let back =
-            ended.into_iter().rev().filter_map(|step| Some(Expired { step, spent: self.give_back(step)? }));
-        let mut over: Vec<Expired<K>> = back.collect();
+        let back = ended
+            .into_iter()
+            .rev()
+            .filter_map(|step| Some(ExpiredLease { step, spent: self.give_back(step)? }));
+        let mut over: Vec<ExpiredLease<K>> = back.collect();
         over.reverse();
         over
     }
@@ -258,11 +266,13 @@ impl<K: Copy + Ord + Hash> Leases<K> {
     }
 
     /// The leases of a worker that last, in the order in which they were given.
-    fn held_by(&self, worker: &str, now: Timestamp) -> impl Iterator<Item = Lease<K>> {
+    fn held_by(&self, worker: &str, now: Timestamp) -> impl Iterator<Item = StepLease<K>> {
         let held = self.workers.get(worker).and_then(|worker| self.held.get(*worker));
         held.into_iter().flatten().filter_map(move |step| match self.steps.get(step)? {
-            Step { attempt, lasts_ms, place: Place::Leased { expires, .. }, .. } if *expires > now => {
-                Some(Lease { step: *step, attempt: *attempt, expires: *expires, lasts_ms: *lasts_ms })
+            LeasedStep { attempt, lasts_ms, place: LeasePhase::Leased { expires, .. }, .. }
+                if *expires > now =>
+            {
+                Some(StepLease { step: *step, attempt: *attempt, expires: *expires, lasts_ms: *lasts_ms })
             }
             _ => None,
         })
@@ -279,10 +289,10 @@ impl<K: Copy + Ord + Hash> Leases<K> {
 
     fn give_back(&mut self, step: K) -> Option<bool> {
         let found = self.steps.get_mut(&step)?;
-        let Place::Leased { worker, .. } = found.place else { return None };
+        let LeasePhase::Leased { worker, .. } = found.place else { return None };
         forget(&mut self.held, worker, step);
         let spent = found.attempt >= ATTEMPTS;
-        found.place = if spent { Place::Spent } else { Place::Ready };
+        found.place = if spent { LeasePhase::Spent } else { LeasePhase::Ready };
         if !spent {
             self.ready.entry(Reverse(found.priority)).or_default().push_front(step);
         }
@@ -297,7 +307,7 @@ impl<K: Copy + Ord + Hash> Leases<K> {
                 first.remove();
                 continue;
             };
-            if self.steps.get(&step).is_some_and(|found| found.place == Place::Ready) {
+            if self.steps.get(&step).is_some_and(|found| found.place == LeasePhase::Ready) {
                 return Some(step);
             }
             first.get_mut().pop_front();
@@ -305,31 +315,31 @@ impl<K: Copy + Ord + Hash> Leases<K> {
     }
 
     /// Gives the first step that is ready to a worker.
-    fn hand_out(&mut self, step: K, worker: usize, now: Timestamp) -> Option<Lease<K>> {
+    fn hand_out(&mut self, step: K, worker: usize, now: Timestamp) -> Option<StepLease<K>> {
         let found = self.steps.get_mut(&step)?;
         if let Some(queue) = self.ready.get_mut(&Reverse(found.priority)) {
             queue.pop_front();
         }
         let expires = end_of(now, found.lasts_ms);
         found.attempt += 1;
-        found.place = Place::Leased { worker, expires };
+        found.place = LeasePhase::Leased { worker, expires };
         self.held.get_mut(worker)?.push(step);
         self.ends.insert((expires, step));
-        Some(Lease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
+        Some(StepLease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
     }
 
     fn remove(&mut self, step: K) -> bool {
         let Some(found) = self.steps.remove(&step) else { return false };
-        if let Place::Leased { worker, expires } = found.place {
+        if let LeasePhase::Leased { worker, expires } = found.place {
             forget(&mut self.held, worker, step);
             self.ends.remove(&(expires, step));
         }
         for follower in found.followers {
             let Some(waiting) = self.steps.get_mut(&follower) else { continue };
-            let Place::Blocked(others) = &mut waiting.place else { continue };
+            let LeasePhase::Blocked(others) = &mut waiting.place else { continue };
             *others -= 1;
             if *others == 0 {
-                waiting.place = Place::Ready;
+                waiting.place = LeasePhase::Ready;
                 self.ready.entry(Reverse(waiting.priority)).or_default().push_back(follower);
             }
         }

@@ -12,18 +12,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::domain::model::ModelReply;
-use crate::domain::secret::{REDACTION_MARK, Secret};
+use crate::domain::secret::{REDACTION_MARK, SecretText};
 use crate::engine::input::Input;
 
 mod cut_keys;
 mod key_form;
 mod placeholder_key;
 
-use key_form::{CUT, KeyForm, Reading, is_break};
+use key_form::{CUT, KeyForm, KeyFormMatch, is_break};
 
 /// The texts to hide: every key that this process holds, in all of its forms.
 #[derive(Clone, Default)]
-pub struct Redactor {
+pub struct SecretRedactor {
     /// The longest first, so that none leaves a part of another behind.
     forms: Vec<KeyForm>,
     /// The first two bytes of every form, as a set: one look tells that nothing begins here.
@@ -38,7 +38,7 @@ const SHORTEST: usize = 8;
 /// How often a text of JSON is quoted within another one.
 const DEEPEST: usize = 4;
 
-impl Redactor {
+impl SecretRedactor {
     /// Of these keys.
     pub fn new(secrets: Vec<String>) -> Self {
         let mut forms: Vec<KeyForm> = secrets
@@ -93,7 +93,7 @@ impl Redactor {
         let mut reply = self.clean_data(reply);
         for (call, sent) in reply.tool_calls.iter_mut().zip(sent) {
             if call.arguments != sent {
-                call.original = Some(Secret::new(sent));
+                call.original = Some(SecretText::new(sent));
             }
         }
         reply
@@ -177,8 +177,8 @@ impl Redactor {
         pairs.filter(|(_, pair)| self.begins(pair[0], pair[1])).find_map(|(at, _)| {
             let rest = &text[from + at..];
             self.forms.iter().find_map(|form| match form.read(0, rest) {
-                Reading::Whole(length) => Some((from + at, length)),
-                Reading::Open | Reading::Other => None,
+                KeyFormMatch::Whole(length) => Some((from + at, length)),
+                KeyFormMatch::Open | KeyFormMatch::Other => None,
             })
         })
     }

@@ -4,47 +4,47 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::driver::Opening;
-use super::errands::Answered;
-use super::files::Files;
-use super::handle::Handle;
+use super::driver::DriverStart;
+use super::handle::RuntimeHandle;
 use super::journal;
-use super::reopen::{self, Story};
-use super::rise::{Risen, Wanted, rise};
-use crate::domain::approval::{ApprovalPolicy, Decision};
+use super::journal_replay::{self, JournaledRun};
+use super::load_for_resume::{LoadScope, LoadedRun, load_for_resume};
+use super::run_project_lock::RunProjectLock;
+use super::task_queue::AppliedAnswer;
+use crate::domain::approval::{ApprovalDecision, ApprovalPolicy};
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{
-    OpenPause, Origin, OriginKind, Redeemed, Row, RunProgress, RunStatus, RunSummary,
+    JournalRow, OpenPause, RunOrigin, RunOriginKind, RunProgress, RunStatus, RunSummary, TokenRedeemOutcome,
 };
-use crate::domain::tool::{Repeat, Standing};
-use crate::domain::workflow::Program;
+use crate::domain::tool::{InterruptedCallStatus, RerunPolicy};
+use crate::domain::workflow::WorkflowProgram;
 use crate::engine::effect::Effect;
-use crate::engine::input::{Answer, Input, Resumed};
-use crate::engine::machine::{Machine, Output};
-use crate::engine::replay::Pending;
-use crate::engine::spec::CONTINUED_SINCE;
-use crate::engine::steering::Stops;
+use crate::engine::input::{Input, ResumeInput, UserAnswer};
+use crate::engine::machine::{Machine, MachineOutput};
+use crate::engine::replay::PendingEffect;
+use crate::engine::run_spec::CONTINUED_SINCE;
+use crate::engine::steering::BreakpointSet;
 use crate::ports::run_store::StoreError;
 
 /// What is given to a run that goes on.
 #[derive(Clone, Debug, Default)]
-pub struct Going {
+pub struct ResumeRequest {
     /// A person can be asked from now on.
     pub present: bool,
     pub approvals: Option<ApprovalPolicy>,
-    pub answers: Vec<(CallId, Answer)>,
-    pub decisions: Vec<(CallId, Decision)>,
+    pub answers: Vec<(CallId, UserAnswer)>,
+    pub decisions: Vec<(CallId, ApprovalDecision)>,
     /// Open questions whose time is up: what the workflow says for that case counts.
     pub elapsed: Vec<CallId>,
     /// Go on under this definition (`--upgrade`).
-    pub program: Option<Program>,
+    pub program: Option<WorkflowProgram>,
     /// Where it stands still from now on, besides where it did.
-    pub stops: Option<Stops>,
+    pub stops: Option<BreakpointSet>,
     /// The token that gives the right to answer; it is used up in the same write (B6).
-    pub token: Option<Spent>,
+    pub token: Option<SpentToken>,
 }
 
-impl Going {
+impl ResumeRequest {
     /// What the changed definition warns of; the run keeps the definition without it.
     fn take_start_warnings(&mut self) -> Vec<String> {
         let program = self.program.as_mut();
@@ -53,7 +53,7 @@ impl Going {
 }
 
 #[derive(Clone, Debug)]
-pub struct Spent {
+pub struct SpentToken {
     pub hash: String,
     pub results_hash: String,
     /// What a repetition is answered (B7).
@@ -114,12 +114,12 @@ impl From<StoreError> for ResumeError {
 }
 
 /// Why a run is not taken up, and how it stands if that was not known.
-struct Refused {
+struct ResumeRefusal {
     error: ResumeError,
     stands: Option<RunProgress>,
 }
 
-impl<E: Into<ResumeError>> From<E> for Refused {
+impl<E: Into<ResumeError>> From<E> for ResumeRefusal {
     fn from(error: E) -> Self {
         Self { error: error.into(), stands: None }
     }
@@ -127,20 +127,20 @@ impl<E: Into<ResumeError>> From<E> for Refused {
 
 /// Open calls of a dead process, sorted by what becomes of them.
 #[derive(Default)]
-struct Crashed {
+struct OrphanedCalls {
     finished: Vec<Input>,
     again: Vec<(Effect, u32)>,
     unclear: Vec<(CallId, String)>,
 }
 
-impl Handle {
+impl RuntimeHandle {
     /// Goes on with a run. Whatever it still waits for and was not answered here is asked if a person is present;
     /// else the run pauses again. Who gives up waiting for this stops nothing: a run that was claimed goes on, or is
     /// given back.
     ///
     /// # Errors
     /// Another living process drives it, it has ended, or what was given does not fit. Then nothing was changed.
-    pub async fn resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
+    pub async fn resume(&self, run: &RunId, going: ResumeRequest) -> Result<(), ResumeError> {
         let (handle, own) = (self.clone(), run.clone());
         let resumed = tokio::spawn(async move { handle.claim_and_resume(&own, going).await });
         resumed.await.unwrap_or_else(|broken| {
@@ -151,9 +151,9 @@ impl Handle {
         })
     }
 
-    async fn claim_and_resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
+    async fn claim_and_resume(&self, run: &RunId, going: ResumeRequest) -> Result<(), ResumeError> {
         let store = Arc::clone(&self.ports().store);
-        let _rising = self.shared.desk.rises(run);
+        let _rising = self.shared.desk.begin_resume(run);
         self.listen();
         if !store.definition_is_intact(run)? {
             return Err(ResumeError::Altered(run.clone()));
@@ -161,7 +161,7 @@ impl Handle {
         let before = store.claim(run)?;
         match self.resume_claimed(run, &before, going).await {
             Ok(()) => Ok(()),
-            Err(Refused { error, stands }) => {
+            Err(ResumeRefusal { error, stands }) => {
                 self.give_back(run, stands.unwrap_or(before.progress));
                 Err(error)
             }
@@ -173,9 +173,13 @@ impl Handle {
     ///
     /// # Errors
     /// Unknown or unreadable, or that definition cannot take it over.
-    pub fn open_pauses(&self, run: &RunId, program: Option<&Program>) -> Result<Vec<OpenPause>, ResumeError> {
-        let machine = reopen::read(&*self.ports().store, run)?.play().machine;
-        Ok(under(&machine, program)?.pauses())
+    pub fn open_pauses(
+        &self,
+        run: &RunId,
+        program: Option<&WorkflowProgram>,
+    ) -> Result<Vec<OpenPause>, ResumeError> {
+        let machine = journal_replay::read(&*self.ports().store, run)?.play().machine;
+        Ok(upgraded_machine(&machine, program)?.pauses())
     }
 
     /// What a changed definition would mean for the run, or why it cannot take it over. Changes nothing.
@@ -185,9 +189,9 @@ impl Handle {
     pub fn try_upgrade(
         &self,
         run: &RunId,
-        program: &Program,
+        program: &WorkflowProgram,
     ) -> Result<Result<Vec<String>, Vec<String>>, StoreError> {
-        let mut machine = reopen::read(&*self.ports().store, run)?.play().machine;
+        let mut machine = journal_replay::read(&*self.ports().store, run)?.play().machine;
         Ok(machine.upgrade(program.clone()))
     }
 
@@ -196,12 +200,13 @@ impl Handle {
     ///
     /// # Errors
     /// Unknown or unreadable.
-    pub fn answered_later(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
-        let story = reopen::read(&*self.ports().store, run)?;
-        let agents = story.play().pending.into_iter().filter_map(|Pending { effect, .. }| match effect {
-            Effect::CallModel { call, request } => story.answered_later(call).map(|_| request.agent),
-            _ => None,
-        });
+    pub fn agents_answered_before_rewind(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
+        let story = journal_replay::read(&*self.ports().store, run)?;
+        let agents =
+            story.play().pending.into_iter().filter_map(|PendingEffect { effect, .. }| match effect {
+                Effect::CallModel { call, request } => story.answered_later(call).map(|_| request.agent),
+                _ => None,
+            });
         Ok(agents.collect())
     }
 
@@ -211,41 +216,46 @@ impl Handle {
     }
 
     /// What of the journal is needed beside the machine.
-    fn wanted(&self, going: &Going) -> Wanted {
+    fn wanted(&self, going: &ResumeRequest) -> LoadScope {
         match &going.program {
-            _ if self.shared.desk.is_open() => Wanted::Inputs,
-            Some(_) => Wanted::Conversations,
-            None => Wanted::Nothing,
+            _ if self.shared.desk.is_enabled() => LoadScope::Inputs,
+            Some(_) => LoadScope::Conversations,
+            None => LoadScope::Nothing,
         }
     }
 
-    async fn resume_claimed(&self, run: &RunId, was: &RunSummary, mut going: Going) -> Result<(), Refused> {
-        let foreign = was.origin.as_ref().is_some_and(Origin::is_foreign);
+    async fn resume_claimed(
+        &self,
+        run: &RunId,
+        was: &RunSummary,
+        mut going: ResumeRequest,
+    ) -> Result<(), ResumeRefusal> {
+        let foreign = was.origin.as_ref().is_some_and(RunOrigin::is_foreign);
         if foreign && going.approvals.is_none() {
             return Err(ResumeError::Foreign(run.clone()).into());
         }
         let store = &*self.ports().store;
         let wanted = self.wanted(&going);
-        let Risen { story, begun, mut machine, pending, ring } = rise(store, run, wanted)?;
+        let LoadedRun { story, begun, mut machine, pending, ring } = load_for_resume(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = was.progress.status == RunStatus::Interrupted;
         let status = if unsaid { machine.status() } else { was.progress.status };
         check(run, status, &story, &machine).map_err(|error| {
             let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
-            Refused { error, stands: over.then(|| machine.progress()) }
+            ResumeRefusal { error, stands: over.then(|| machine.progress()) }
         })?;
-        judge(&*under(&machine, going.program.as_ref())?, &going)?;
+        judge(&*upgraded_machine(&machine, going.program.as_ref())?, &going)?;
         if let Some(program) = &going.program {
-            self.judge_definition(program)?;
+            self.reject_keys_in_definition(program)?;
         }
         let files = self.take_files(run, &story, foreign).await?;
         let crashed = self.sort(&story, pending, foreign).await;
-        self.tell_desk(&story);
+        self.recover_resumed_tasks(&story);
         let warnings = going.take_start_warnings();
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let arrived = self.arrives(&story, machine.progress().snapshot).await;
-        let input = Input::Resumed(Box::new(Resumed {
+        let input = Input::Resumed(Box::new(ResumeInput {
             present: going.present,
             approvals: going.approvals,
             answers: going.answers,
@@ -255,47 +265,53 @@ impl Handle {
             unclear: crashed.unclear,
             program: going.program,
             arrived,
-            sub_agents: self.shared.desk.is_open(),
+            sub_agents: self.shared.desk.is_enabled(),
             stops: going.stops,
         }));
         let input = self.shared.redactor.clean_data(input);
         let at = self.ports().clock.now();
         let mut rows = Vec::new();
-        let mut output = Output::default();
+        let mut output = MachineOutput::default();
         // a process that was killed between recording its run and the first row had only promised to begin
         let started = (!begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
             let led = machine.handle(at, input.clone());
-            self.shared.desk.after((at, run), &machine, Answered::default(), &led);
-            let Output { effects, events } = led;
+            self.shared.desk.apply_output((at, run), &machine, AppliedAnswer::default(), &led);
+            let MachineOutput { effects, events } = led;
             journal::rows(at, &input, &effects, &events, &mut rows)?;
             output.effects.extend(effects);
             output.events.extend(events);
         }
         self.write(run, at, &rows, &machine, going.token)?;
-        let opening = Opening { ring, output, warnings, at, again: crashed.again };
+        let opening = DriverStart { ring, output, warnings, at, again: crashed.again };
         self.launch(run.clone(), machine, files, opening, crashed.finished);
         Ok(())
     }
 
     /// The project's files, for the run alone where it needs that, and all of one moment.
-    async fn take_files(&self, run: &RunId, story: &Story, foreign: bool) -> Result<Files, ResumeError> {
+    async fn take_files(
+        &self,
+        run: &RunId,
+        story: &JournaledRun,
+        foreign: bool,
+    ) -> Result<RunProjectLock, ResumeError> {
         let Some(restoring) = &story.restoring else {
             let files = self.files(run, &story.spec, false)?;
             if story.spec.program.changes_files() {
-                self.judge_project()?;
+                self.ensure_files_consistent()?;
             }
             return Ok(files);
         };
         // files are on their way: nobody else may work meanwhile
-        let files = Files::taken_at_start(self.lock(run, &story.spec)?);
+        let files = RunProjectLock::taken_at_start(self.lock(run, &story.spec)?);
         self.finish_files(run, restoring, foreign).await?;
         Ok(files)
     }
 
     /// Whether a run from a file has no snapshot of the files here yet: what it was undone to is elsewhere.
-    async fn arrives(&self, story: &Story, before: Option<SnapshotId>) -> bool {
-        let imported = story.header.origin.as_ref().is_some_and(|origin| origin.kind == OriginKind::Import);
+    async fn arrives(&self, story: &JournaledRun, before: Option<SnapshotId>) -> bool {
+        let imported =
+            story.header.origin.as_ref().is_some_and(|origin| origin.kind == RunOriginKind::Import);
         let (Some(before), true) = (before, imported) else { return imported };
         let (snapshots, run) = (self.ports().snapshots.clone(), story.header.id.clone());
         let own = move || snapshots.find(before.as_str()).is_ok_and(|info| info.run == Some(run));
@@ -306,27 +322,27 @@ impl Handle {
         &self,
         run: &RunId,
         at: Timestamp,
-        rows: &[Row],
+        rows: &[JournalRow],
         machine: &Machine,
-        token: Option<Spent>,
+        token: Option<SpentToken>,
     ) -> Result<(), ResumeError> {
         let progress = machine.progress();
         let store = &self.ports().store;
-        let Some(Spent { hash, results_hash, answer }) = token else {
+        let Some(SpentToken { hash, results_hash, answer }) = token else {
             return Ok(store.append(run, rows, Some(&progress))?);
         };
         match store.redeem(&hash, &results_hash, &answer, at, rows, Some(&progress))? {
-            Redeemed::Accepted => Ok(()),
-            Redeemed::Duplicate { answer } => Err(ResumeError::Duplicate { answer }),
-            Redeemed::Conflict => Err(ResumeError::Conflict),
+            TokenRedeemOutcome::Accepted => Ok(()),
+            TokenRedeemOutcome::Duplicate { answer } => Err(ResumeError::Duplicate { answer }),
+            TokenRedeemOutcome::Conflict => Err(ResumeError::Conflict),
         }
     }
 
     /// The crash rule: what can be done again is, what was done is taken as done, the rest is asked about.
-    async fn sort(&self, story: &Story, pending: Vec<Pending>, foreign: bool) -> Crashed {
-        let mut crashed = Crashed::default();
+    async fn sort(&self, story: &JournaledRun, pending: Vec<PendingEffect>, foreign: bool) -> OrphanedCalls {
+        let mut crashed = OrphanedCalls::default();
         let now = self.ports().clock.now();
-        for Pending { effect, at, driven_ms } in pending {
+        for PendingEffect { effect, at, driven_ms } in pending {
             let known = effect.call().and_then(|call| story.answered_later(call));
             if let Some(answer) = known {
                 crashed.finished.push(answer.clone());
@@ -342,7 +358,7 @@ impl Handle {
                     crashed.again.push((Effect::SetTimer { call, delay_ms, wall }, 1));
                 }
                 Effect::RunTool { call, invocation, .. }
-                    if foreign && self.ports().tools.repeat(&invocation) != Repeat::Safe =>
+                    if foreign && self.ports().tools.rerun_policy(&invocation) != RerunPolicy::Safe =>
                 {
                     crashed.unclear.push((call, FOREIGN.to_owned()));
                 }
@@ -353,23 +369,33 @@ impl Handle {
         crashed
     }
 
-    async fn sort_tool(&self, story: &Story, effect: Effect, attempt: u32, crashed: &mut Crashed) {
+    async fn sort_tool(
+        &self,
+        story: &JournaledRun,
+        effect: Effect,
+        attempt: u32,
+        crashed: &mut OrphanedCalls,
+    ) {
         let Effect::RunTool { call, invocation, .. } = &effect else { return };
         let tools = &self.ports().tools;
-        let standing = match (tools.repeat(invocation), story.begun.get(call)) {
-            (Repeat::Safe, _) | (_, None) | (Repeat::Compare, Some(None)) => Standing::NotBegun,
-            (Repeat::Compare, Some(Some(foreseen))) => tools.examine(invocation, foreseen).await,
-            (Repeat::Ask, Some(_)) => Standing::Unclear {
+        let standing = match (tools.rerun_policy(invocation), story.begun.get(call)) {
+            (RerunPolicy::Safe, _) | (_, None) | (RerunPolicy::Compare, Some(None)) => {
+                InterruptedCallStatus::NotBegun
+            }
+            (RerunPolicy::Compare, Some(Some(foreseen))) => {
+                tools.check_interrupted_call(invocation, foreseen).await
+            }
+            (RerunPolicy::Ask, Some(_)) => InterruptedCallStatus::Unclear {
                 reason: "it may have done nothing, a part, or all of its work".to_owned(),
             },
         };
         match standing {
-            Standing::NotBegun => crashed.again.push((effect, attempt)),
-            Standing::Done(outcome) => {
+            InterruptedCallStatus::NotBegun => crashed.again.push((effect, attempt)),
+            InterruptedCallStatus::Done(outcome) => {
                 let outcome = self.shared.redactor.clean_data(outcome);
                 crashed.finished.push(Input::ToolDone { call: *call, outcome });
             }
-            Standing::Unclear { reason } => crashed.unclear.push((*call, reason)),
+            InterruptedCallStatus::Unclear { reason } => crashed.unclear.push((*call, reason)),
         }
     }
 }
@@ -377,7 +403,7 @@ impl Handle {
 /// Why a call that was open in a file is not made without a question.
 const FOREIGN: &str = "it was allowed where the run came from, and nobody here has agreed to it";
 
-fn check(run: &RunId, status: RunStatus, story: &Story, machine: &Machine) -> Result<(), ResumeError> {
+fn check(run: &RunId, status: RunStatus, story: &JournaledRun, machine: &Machine) -> Result<(), ResumeError> {
     let over =
         |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), why: why.to_owned(), hint });
     let back = format!("go back to one of its steps: synthdev runs rewind {run} --to STEP, or fork it");
@@ -398,9 +424,9 @@ fn check(run: &RunId, status: RunStatus, story: &Story, machine: &Machine) -> Re
 }
 
 /// The machine as it stands under the definition that it is to go on with: that one decides which answers fit.
-pub(super) fn under<'m>(
+pub(super) fn upgraded_machine<'m>(
     machine: &'m Machine,
-    program: Option<&Program>,
+    program: Option<&WorkflowProgram>,
 ) -> Result<Cow<'m, Machine>, ResumeError> {
     let mut machine = Cow::Borrowed(machine);
     if let Some(program) = program {
@@ -410,7 +436,7 @@ pub(super) fn under<'m>(
 }
 
 /// Everything that was given must be asked for, and fit.
-fn judge(machine: &Machine, going: &Going) -> Result<(), ResumeError> {
+fn judge(machine: &Machine, going: &ResumeRequest) -> Result<(), ResumeError> {
     let open = machine.pauses();
     let asked: BTreeSet<CallId> = open.iter().map(|pause| pause.call).collect();
     let given =

@@ -41,7 +41,7 @@ impl RetryPolicy {
 }
 
 /// How the attempts at a call ended.
-pub(super) struct Tried {
+pub(super) struct RetryOutcome {
     pub(super) result: Result<ModelReply, ModelError>,
     /// Made so far.
     pub(super) attempts: u32,
@@ -59,20 +59,20 @@ pub(super) async fn call(
     luck: &(dyn Fn() -> u64 + Sync),
     allowed: &(dyn Fn() -> BoxFuture<'static, bool> + Sync),
     waiting: &(dyn Fn(u32, Duration, &ModelError) + Sync),
-) -> Tried {
+) -> RetryOutcome {
     let (mut attempt, mut silent) = (1, 0);
     loop {
         let error = match model.call(request, sink).await {
-            Ok(reply) => return Tried { result: Ok(reply), attempts: attempt, again: false },
+            Ok(reply) => return RetryOutcome { result: Ok(reply), attempts: attempt, again: false },
             Err(error) => error,
         };
         silent += u32::from(matches!(error, ModelError::Timeout { .. }));
         let delay = policy.delay(attempt + 1, &error, luck()).filter(|_| silent < SILENT_ATTEMPTS);
         let Some(delay) = delay else {
-            return Tried { result: Err(error), attempts: attempt, again: false };
+            return RetryOutcome { result: Err(error), attempts: attempt, again: false };
         };
         if !allowed().await {
-            return Tried { result: Err(error), attempts: attempt, again: true };
+            return RetryOutcome { result: Err(error), attempts: attempt, again: true };
         }
         attempt += 1;
         waiting(attempt, delay, &error);
@@ -84,16 +84,16 @@ pub(super) async fn call(
 mod tests {
     use super::*;
 
-    struct Deaf;
+    struct TestDeltaSink;
 
-    impl DeltaSink for Deaf {
+    impl DeltaSink for TestDeltaSink {
         fn delta(&self, _: crate::domain::model::DeltaKind, _: &str) {}
     }
 
     /// Fails like this, again and again.
-    struct Broken(ModelError);
+    struct FailingModel(ModelError);
 
-    impl ModelPort for Broken {
+    impl ModelPort for FailingModel {
         fn call<'a>(
             &'a self,
             _: &'a ModelRequest,
@@ -126,8 +126,8 @@ mod tests {
         };
         let allowed = || -> BoxFuture<'static, bool> { Box::pin(std::future::ready(true)) };
         for (error, asked) in rows {
-            let model = Broken(error);
-            let tried = call(&model, &request, &Deaf, policy, &|| 0, &allowed, &|_, _, _| {}).await;
+            let model = FailingModel(error);
+            let tried = call(&model, &request, &TestDeltaSink, policy, &|| 0, &allowed, &|_, _, _| {}).await;
             assert_eq!(tried.attempts, asked, "{:?}", model.0);
         }
     }

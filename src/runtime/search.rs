@@ -7,19 +7,19 @@ mod snippet;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::handle::Handle;
-use super::words::{self, Part};
+use super::handle::RuntimeHandle;
+use super::search_text::{self, SearchText};
 use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{Hit, Row, RowKind, SearchQuery};
+use crate::domain::journal::{JournalRow, JournalRowKind, SearchHit, SearchQuery};
 use crate::engine::input::Input;
 use crate::ports::run_store::StoreError;
 
-pub use super::words::WordsKind;
-pub use snippet::Snippet;
+pub use super::search_text::SearchTextKind;
+pub use snippet::SearchSnippet;
 
 /// One place where all words of a search were found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Found {
+pub struct SearchMatch {
     pub run: RunId,
     pub workflow: String,
     pub started: Timestamp,
@@ -27,7 +27,7 @@ pub struct Found {
     pub at: Timestamp,
     /// The row's number in its run, from 1; 0 is what the run was started with.
     pub row: u64,
-    pub kind: WordsKind,
+    pub kind: SearchTextKind,
     /// Of the tool that was called or the variable that was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -35,44 +35,44 @@ pub struct Found {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(flatten)]
-    pub snippet: Snippet,
+    pub snippet: SearchSnippet,
 }
 
-impl Handle {
+impl RuntimeHandle {
     /// Newest run first, and in it what happened last. `width` is how long a snippet may be, in characters.
     ///
     /// # Errors
     /// The store cannot be read, or the missing part of its index cannot be written.
-    pub fn search(&self, query: &SearchQuery, width: usize) -> Result<Vec<Found>, StoreError> {
-        let hits = self.ports().store.search(query, &words::of_row)?;
+    pub fn search(&self, query: &SearchQuery, width: usize) -> Result<Vec<SearchMatch>, StoreError> {
+        let hits = self.ports().store.search(query, &search_text::row_search_text)?;
         let terms = snippet::terms(&query.text);
         Ok(hits.into_iter().map(|hit| found(hit, &terms, width)).collect())
     }
 }
 
-fn input(row: &Row) -> Option<Input> {
-    if row.kind != RowKind::Input {
+fn input(row: &JournalRow) -> Option<Input> {
+    if row.kind != JournalRowKind::Input {
         return None;
     }
     serde_json::from_str(&row.body).ok()
 }
 
-fn found(hit: Hit, terms: &[snippet::Term], width: usize) -> Found {
-    let mut parts = words::parts_of_row(&hit.row);
+fn found(hit: SearchHit, terms: &[snippet::SearchTerm], width: usize) -> SearchMatch {
+    let mut parts = search_text::parts_of_row(&hit.row);
     if hit.seq == 0 {
         let text = serde_json::from_str::<Value>(&hit.row.body).ok();
         let text = text.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
         // the name of the workflow is found, too
-        let in_input = !snippet::of(&text, terms, width).marks.is_empty();
+        let in_input = !snippet::snippet_around(&text, terms, width).marks.is_empty();
         let text = if in_input { text } else { format!("{}: {text}", hit.workflow) };
-        parts = vec![Part { kind: WordsKind::Input, name: None, text }];
+        parts = vec![SearchText { kind: SearchTextKind::Input, name: None, text }];
     }
     // the part with most of the words; the first of several
-    let mut best: Option<(Part, Snippet)> = None;
+    let mut best: Option<(SearchText, SearchSnippet)> = None;
     for part in parts {
         let shown = match &part.name {
-            Some(name) => snippet::of(&format!("{name} {}", part.text), terms, width),
-            None => snippet::of(&part.text, terms, width),
+            Some(name) => snippet::snippet_around(&format!("{name} {}", part.text), terms, width),
+            None => snippet::snippet_around(&part.text, terms, width),
         };
         if best.as_ref().is_none_or(|(_, before)| shown.marks.len() > before.marks.len()) {
             best = Some((part, shown));
@@ -80,13 +80,13 @@ fn found(hit: Hit, terms: &[snippet::Term], width: usize) -> Found {
     }
     let (kind, name, snippet) = match best {
         Some((part, snippet)) => (part.kind, part.name, snippet),
-        None => (WordsKind::Message, None, Snippet::default()),
+        None => (SearchTextKind::Message, None, SearchSnippet::default()),
     };
     let model = match input(&hit.row) {
         Some(Input::Replied { reply, .. }) => reply.model,
         _ => None,
     };
-    Found {
+    SearchMatch {
         run: hit.run,
         workflow: hit.workflow,
         started: hit.started,

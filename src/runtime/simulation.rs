@@ -10,18 +10,18 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::retry::RetryPolicy;
-use crate::domain::approval::Decision;
+use crate::domain::approval::ApprovalDecision;
 use crate::domain::ids::{CallId, Timestamp};
+use crate::domain::mock_results::{MockReaction, MockUserAnswer};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
-use crate::domain::sample::sample;
-use crate::domain::scripted::{Reaction, ScriptedAnswer};
+use crate::domain::schema_sample::sample;
 use crate::domain::tool::ToolInvocation;
 use crate::domain::workflow::{PauseKind, plain_text};
-use crate::engine::effect::{Effect, Question};
+use crate::engine::effect::{Effect, UserQuestion};
 use crate::engine::event::RunEvent;
-use crate::engine::input::{Answer, Input};
+use crate::engine::input::{Input, UserAnswer};
 use crate::engine::machine::Machine;
-use crate::engine::spec::RunSpec;
+use crate::engine::run_spec::RunSpec;
 use crate::ports::model::{DeltaSink, ModelPort};
 use crate::ports::script::ScriptPort;
 use crate::ports::tool::ToolPort;
@@ -30,13 +30,13 @@ use crate::ports::tool::ToolPort;
 const MOST_INPUTS: usize = 1_000_000;
 
 /// What a simulated run is played with.
-pub struct Props<'a> {
+pub struct SimulationSetup<'a> {
     pub models: &'a dyn ModelPort,
     pub tools: &'a dyn ToolPort,
     pub scripts: &'a dyn ScriptPort,
     /// What `tools` had no scripted result for, if that has happened: the run is over then.
     pub missing: &'a (dyn Fn() -> Option<String> + Send + Sync),
-    pub answers: Vec<ScriptedAnswer>,
+    pub answers: Vec<MockUserAnswer>,
     /// Questions without an answer get one that fits them.
     pub improvise: bool,
     /// What the simulated clock shows at the start.
@@ -45,7 +45,7 @@ pub struct Props<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Played {
+pub struct SimulationOutcome {
     /// Everything that happened, the end included.
     pub events: Vec<RunEvent>,
     /// Why the run could not be played to its end: the script does not say what is asked of it.
@@ -57,9 +57,9 @@ pub struct Played {
 }
 
 /// Plays a run to its end. The same arguments give the same events.
-pub async fn play(spec: RunSpec, props: Props<'_>) -> Played {
+pub async fn simulate_run(spec: RunSpec, props: SimulationSetup<'_>) -> SimulationOutcome {
     let now = props.now.0;
-    let mut stage = Stage {
+    let mut stage = RunSimulator {
         machine: Machine::new(Arc::new(spec)),
         answers: props.answers.iter().map(|answer| Some(answer.clone())).collect(),
         props,
@@ -67,7 +67,12 @@ pub async fn play(spec: RunSpec, props: Props<'_>) -> Played {
         asked: 0,
         due: BTreeMap::new(),
         improvised: BTreeMap::new(),
-        played: Played { events: Vec::new(), gap: None, unanswered: Vec::new(), unused_answers: Vec::new() },
+        played: SimulationOutcome {
+            events: Vec::new(),
+            gap: None,
+            unanswered: Vec::new(),
+            unused_answers: Vec::new(),
+        },
     };
     stage.run().await;
     let left = stage.answers.iter().enumerate().filter(|(_, answer)| answer.is_some());
@@ -75,10 +80,10 @@ pub async fn play(spec: RunSpec, props: Props<'_>) -> Played {
     stage.played
 }
 
-struct Stage<'a> {
+struct RunSimulator<'a> {
     machine: Machine,
-    props: Props<'a>,
-    answers: Vec<Option<ScriptedAnswer>>,
+    props: SimulationSetup<'a>,
+    answers: Vec<Option<MockUserAnswer>>,
     /// Milliseconds since 1970.
     now: i64,
     asked: u64,
@@ -86,10 +91,10 @@ struct Stage<'a> {
     due: BTreeMap<(i64, u64), Input>,
     /// How often each state was answered without a script.
     improvised: BTreeMap<String, usize>,
-    played: Played,
+    played: SimulationOutcome,
 }
 
-impl Stage<'_> {
+impl RunSimulator<'_> {
     async fn run(&mut self) {
         self.push(0, Input::Started { seed: 0 });
         for _ in 0..MOST_INPUTS {
@@ -141,11 +146,11 @@ impl Stage<'_> {
             Effect::CallModel { call, request } => self.call_model(call, &request).await,
             Effect::RunTool { call, invocation, .. } => self.run_tool(call, &invocation).await,
             Effect::AskApproval { call, .. } => {
-                self.push(0, Input::Approved { call, decision: Decision::Allow })
+                self.push(0, Input::Approved { call, decision: ApprovalDecision::Allow })
             }
             Effect::AskPerson { call, question } => self.answer(call, &question),
             Effect::SetTimer { call, delay_ms, .. } => self.push(delay_ms, Input::Elapsed { call }),
-            Effect::Abort { call } => self.due.retain(|_, input| input.answers() != Some(call)),
+            Effect::Abort { call } => self.due.retain(|_, input| input.answered_call() != Some(call)),
             Effect::Finish => {}
         }
     }
@@ -155,7 +160,7 @@ impl Stage<'_> {
         let policy = RetryPolicy::default();
         let (mut attempts, mut waited) = (1, 0_u64);
         let error = loop {
-            let error = match self.props.models.call(request, &Deaf).await {
+            let error = match self.props.models.call(request, &SimulatedDeltaSink).await {
                 Ok(reply) => {
                     let delay = waited.saturating_add(reply.duration_ms);
                     return self.push(delay, Input::Replied { call, reply });
@@ -188,21 +193,21 @@ impl Stage<'_> {
         self.push(outcome.duration_ms, Input::ToolDone { call, outcome });
     }
 
-    fn answer(&mut self, call: CallId, question: &Question) {
+    fn answer(&mut self, call: CallId, question: &UserQuestion) {
         let answer = match question {
-            Question::NoSnapshot { .. } | Question::Break { .. } => Some(Answer::Continue),
-            Question::Limit { .. } | Question::Failed { .. } | Question::Uncertain { .. } => {
-                Some(Answer::Stop)
+            UserQuestion::NoSnapshot { .. } | UserQuestion::Break { .. } => Some(UserAnswer::Continue),
+            UserQuestion::Limit { .. } | UserQuestion::Failed { .. } | UserQuestion::Uncertain { .. } => {
+                Some(UserAnswer::Stop)
             }
-            Question::Message => Some(match self.next_answer("", "") {
-                Some(Reaction::Value(value)) => Answer::Text { text: plain_text(&value) },
+            UserQuestion::Message => Some(match self.next_answer("", "") {
+                Some(MockReaction::Value(value)) => UserAnswer::Text { text: plain_text(&value) },
                 None if self.props.improvise && self.turn("") == 0 => {
-                    Answer::Text { text: "(simulated answer)".to_owned() }
+                    UserAnswer::Text { text: "(simulated answer)".to_owned() }
                 }
-                Some(Reaction::Silence) | None => Answer::Stop,
+                Some(MockReaction::Silence) | None => UserAnswer::Stop,
             }),
-            Question::Pause { problem: None, .. } if self.props.improvise => self.improvise(question),
-            Question::Pause { state, message, default, until, problem, .. } => {
+            UserQuestion::Pause { problem: None, .. } if self.props.improvise => self.improvise(question),
+            UserQuestion::Pause { state, message, default, until, problem, .. } => {
                 let reaction = self.next_answer(state, message);
                 self.react(state, message, problem.as_deref(), reaction, default.as_deref(), until.is_some())
             }
@@ -220,8 +225,8 @@ impl Stage<'_> {
     }
 
     /// An answer that fits a pause: yes at first, then no; of several choices each in its turn.
-    fn improvise(&mut self, question: &Question) -> Option<Answer> {
-        let Question::Pause { state, kind, choices, schema, required_outputs, .. } = question else {
+    fn improvise(&mut self, question: &UserQuestion) -> Option<UserAnswer> {
+        let UserQuestion::Pause { state, kind, choices, schema, required_outputs, .. } = question else {
             return None;
         };
         let turn = self.turn(state);
@@ -238,7 +243,7 @@ impl Stage<'_> {
                 .map(|name| (name.clone(), Value::from(format!("(simulated {name})"))))
                 .collect(),
         };
-        Some(Answer::Value { value })
+        Some(UserAnswer::Value { value })
     }
 
     /// What a pause is told; `None` lets its time run out.
@@ -247,34 +252,34 @@ impl Stage<'_> {
         state: &str,
         message: &str,
         problem: Option<&str>,
-        reaction: Option<Reaction>,
+        reaction: Option<MockReaction>,
         default: Option<&Value>,
         limited: bool,
-    ) -> Option<Answer> {
+    ) -> Option<UserAnswer> {
         match (reaction, default) {
-            (Some(Reaction::Value(value)), _) => Some(Answer::Value { value }),
-            (Some(Reaction::Silence) | None, Some(default)) if !limited => {
-                Some(Answer::Value { value: default.clone() })
+            (Some(MockReaction::Value(value)), _) => Some(UserAnswer::Value { value }),
+            (Some(MockReaction::Silence) | None, Some(default)) if !limited => {
+                Some(UserAnswer::Value { value: default.clone() })
             }
-            (Some(Reaction::Silence), _) if !limited => {
+            (Some(MockReaction::Silence), _) if !limited => {
                 self.gap(format!(
                     "the answer of state `{state}` shall time out, but the state waits for ever"
                 ));
                 None
             }
-            (Some(Reaction::Silence), _) => None,
+            (Some(MockReaction::Silence), _) => None,
             (None, Some(_)) if problem.is_none() => None,
             (None, _) => {
                 let why = problem.map(|problem| format!("; before: {problem}")).unwrap_or_default();
                 self.played.unanswered.push(format!("state `{state}`, which asks: {message}{why}"));
-                Some(Answer::Stop)
+                Some(UserAnswer::Stop)
             }
         }
     }
 
     /// The first answer left that is for this question.
-    fn next_answer(&mut self, state: &str, question: &str) -> Option<Reaction> {
-        let fits = |answer: &&mut Option<ScriptedAnswer>| {
+    fn next_answer(&mut self, state: &str, question: &str) -> Option<MockReaction> {
+        let fits = |answer: &&mut Option<MockUserAnswer>| {
             answer.as_ref().is_some_and(|answer| answer.is_for(state, question))
         };
         let answer = self.answers.iter_mut().find(fits)?.take()?;
@@ -283,8 +288,8 @@ impl Stage<'_> {
 }
 
 /// Nobody listens to a simulated stream.
-struct Deaf;
+struct SimulatedDeltaSink;
 
-impl DeltaSink for Deaf {
+impl DeltaSink for SimulatedDeltaSink {
     fn delta(&self, _: DeltaKind, _: &str) {}
 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::reopen::Story;
+use super::journal_replay::JournaledRun;
 use crate::domain::ids::{CallId, SnapshotId, Timestamp};
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
-use crate::engine::replay::Tape;
+use crate::engine::replay::StepwiseReplay;
 use crate::ports::run_store::StoreError;
 
 /// Where a step begins.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct StepPlace {
+pub struct RunStep {
     /// From 1.
     pub step: u32,
     pub at: Timestamp,
@@ -37,8 +37,8 @@ pub struct StepPlace {
 }
 
 #[derive(Default)]
-struct Walk {
-    steps: Vec<(StepPlace, Option<CallId>)>,
+struct StepCollector {
+    steps: Vec<(RunStep, Option<CallId>)>,
     taken: BTreeMap<CallId, SnapshotId>,
     /// The newest snapshot that was asked for.
     asked: Option<CallId>,
@@ -48,12 +48,12 @@ struct Walk {
     stood: Option<(Timestamp, String, usize)>,
 }
 
-impl Story {
+impl JournaledRun {
     /// Every state that was entered, in order: the n-th is step n. After those, the one before which the run stood when
     /// it went back, if it did not go on from there.
-    pub(super) fn steps(&self) -> Vec<StepPlace> {
-        let mut tape = Tape::new(Arc::clone(&self.spec));
-        let mut walk = Walk::default();
+    pub(super) fn steps(&self) -> Vec<RunStep> {
+        let mut tape = StepwiseReplay::new(Arc::clone(&self.spec));
+        let mut walk = StepCollector::default();
         for (index, entry) in self.entries.iter().enumerate() {
             match &entry.input {
                 Input::SnapshotTaken { call, info } => {
@@ -83,7 +83,7 @@ impl Story {
 
     /// States that other branches entered after a step of one: going back to it with the files as they are repeats
     /// them.
-    pub(super) fn beside(&self, place: &StepPlace) -> Vec<String> {
+    pub(super) fn concurrent_states_after(&self, place: &RunStep) -> Vec<String> {
         let Some(owner) = &place.within else { return Vec::new() };
         let own = branch_of(&place.state, owner);
         let later = self.steps().into_iter().skip(place.step as usize);
@@ -93,7 +93,7 @@ impl Story {
 
     /// # Errors
     /// There are fewer steps.
-    pub(super) fn step(&self, step: u32) -> Result<StepPlace, StoreError> {
+    pub(super) fn step(&self, step: u32) -> Result<RunStep, StoreError> {
         let steps = self.steps();
         let found = step.checked_sub(1).and_then(|at| steps.get(at as usize));
         let all = match steps.len() {
@@ -108,7 +108,7 @@ impl Story {
     }
 }
 
-impl Walk {
+impl StepCollector {
     fn take(&mut self, at: Timestamp, event: &RunEvent, kept: usize) {
         match event {
             RunEvent::StateEntered { state, visit, agent, .. } => {
@@ -133,22 +133,22 @@ impl Walk {
         // the outermost one: what its branches change is stored when all of them are done
         let within = self.forks.iter().find(|owner| is_within(&state, owner)).cloned();
         // it may have been entered several times: the last one is open
-        let owner = |earlier: &&(StepPlace, _)| Some(&earlier.0.state) == within.as_ref();
+        let owner = |earlier: &&(RunStep, _)| Some(&earlier.0.state) == within.as_ref();
         let forked = self.steps.iter().rev().find(owner).map(|(place, _)| place.step);
         let (files, exact) = (None, false);
-        let place = StepPlace { step, at, state, visit, agent, kept, files, exact, within, forked };
+        let place = RunStep { step, at, state, visit, agent, kept, files, exact, within, forked };
         self.steps.push((place, asked));
     }
 
-    fn end(self) -> Vec<StepPlace> {
+    fn end(self) -> Vec<RunStep> {
         let taken = self.taken;
-        let filled = |(place, asked): (StepPlace, Option<CallId>)| {
+        let filled = |(place, asked): (RunStep, Option<CallId>)| {
             // one that failed leaves the one before it
             let files = asked.and_then(|asked| taken.range(..=asked).next_back());
             let exact = place.within.is_none() && files.map(|(call, _)| *call) == asked && asked.is_some();
-            StepPlace { files: files.map(|(_, id)| id.clone()), exact, ..place }
+            RunStep { files: files.map(|(_, id)| id.clone()), exact, ..place }
         };
-        let mut steps: Vec<StepPlace> = self.steps.into_iter().map(filled).collect();
+        let mut steps: Vec<RunStep> = self.steps.into_iter().map(filled).collect();
         // a run that stood still inside of branches has stored what some of them had done: that is no step's
         for at in 0..steps.len() {
             let owner = steps[at].forked.and_then(|step| steps.get(step as usize - 1));

@@ -4,26 +4,26 @@
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 
-use crate::domain::approval::Permission;
-use crate::domain::cost::{CostEntry, Price};
+use crate::domain::approval::ToolPermission;
+use crate::domain::cost::{CostEntry, TokenPrice};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::place::Layer;
 use crate::domain::project_index::SizeLimit;
-use crate::domain::project_index::report::Report;
-use crate::domain::task_list::{Task, TaskDeed, TaskList};
+use crate::domain::project_index::report::IndexReport;
+use crate::domain::source_location::ConfigLayer;
+use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
 use crate::domain::tool::ToolRisk;
-use crate::engine::steering::Stops;
-use crate::runtime::command::{Command, Control};
-use crate::runtime::indexing::Progress;
-use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
-use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
-use crate::tui::past::Past;
-use crate::tui::run_view::drawing::Definition;
-use crate::tui::setup::{Asked, Told};
-use crate::tui::theme::{self, Theme};
-use crate::tui::transcript::item::Item;
-pub use crate::tui::travel::{Plan, Travel, Travelled};
+use crate::engine::steering::BreakpointSet;
+use crate::runtime::command::{ControlAction, RunCommand};
+use crate::runtime::indexing::IndexingProgress;
+use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
+use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use crate::tui::past_run::PastRun;
+use crate::tui::run_view::run_graph::RunDefinitionView;
+use crate::tui::setup::{SetupReply, SetupRequest};
+use crate::tui::theme::{self, ColorTheme};
+pub use crate::tui::time_travel::{TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use crate::tui::transcript::item::TranscriptItem;
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -36,7 +36,7 @@ pub struct WorkflowLine {
     pub waits_for_input: bool,
     /// One of its inputs has no default.
     pub needs_input: bool,
-    pub layer: Layer,
+    pub layer: ConfigLayer,
     /// Why it cannot be started: the first finding in one line.
     pub broken: Option<String>,
 }
@@ -53,7 +53,7 @@ pub struct RoleLine {
     /// How many tools the role may use.
     pub tools: usize,
     pub description: String,
-    pub layer: Layer,
+    pub layer: ConfigLayer,
 }
 
 /// A line of `/tools` (REPL-7).
@@ -61,7 +61,7 @@ pub struct RoleLine {
 pub struct ToolLine {
     pub name: String,
     pub risk: ToolRisk,
-    pub approval: Permission,
+    pub approval: ToolPermission,
     /// Parameter names, optional ones with `?`: `path, start_line?`.
     pub parameters: String,
     pub description: String,
@@ -84,7 +84,7 @@ pub struct StatusFacts {
 
 /// `/snapshot …` (SNAP-5). Ids may be unique prefixes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SnapshotCommand {
+pub enum SnapshotOperation {
     List,
     Create { label: String },
     Show { id: String },
@@ -108,7 +108,7 @@ pub struct RunFilter {
 
 /// A place where the words of `/search` stand (HIST-7).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FoundLine {
+pub struct SearchHitLine {
     pub run: RunId,
     pub workflow: String,
     pub at: Timestamp,
@@ -119,7 +119,7 @@ pub struct FoundLine {
 
 /// A text that is looked up: its title and what it says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Page {
+pub enum LookupPage {
     /// A workflow as it is now.
     Graph(String),
     /// A run's workflow, with where the run has been.
@@ -138,7 +138,7 @@ pub enum Page {
 
 /// What came of a command for the shell.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ShellTold {
+pub enum ShellOutcome {
     /// It was not run: it looks dangerous, and why.
     Risky(String),
     Done {
@@ -152,15 +152,15 @@ pub enum ShellTold {
 
 /// A command that a model wrote; nothing was run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Suggested {
+pub struct ShellSuggestionReply {
     /// Why there is none, in one line.
-    pub told: Result<Suggestion, String>,
+    pub told: Result<ShellSuggestion, String>,
     /// What asking came to, also where nothing came of it.
     pub spent: Vec<CostEntry>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Suggestion {
+pub struct ShellSuggestion {
     /// One line without anything hidden.
     pub command: String,
     /// It looks dangerous, and why.
@@ -171,7 +171,7 @@ pub struct Suggestion {
 
 /// About the index of the project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IndexAsked {
+pub enum IndexingRequest {
     /// What there is to do, and what it will cost.
     Look(SizeLimit),
     /// What was shown is done.
@@ -181,18 +181,18 @@ pub enum IndexAsked {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum IndexTold {
+pub enum IndexingReply {
     /// Why nothing can be done.
     Refused(String),
     /// The person is asked, with these lines.
     Proposal(Vec<String>),
-    At(Progress),
-    Done(Box<Report>),
+    At(IndexingProgress),
+    Done(Box<IndexReport>),
 }
 
 /// The steps of a run, to go back to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Steps {
+pub struct RunStepList {
     pub run: RunId,
     pub workflow: String,
     /// Number, state, and whether the files of then are stored.
@@ -201,16 +201,16 @@ pub struct Steps {
 
 /// Files of the configuration were changed since they were read (CFG-18).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Reload {
+pub struct ConfigReload {
     /// What is wrong with them that was not before, a line each.
     pub problems: Vec<String>,
     /// The project's own were changed by somebody else: are they trusted?
-    pub question: Option<Changed>,
+    pub question: Option<UntrustedDefinitions>,
 }
 
 /// A project's own definitions that nobody has agreed to yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Changed {
+pub struct UntrustedDefinitions {
     pub files: Vec<String>,
     /// What is new since they were trusted last.
     pub changes: String,
@@ -218,7 +218,7 @@ pub struct Changed {
 
 /// What was typed in this project in earlier sessions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Recalled {
+pub struct RecalledInput {
     /// The oldest first.
     pub texts: Vec<String>,
     /// What is wrong with it.
@@ -235,7 +235,7 @@ pub enum StandingPermission {
 }
 
 /// A workflow or a conversation on its way.
-pub enum Start {
+pub enum WorkflowStart {
     Running(RunId),
     /// It is prepared first.
     Later(Preparation, Begun),
@@ -255,7 +255,7 @@ pub enum Preparation {
 
 /// How a workflow works beside others in one project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Beside {
+pub enum ConcurrentRunMode {
     /// On the same files, knowingly.
     Share,
     /// In a worktree of its own.
@@ -263,9 +263,9 @@ pub enum Beside {
 }
 
 /// Texts of errors are ready for people: what happened, where, what to do next; several lines are fine.
-pub trait Backend: Send + Sync {
+pub trait SessionBackend: Send + Sync {
     /// A word whenever somebody, this process or another one, may have written to the history. Ends where nobody tells.
-    fn stirs(&self) -> BoxStream<'static, ()> {
+    fn store_changes(&self) -> BoxStream<'static, ()> {
         Box::pin(stream::empty())
     }
 
@@ -278,23 +278,28 @@ pub trait Backend: Send + Sync {
     fn tools(&self, role: &str) -> Vec<ToolLine>;
 
     /// The catalogue's price of a model, for the parts of `/cost`; `None`: unknown, never guessed (MODEL-9).
-    fn price(&self, _model: &str) -> Option<Price> {
+    fn price(&self, _model: &str) -> Option<TokenPrice> {
         None
     }
 
     /// # Errors
     /// Rendered diagnostics: unknown or broken workflow, input that does not fit.
-    fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String>;
+    fn start_workflow(&self, name: &str, input: &str) -> Result<WorkflowStart, String>;
 
     /// The same, although another run works in this project.
     /// # Errors
     /// As `start_workflow`.
-    fn start_beside(&self, name: &str, input: &str, _beside: Beside) -> Result<Start, String> {
+    fn start_concurrent_workflow(
+        &self,
+        name: &str,
+        input: &str,
+        _beside: ConcurrentRunMode,
+    ) -> Result<WorkflowStart, String> {
         self.start_workflow(name, input)
     }
 
     /// Where the next workflow that is started stands still.
-    fn stop_at(&self, _stops: Stops) {}
+    fn set_start_breakpoints(&self, _stops: BreakpointSet) {}
 
     /// A tool is allowed from now on, and that is saved in the person's settings; says where.
     fn allow_always(&self, _permission: StandingPermission) -> BoxFuture<'static, Result<String, String>> {
@@ -304,35 +309,39 @@ pub trait Backend: Send + Sync {
     /// Starts single-agent mode; the run asks `Question::Message` when it is ready for text.
     /// # Errors
     /// Unknown role, no model for its level.
-    fn start_chat(&self, role: &str) -> Result<Start, String>;
+    fn start_chat(&self, role: &str) -> Result<WorkflowStart, String>;
 
-    fn send(&self, run: &RunId, command: Command);
+    fn send(&self, run: &RunId, command: RunCommand);
 
     fn runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>>;
 
-    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<FoundLine>, String>>;
+    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<SearchHitLine>, String>>;
 
     /// What had happened in a run that can be taken up here; says why one cannot. Changes nothing.
-    fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>>;
+    fn load_past_run(&self, run: String) -> BoxFuture<'static, Result<PastRun, String>>;
 
     /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
-    fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>>;
+    fn load_run_preview(&self, run: String) -> BoxFuture<'static, Option<PastRun>>;
 
     /// The last entries of a run before the first that is shown, which has so many before it. The first page reads all
     /// of the run once; the others cost the same, wherever they are.
-    fn earlier(&self, _run: RunId, _before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
+    fn load_earlier_items(
+        &self,
+        _run: RunId,
+        _before: usize,
+    ) -> BoxFuture<'static, Result<Vec<TranscriptItem>, String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     /// What was typed in this project before; read when it is wanted first.
-    fn recall(&self) -> BoxFuture<'static, Result<Recalled, String>> {
-        Box::pin(std::future::ready(Ok(Recalled::default())))
+    fn load_recalled_input(&self) -> BoxFuture<'static, Result<RecalledInput, String>> {
+        Box::pin(std::future::ready(Ok(RecalledInput::default())))
     }
 
     /// Keeps a text for later sessions.
     /// # Errors
     /// What is in the way; told once.
-    fn remember(&self, _text: &str) -> Result<(), String> {
+    fn save_input(&self, _text: &str) -> Result<(), String> {
         Ok(())
     }
 
@@ -345,30 +354,34 @@ pub trait Backend: Send + Sync {
     }
 
     /// Pauses or ends a run, wherever it is driven; says what came of it.
-    fn control(&self, _run: String, _control: Control) -> BoxFuture<'static, Result<String, String>> {
+    fn control(&self, _run: String, _control: ControlAction) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(std::future::ready(Err("runs cannot be told anything here".to_owned())))
     }
 
     /// What the history asks (HIST-2).
-    fn archive(&self, _asked: PastAsked) -> BoxFuture<'static, PastTold> {
+    fn request_history(&self, _asked: PastAsked) -> BoxFuture<'static, PastTold> {
         let told = PastTold::Text(Err("the history cannot be read here".to_owned()));
         Box::pin(std::future::ready(told))
     }
 
     /// What a model was asked last in a run, by this agent or by any, and its answer.
-    fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>>;
+    fn inspect_last_call(
+        &self,
+        run: RunId,
+        agent: Option<String>,
+    ) -> BoxFuture<'static, Result<String, String>>;
 
     /// A run's definition as it was started with.
-    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<Definition, String>> {
+    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<RunDefinitionView, String>> {
         Box::pin(std::future::ready(Err(format!("the definition of run {run} is not known here"))))
     }
 
     /// A theme by its name.
     /// # Errors
     /// There is none; which there are.
-    fn theme(&self, name: &str) -> Result<Theme, String> {
+    fn theme(&self, name: &str) -> Result<ColorTheme, String> {
         let unknown = || format!("there is no theme {name}: it is one of {}", theme::NAMES.join(", "));
-        Theme::named(name, &theme::Terminal::default()).ok_or_else(unknown)
+        ColorTheme::named(name, &theme::TerminalEnvironment::default()).ok_or_else(unknown)
     }
 
     /// How much is logged from now on, 0 to 5, if another is wanted; gives what is in force, and the file of the log.
@@ -383,78 +396,91 @@ pub trait Backend: Send + Sync {
 
     /// # Errors
     /// Why there is no such text.
-    fn page(&self, _page: Page) -> BoxFuture<'static, Result<(String, String), String>> {
+    fn load_lookup_page(&self, _page: LookupPage) -> BoxFuture<'static, Result<(String, String), String>> {
         Box::pin(std::future::ready(Err("this is not known here".to_owned())))
     }
 
     /// Runs a command of the person in the project's directory; `sure`: also one that looks dangerous.
     /// # Errors
     /// Why nothing was run.
-    fn shell(&self, _command: String, _sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
+    fn run_shell_command(
+        &self,
+        _command: String,
+        _sure: bool,
+    ) -> BoxFuture<'static, Result<ShellOutcome, String>> {
         Box::pin(std::future::ready(Err("no commands are run here".to_owned())))
     }
 
     /// Asks a model for a command that does what these words say; nothing is run.
-    fn suggest(&self, _words: String) -> BoxFuture<'static, Suggested> {
+    fn suggest_shell_command(&self, _words: String) -> BoxFuture<'static, ShellSuggestionReply> {
         let told = Err("nobody can be asked for a command here".to_owned());
-        Box::pin(std::future::ready(Suggested { told, spent: Vec::new() }))
+        Box::pin(std::future::ready(ShellSuggestionReply { told, spent: Vec::new() }))
     }
 
     /// Does something with the person's tasks of this project: all of them, and the one that it was about.
-    fn task(&self, _deed: TaskDeed) -> BoxFuture<'static, Result<(TaskList, Option<Task>), String>> {
+    fn apply_task_deed(
+        &self,
+        _deed: TaskListCommand,
+    ) -> BoxFuture<'static, Result<(TaskList, Option<TaskListItem>), String>> {
         Box::pin(std::future::ready(Err("no tasks are kept here".to_owned())))
     }
 
     /// Makes the index of the project, step by step.
-    fn index(&self, _asked: IndexAsked) -> BoxFuture<'static, IndexTold> {
-        Box::pin(std::future::ready(IndexTold::Refused("no index is made here".to_owned())))
+    fn request_indexing(&self, _asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {
+        Box::pin(std::future::ready(IndexingReply::Refused("no index is made here".to_owned())))
     }
 
     /// Ends what models are asked beside the runs.
-    fn stop_aside(&self) {}
+    fn cancel_side_query(&self) {}
 
     /// Whether the project's own definitions count: what the person is to be asked, or what to say.
     /// # Errors
     /// What to say where nothing has to be asked.
-    fn trusts(&self) -> Result<Changed, String> {
+    fn trust_question(&self) -> Result<UntrustedDefinitions, String> {
         Err("this project has no definitions of its own".to_owned())
     }
 
-    fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>>;
+    fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<RunStepList, String>>;
 
     /// What a journey would do. Changes nothing; there being nothing to do is an error.
-    fn plan(&self, travel: Travel) -> BoxFuture<'static, Result<Plan, String>>;
+    fn preview_time_travel(
+        &self,
+        travel: TimeTravelRequest,
+    ) -> BoxFuture<'static, Result<TimeTravelPreview, String>>;
 
     /// Does it.
-    fn travel(&self, travel: Travel) -> BoxFuture<'static, Result<Travelled, String>>;
+    fn perform_time_travel(
+        &self,
+        travel: TimeTravelRequest,
+    ) -> BoxFuture<'static, Result<TimeTravelOutcome, String>>;
 
-    fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>>;
+    fn snapshot(&self, command: SnapshotOperation) -> BoxFuture<'static, Result<String, String>>;
 
     /// Answers the trust question; yes loads the project's own definitions and tells what is wrong with them.
     /// # Errors
     /// They do not load, or the answer could not be stored.
-    fn trust(&self, yes: bool) -> Result<Vec<String>, String>;
+    fn answer_trust_question(&self, yes: bool) -> Result<Vec<String>, String>;
 
     /// What the dialog that sets up a model asks (CFG-7).
-    fn set_up(&self, _asked: Asked) -> BoxFuture<'static, Told> {
-        Box::pin(std::future::ready(Told::Unneeded))
+    fn request_setup(&self, _asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
+        Box::pin(std::future::ready(SetupReply::Unneeded))
     }
 
     /// What the editor asks; a text is checked away from the screen.
-    fn edit(&self, _asked: EditAsked) -> BoxFuture<'static, EditTold> {
+    fn request_edit(&self, _asked: EditAsked) -> BoxFuture<'static, EditTold> {
         Box::pin(std::future::ready(EditTold::Files(Err("files cannot be edited here".to_owned()))))
     }
 
     /// Lets the person's own editor change a text; the terminal is its own until it ends.
     /// # Errors
     /// There is none, or it ended with an error.
-    fn external(&self, _name: &str, _text: &str) -> Result<String, String> {
+    fn open_external_editor(&self, _name: &str, _text: &str) -> Result<String, String> {
         Err("no other editor can be started here".to_owned())
     }
 
     /// Reads again what was changed since it was read; `None`: nothing was. Who may not ask (`asks`) leaves alone what
     /// the person would have to be asked about.
-    fn reload(&self, _asks: bool) -> Option<Reload> {
+    fn reload_changed_config(&self, _asks: bool) -> Option<ConfigReload> {
         None
     }
 

@@ -5,15 +5,15 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::journal::RunStatus;
 use crate::domain::project_index::SizeLimit;
-use crate::tui::keymap::{ACTIONS, Action};
-use crate::tui::slash::{self, Argument, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, TASK_WORDS};
+use crate::tui::keymap::{ACTIONS, KeyAction};
+use crate::tui::slash::{self, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, SlashArgument, TASK_WORDS};
 use crate::tui::theme;
 
 pub mod mention;
 
 /// Names that arguments are completed from.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct CompletionNames {
     /// Name and description.
     pub workflows: Vec<(String, String)>,
     pub roles: Vec<(String, String)>,
@@ -29,7 +29,7 @@ pub struct Names {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct CompletionCandidate {
     /// What the first line becomes, up to the cursor.
     pub line: String,
     pub label: String,
@@ -41,15 +41,15 @@ pub struct Candidate {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Popup {
-    pub candidates: Vec<Candidate>,
+pub struct CompletionPopup {
+    pub candidates: Vec<CompletionCandidate>,
     pub selected: usize,
     /// The selection was moved by hand: Enter takes it.
     pub chosen: bool,
 }
 
 /// The candidates for what stands before the cursor; `None`: nothing to complete.
-pub fn complete(before: &str, names: &Names) -> Option<Popup> {
+pub fn complete(before: &str, names: &CompletionNames) -> Option<CompletionPopup> {
     if !slash::is_command(before) {
         return None;
     }
@@ -62,13 +62,13 @@ pub fn complete(before: &str, names: &Names) -> Option<Popup> {
         None => commands(word),
         Some(rest) => arguments(word, rest, names)?,
     };
-    (!candidates.is_empty()).then_some(Popup { candidates, selected: 0, chosen: false })
+    (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, chosen: false })
 }
 
-fn commands(word: &str) -> Vec<Candidate> {
+fn commands(word: &str) -> Vec<CompletionCandidate> {
     let all = COMMANDS.iter().map(|command| {
-        let space = if command.argument == Argument::None { "" } else { " " };
-        let candidate = Candidate {
+        let space = if command.argument == SlashArgument::None { "" } else { " " };
+        let candidate = CompletionCandidate {
             line: format!("/{}{space}", command.name),
             label: format!(
                 "/{} {}",
@@ -84,7 +84,7 @@ fn commands(word: &str) -> Vec<Candidate> {
     rank(word, all.collect())
 }
 
-fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
+fn arguments(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<CompletionCandidate>> {
     let command = slash::find(word)?;
     // Only the first argument is a name.
     let rest = rest.trim_start();
@@ -93,58 +93,58 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
     }
     let plain = |name: &str| (name.to_owned(), String::new());
     let choices: Vec<(String, String)> = match command.argument {
-        Argument::None => return None,
-        Argument::Command => COMMANDS.iter().map(|c| (c.name.to_owned(), c.about.to_owned())).collect(),
-        Argument::Workflow => names.workflows.clone(),
-        Argument::Definition => names.workflows.iter().chain(&names.roles).cloned().collect(),
-        Argument::Role => names.roles.clone(),
-        Argument::RoleGroup => {
+        SlashArgument::None => return None,
+        SlashArgument::Command => COMMANDS.iter().map(|c| (c.name.to_owned(), c.about.to_owned())).collect(),
+        SlashArgument::Workflow => names.workflows.clone(),
+        SlashArgument::Definition => names.workflows.iter().chain(&names.roles).cloned().collect(),
+        SlashArgument::Role => names.roles.clone(),
+        SlashArgument::RoleGroup => {
             std::iter::once("all").chain(names.groups.iter().map(String::as_str)).map(plain).collect()
         }
-        Argument::Run => names.runs.clone(),
-        Argument::Status => RunStatus::ALL.map(RunStatus::as_str).into_iter().map(plain).collect(),
-        Argument::Snapshot => SNAPSHOT_WORDS.iter().copied().map(plain).collect(),
-        Argument::Agent => names.agents.clone(),
-        Argument::Theme => theme::NAMES.iter().copied().map(plain).collect(),
-        Argument::Level => ["0", "1", "2", "3", "4", "5"].into_iter().map(plain).collect(),
-        Argument::Switch => ["on", "off"].into_iter().map(plain).collect(),
-        Argument::Size => SizeLimit::WORDS.iter().map(|(word, _)| plain(word)).collect(),
-        Argument::Pane => panes(),
-        Argument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
-        Argument::Shell => {
+        SlashArgument::Run => names.runs.clone(),
+        SlashArgument::Status => RunStatus::ALL.map(RunStatus::as_str).into_iter().map(plain).collect(),
+        SlashArgument::Snapshot => SNAPSHOT_WORDS.iter().copied().map(plain).collect(),
+        SlashArgument::Agent => names.agents.clone(),
+        SlashArgument::Theme => theme::NAMES.iter().copied().map(plain).collect(),
+        SlashArgument::Level => ["0", "1", "2", "3", "4", "5"].into_iter().map(plain).collect(),
+        SlashArgument::Switch => ["on", "off"].into_iter().map(plain).collect(),
+        SlashArgument::Size => SizeLimit::WORDS.iter().map(|(word, _)| plain(word)).collect(),
+        SlashArgument::Pane => panes(),
+        SlashArgument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
+        SlashArgument::Shell => {
             let words = SHELL_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned()));
             names.commands.iter().map(|command| plain(command)).chain(words).collect()
         }
     };
     let goes_on = |name: &str| match command.argument {
-        Argument::Workflow | Argument::Snapshot | Argument::Task => true,
+        SlashArgument::Workflow | SlashArgument::Snapshot | SlashArgument::Task => true,
         // nothing is run by being chosen, and words follow `???`
-        Argument::Shell => name != "add",
+        SlashArgument::Shell => name != "add",
         _ => false,
     };
     let all = choices.into_iter().map(|(name, about)| {
         let space = if goes_on(&name) { " " } else { "" };
         let line = format!("/{word} {name}{space}");
-        (name.clone(), Candidate { line, label: name, about, word: false, blocked: None })
+        (name.clone(), CompletionCandidate { line, label: name, about, word: false, blocked: None })
     });
     Some(rank(rest, all.collect()))
 }
 
 /// Panes by their names in the table of keys.
 fn panes() -> Vec<(String, String)> {
-    let shown = ACTIONS.iter().filter(|row| matches!(row.action, Action::Show(_)));
+    let shown = ACTIONS.iter().filter(|row| matches!(row.action, KeyAction::Show(_)));
     shown.map(|row| (row.name.to_owned(), row.about.to_owned())).collect()
 }
 
 /// Best match first; names that start with the word win, ties keep the table's order.
-fn rank(word: &str, all: Vec<(String, Candidate)>) -> Vec<Candidate> {
+fn rank(word: &str, all: Vec<(String, CompletionCandidate)>) -> Vec<CompletionCandidate> {
     if word.is_empty() {
         return all.into_iter().map(|(_, candidate)| candidate).collect();
     }
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = Pattern::new(word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
     let mut buffer = Vec::new();
-    let mut found: Vec<(bool, u32, Candidate)> = all
+    let mut found: Vec<(bool, u32, CompletionCandidate)> = all
         .into_iter()
         .filter_map(|(name, candidate)| {
             let score = pattern.score(Utf32Str::new(&name, &mut buffer), &mut matcher)?;
@@ -162,14 +162,14 @@ mod tests {
     #[test]
     fn commands_then_their_arguments() {
         let pair = |name: &str| (name.to_owned(), "about".to_owned());
-        let names = Names {
+        let names = CompletionNames {
             workflows: vec![pair("coder_reviewer"), pair("plan")],
             roles: vec![pair("coder"), pair("reviewer")],
             groups: vec!["ui".to_owned()],
             runs: vec![pair("ab12"), pair("cd34")],
             agents: vec![pair("coder")],
             commands: vec!["ls -la".to_owned()],
-            ..Names::default()
+            ..CompletionNames::default()
         };
         let check = |before: &str, expected: &[&str]| {
             let lines: Vec<String> = complete(before, &names)

@@ -3,12 +3,12 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, TextArea};
 
-use self::draft::Draft;
-use self::history::History;
+use self::draft::ComposerDraft;
+use self::history::ComposerHistory;
 use self::motion::{word_after, word_before, word_rest};
-use self::pastes::Pastes;
-use self::undo::Change;
-use self::vim::{Mode, Vim, Wish};
+use self::pastes::FoldedPastes;
+use self::undo::DraftChangeKind;
+use self::vim::{VimHostAction, VimMode, VimState};
 use crate::tui::text::{clean, wrap};
 
 mod draft;
@@ -23,7 +23,7 @@ const KEPT: usize = 16 << 10;
 
 /// What a key of the table does to the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Edit {
+pub enum ComposerEdit {
     Undo,
     Redo,
     WordBack,
@@ -40,16 +40,16 @@ pub enum Edit {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Composer {
-    draft: Draft,
-    history: History,
-    pastes: Pastes,
-    vim: Option<Vim>,
+pub struct InputComposer {
+    draft: ComposerDraft,
+    history: ComposerHistory,
+    pastes: FoldedPastes,
+    vim: Option<VimState>,
     /// What was typed since the insert mode began, to do it once more.
     inserted: Vec<KeyEvent>,
 }
 
-impl Composer {
+impl InputComposer {
     /// What is seen, with placeholders.
     pub fn text(&self) -> String {
         self.draft.text()
@@ -129,7 +129,7 @@ impl Composer {
     }
 
     /// Takes the text with pastes expanded, remembers it, empties the box. `None`: nothing but blanks.
-    pub fn take(&mut self) -> Option<String> {
+    pub fn take_text(&mut self) -> Option<String> {
         let shown = self.text();
         if shown.trim().is_empty() {
             return None;
@@ -142,19 +142,19 @@ impl Composer {
         }
         self.set("");
         if let Some(vim) = &mut self.vim {
-            vim.mode = Mode::Insert;
+            vim.mode = VimMode::Insert;
         }
         Some(text)
     }
 
     /// What was taken last is of no use to later sessions.
     pub fn keep_here(&mut self) {
-        drop(self.history.take_news());
+        drop(self.history.take_unsaved_texts());
     }
 
     /// Texts that later sessions shall have.
-    pub fn take_news(&mut self) -> Vec<String> {
-        self.history.take_news()
+    pub fn take_unsaved_texts(&mut self) -> Vec<String> {
+        self.history.take_unsaved_texts()
     }
 
     /// Whether what was sent in earlier sessions is wanted; said once.
@@ -180,7 +180,7 @@ impl Composer {
     }
 
     /// The text with pastes expanded; it stays.
-    pub fn whole(&self) -> String {
+    pub fn expanded_text(&self) -> String {
         self.pastes.expand(&self.text())
     }
 
@@ -206,33 +206,33 @@ impl Composer {
     }
 
     /// What a key of the table means; says what could not be done.
-    pub fn edit(&mut self, edit: Edit) -> Result<(), String> {
+    pub fn edit(&mut self, edit: ComposerEdit) -> Result<(), String> {
         let (text, at) = (self.draft.chars(), self.draft.place());
         let nothing = |what: &str, done: bool| if done { Ok(()) } else { Err(format!("nothing to {what}")) };
         match edit {
-            Edit::Undo => return nothing("undo", self.draft.undo()),
-            Edit::Redo => return nothing("redo", self.draft.redo()),
-            Edit::WordBack => drop(self.draft.go(word_before(&text, at, false))),
-            Edit::WordForward => drop(self.draft.go(word_after(&text, at, false))),
-            Edit::DeleteWord => drop(self.draft.cut(word_before(&text, at, false), at)),
-            Edit::DeleteNextWord => drop(self.draft.cut(at, word_rest(&text, at, false))),
-            Edit::DeleteToStart => {
+            ComposerEdit::Undo => return nothing("undo", self.draft.undo()),
+            ComposerEdit::Redo => return nothing("redo", self.draft.redo()),
+            ComposerEdit::WordBack => drop(self.draft.go(word_before(&text, at, false))),
+            ComposerEdit::WordForward => drop(self.draft.go(word_after(&text, at, false))),
+            ComposerEdit::DeleteWord => drop(self.draft.cut(word_before(&text, at, false), at)),
+            ComposerEdit::DeleteNextWord => drop(self.draft.cut(at, word_rest(&text, at, false))),
+            ComposerEdit::DeleteToStart => {
                 let start = motion::line_start(&text, at);
                 drop(self.draft.cut(if start == at { at.saturating_sub(1) } else { start }, at));
             }
-            Edit::DeleteToEnd => {
+            ComposerEdit::DeleteToEnd => {
                 let end = motion::line_end(&text, at);
                 drop(self.draft.cut(at, if end == at { at + 1 } else { end }.min(text.len())));
             }
-            Edit::Yank => self.draft.yank(),
-            Edit::SearchHistory if self.history.is_known_empty() => {
+            ComposerEdit::Yank => self.draft.yank(),
+            ComposerEdit::SearchHistory if self.history.is_known_empty() => {
                 return nothing("search: nothing was sent", false);
             }
-            Edit::SearchHistory => {
+            ComposerEdit::SearchHistory => {
                 let shown = self.text();
                 self.history.begin_search(&shown);
             }
-            Edit::Unfold => return self.unfold(),
+            ComposerEdit::Unfold => return self.unfold(),
         }
         Ok(())
     }
@@ -261,7 +261,7 @@ impl Composer {
                 if c.is_whitespace() && self.vim.is_none() {
                     self.draft.pause();
                 }
-                self.draft.key(key, Change::Typed);
+                self.draft.key(key, DraftChangeKind::Typed);
             }
             _ => self.draft.shortcut(key),
         }
@@ -270,7 +270,7 @@ impl Composer {
     /// Keys as in vi, or not.
     pub fn use_vim(&mut self, on: bool) {
         if on != self.vim.is_some() {
-            self.vim = on.then(Vim::default);
+            self.vim = on.then(VimState::default);
             self.draft.pause();
         }
     }
@@ -281,7 +281,7 @@ impl Composer {
 
     /// The sign before the text: the mode, if there are several.
     pub fn sign(&self) -> &'static str {
-        self.vim.as_ref().map_or("❯", Vim::sign)
+        self.vim.as_ref().map_or("❯", VimState::sign)
     }
 
     /// A key that vi takes before anybody else; whether it was one.
@@ -292,7 +292,9 @@ impl Composer {
         let Some(vim) = &mut self.vim else { return false };
         match key.code {
             KeyCode::Esc => return vim.escape(&mut self.draft),
-            KeyCode::Char('r') if key.modifiers.contains(KeyModifiers::CONTROL) => self.wish(Wish::Redo),
+            KeyCode::Char('r') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                self.wish(VimHostAction::Redo)
+            }
             KeyCode::Char(c) => self.letter(c),
             KeyCode::Backspace | KeyCode::Left => self.letter('h'),
             KeyCode::Right => self.letter('l'),
@@ -305,9 +307,9 @@ impl Composer {
     pub fn takes_as_vim(&self, key: KeyEvent) -> bool {
         let Some(vim) = &self.vim else { return false };
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-        let insert = vim.mode == Mode::Insert;
+        let insert = vim.mode == VimMode::Insert;
         match key.code {
-            KeyCode::Esc => insert || vim.waits() || vim.mode != Mode::Normal,
+            KeyCode::Esc => insert || vim.waits() || vim.mode != VimMode::Normal,
             KeyCode::Char('r') if key.modifiers == KeyModifiers::CONTROL => !insert,
             // a command of ours begins with it
             KeyCode::Char('/') if self.is_empty() && !vim.waits() => false,
@@ -320,7 +322,7 @@ impl Composer {
     /// What is typed goes into the text again.
     pub fn to_insert(&mut self) {
         if let Some(vim) = &mut self.vim {
-            vim.mode = Mode::Insert;
+            vim.mode = VimMode::Insert;
         }
     }
 
@@ -378,26 +380,26 @@ impl Composer {
     }
 
     fn inserting(&self) -> bool {
-        self.vim.as_ref().is_some_and(|vim| vim.mode == Mode::Insert) && self.inserted.len() < 10_000
+        self.vim.as_ref().is_some_and(|vim| vim.mode == VimMode::Insert) && self.inserted.len() < 10_000
     }
 
     fn letter(&mut self, c: char) {
         let Some(vim) = &mut self.vim else { return };
         let wish = vim.letter(c, &mut self.draft);
-        if vim.mode == Mode::Insert {
+        if vim.mode == VimMode::Insert {
             self.inserted.clear();
         }
         self.wish(wish);
     }
 
-    fn wish(&mut self, wish: Wish) {
+    fn wish(&mut self, wish: VimHostAction) {
         match wish {
-            Wish::Nothing => {}
-            Wish::Undo => drop(self.draft.undo()),
-            Wish::Redo => drop(self.draft.redo()),
-            Wish::Older => self.older(),
-            Wish::Newer => self.newer(),
-            Wish::Again(times) => {
+            VimHostAction::Nothing => {}
+            VimHostAction::Undo => drop(self.draft.undo()),
+            VimHostAction::Redo => drop(self.draft.redo()),
+            VimHostAction::Older => self.older(),
+            VimHostAction::Newer => self.newer(),
+            VimHostAction::Again(times) => {
                 // every time costs as much as typing it
                 for _ in 0..times.min(100) {
                     self.again();
@@ -414,7 +416,7 @@ impl Composer {
         for c in vim.last().to_owned().chars() {
             vim.letter(c, &mut self.draft);
         }
-        if vim.mode == Mode::Insert {
+        if vim.mode == VimMode::Insert {
             let typed = std::mem::take(&mut self.inserted);
             typed.iter().for_each(|key| self.key(*key));
             self.inserted = typed;
@@ -473,56 +475,56 @@ impl Composer {
 mod tests {
     use super::*;
 
-    fn press(composer: &mut Composer, code: KeyCode) {
+    fn press(composer: &mut InputComposer, code: KeyCode) {
         composer.key(KeyEvent::new(code, KeyModifiers::NONE));
     }
 
     #[test]
     fn long_pastes_are_folded_and_sent_whole() {
         let long = "zeile mit é\n".repeat(10_000);
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         composer.draft.insert("look: ");
         composer.paste(&long);
         assert_eq!(composer.text(), "look: [pasted 10,000 lines #1]");
         composer.draft.insert(" thanks");
-        assert_eq!(composer.take().unwrap(), format!("look: {long} thanks"));
+        assert_eq!(composer.take_text().unwrap(), format!("look: {long} thanks"));
         assert!(composer.is_empty());
     }
 
     #[test]
     fn a_folded_paste_that_was_put_aside_comes_back_whole() {
         let long = "x\n".repeat(100);
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         composer.paste(&long);
         composer.put_aside();
         assert!(composer.is_empty());
         press(&mut composer, KeyCode::Up);
-        assert_eq!(composer.take().unwrap(), long);
+        assert_eq!(composer.take_text().unwrap(), long);
     }
 
     #[test]
     fn short_pastes_stay_as_they_are() {
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         composer.paste("à\r\nb\rc");
-        assert_eq!(composer.take().unwrap(), "à\nb\nc");
+        assert_eq!(composer.take_text().unwrap(), "à\nb\nc");
     }
 
     #[test]
     fn two_different_pastes_keep_apart() {
         let (one, two) = ("a\n".repeat(40), "b\n".repeat(40));
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         composer.paste(&one);
         composer.paste(&two);
         assert_eq!(composer.text(), "[pasted 40 lines #1][pasted 40 lines #2]");
-        assert_eq!(composer.take().unwrap(), format!("{one}{two}"));
+        assert_eq!(composer.take_text().unwrap(), format!("{one}{two}"));
     }
 
     #[test]
     fn history_keeps_the_draft() {
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         for text in ["first", "second\nline"] {
             composer.draft.insert(text);
-            composer.take();
+            composer.take_text();
         }
         composer.draft.insert("draft");
         let mut seen = Vec::new();
@@ -533,14 +535,14 @@ mod tests {
         assert_eq!(seen, ["second\nline", "first", "first", "second\nline", "draft"]);
     }
 
-    fn sent(composer: &mut Composer, text: &str) {
+    fn sent(composer: &mut InputComposer, text: &str) {
         composer.draft.insert(text);
-        composer.take();
+        composer.take_text();
     }
 
     #[test]
     fn what_was_sent_in_earlier_sessions_is_read_when_it_is_wanted() {
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         assert!(!composer.wants_earlier(), "nothing is read at the start");
         sent(&mut composer, "of now");
         press(&mut composer, KeyCode::Up);
@@ -554,42 +556,42 @@ mod tests {
         }
         assert_eq!(seen, ["older", "old", "old", "old"]);
         // where nothing was sent yet, the key that asked for it is answered
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         press(&mut composer, KeyCode::Up);
         assert!(composer.wants_earlier());
         composer.recalled(vec!["old".into()]);
         assert_eq!(composer.text(), "old");
         // unless something was typed meanwhile
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         press(&mut composer, KeyCode::Up);
         press(&mut composer, KeyCode::Char('x'));
         composer.recalled(vec!["old".into()]);
         assert_eq!(composer.text(), "x");
         // a search that has begun finds it
-        let mut composer = Composer::default();
-        composer.edit(Edit::SearchHistory).unwrap();
+        let mut composer = InputComposer::default();
+        composer.edit(ComposerEdit::SearchHistory).unwrap();
         composer.search_key(KeyEvent::new(KeyCode::Char('l'), KeyModifiers::NONE));
         assert!(composer.wants_earlier());
         composer.recalled(vec!["old".into(), "new".into()]);
         assert_eq!(composer.text(), "old");
-        let mut nothing = Composer::default();
+        let mut nothing = InputComposer::default();
         press(&mut nothing, KeyCode::Up);
         nothing.recalled(Vec::new());
-        assert!(nothing.edit(Edit::SearchHistory).is_err());
+        assert!(nothing.edit(ComposerEdit::SearchHistory).is_err());
     }
 
     #[test]
     fn what_is_kept_is_whole_and_no_answer() {
-        let mut composer = Composer::default();
+        let mut composer = InputComposer::default();
         composer.paste(&"a line\n".repeat(40));
-        composer.take();
+        composer.take_text();
         composer.paste(&"much\n".repeat(10_000));
-        composer.take();
+        composer.take_text();
         sent(&mut composer, " not this");
-        assert_eq!(composer.take_news(), ["a line\n".repeat(40)]);
+        assert_eq!(composer.take_unsaved_texts(), ["a line\n".repeat(40)]);
         sent(&mut composer, "an answer");
         composer.keep_here();
-        assert!(composer.take_news().is_empty());
+        assert!(composer.take_unsaved_texts().is_empty());
         press(&mut composer, KeyCode::Up);
         assert_eq!(composer.text(), "an answer", "in this session it can be had back");
     }

@@ -5,18 +5,18 @@ mod sandbox_questions;
 use serde_json::{Value, json};
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::printable::explicit_name;
 use crate::domain::question_text::{QuestionLine, approval_lines, own_lines, quoted_lines};
+use crate::domain::terminal_safe::escape_invisible_name;
 use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use crate::domain::workflow::{PauseKind, plain_text};
-use crate::engine::effect::Question;
-use crate::tui::fields::Fields;
-use crate::tui::msg::Cmd;
-use crate::tui::report::here;
+use crate::engine::effect::UserQuestion;
+use crate::tui::answer_fields::AnswerFields;
+use crate::tui::msg::UiCommand;
+use crate::tui::report::adapt_hint;
 use crate::tui::text::one_line;
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Kind {
+pub enum DialogKind {
     /// May this tool run (REPL-20)?
     Approval { run: RunId, call: CallId },
     /// A limit was reached, there is no snapshot, or a state failed: go on? `parks`: with no the run stands still.
@@ -28,7 +28,7 @@ pub enum Kind {
     /// A pause that wants one of several.
     Choose { run: RunId, call: CallId, choices: Vec<String>, selected: usize },
     /// A pause that wants something written; it is typed into the input box.
-    Write { run: RunId, call: CallId, form: Form },
+    Write { run: RunId, call: CallId, form: AnswerForm },
     /// May a command that failed for it have the network?
     Network { run: RunId, call: CallId },
     /// May this one command run although no sandbox works here?
@@ -36,7 +36,7 @@ pub enum Kind {
     /// May the project's own definitions be used?
     Trust,
     /// Do it?
-    Confirm(Cmd),
+    Confirm(UiCommand),
 }
 
 /// Answers to a question about a tool of which nobody knows whether it took effect.
@@ -46,22 +46,22 @@ pub const REPEAT: usize = 0;
 
 /// What a written answer must be.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Form {
+pub struct AnswerForm {
     /// The result of a tool that is done; none is fine.
     pub done: bool,
     pub number: bool,
     /// Keys of the object that is wanted; empty: no object.
     pub outputs: Vec<String>,
     /// The same where each is written for itself.
-    pub fields: Option<Fields>,
+    pub fields: Option<AnswerFields>,
     pub default: Option<Value>,
     /// The input box held the beginning of something else when the question came; `None`: no key was pressed since.
     pub draft: Option<bool>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct Dialog {
-    pub kind: Kind,
+pub struct QuestionDialog {
+    pub kind: DialogKind,
     pub title: String,
     /// By who wrote each line; nothing is hidden.
     pub body: Vec<QuestionLine>,
@@ -90,12 +90,12 @@ pub struct Dialog {
     pub problem: Option<String>,
 }
 
-impl Dialog {
-    fn new(kind: Kind, title: String, body: &str) -> Self {
+impl QuestionDialog {
+    fn new(kind: DialogKind, title: String, body: &str) -> Self {
         Self::of_lines(kind, title, own_lines(body))
     }
 
-    fn of_lines(kind: Kind, title: String, body: Vec<QuestionLine>) -> Self {
+    fn of_lines(kind: DialogKind, title: String, body: Vec<QuestionLine>) -> Self {
         Self {
             kind,
             title,
@@ -128,19 +128,20 @@ impl Dialog {
             ToolRisk::Write => "change files",
             ToolRisk::Execute => "execute",
         };
-        let title = format!("Allow {} to {verb}: {}?", explicit_name(agent), explicit_name(tool));
+        let title =
+            format!("Allow {} to {verb}: {}?", escape_invisible_name(agent), escape_invisible_name(tool));
         let body = approval_lines(tool, arguments, preview);
         let (step, tool) = (agent == ASKED_BY, tool.to_owned());
-        Self { step, tool, ..Self::of_lines(Kind::Approval { run, call }, title, body) }
+        Self { step, tool, ..Self::of_lines(DialogKind::Approval { run, call }, title, body) }
     }
 
     /// `None`: the question is not one for a dialog.
     /// `chat`: a conversation ends its answer where a workflow would wait to be taken up again.
-    pub fn question(run: RunId, call: CallId, question: &Question, chat: bool) -> Option<Self> {
-        let go_on = |keys, parks| Kind::GoOn { run: run.clone(), call, keys, parks };
+    pub fn question(run: RunId, call: CallId, question: &UserQuestion, chat: bool) -> Option<Self> {
+        let go_on = |keys, parks| DialogKind::GoOn { run: run.clone(), call, keys, parks };
         match question {
-            Question::Message | Question::Break { .. } => None,
-            Question::Limit { limit, value, text } => {
+            UserQuestion::Message | UserQuestion::Break { .. } => None,
+            UserQuestion::Limit { limit, value, text } => {
                 let title = format!("Limit reached: {limit} ({value}). Go on?");
                 let keys = if chat {
                     "y continue with more · n or Esc stop"
@@ -149,7 +150,7 @@ impl Dialog {
                 };
                 Some(Self::new(go_on(keys, !chat), title, text))
             }
-            Question::Pause {
+            UserQuestion::Pause {
                 state,
                 kind,
                 message,
@@ -168,7 +169,7 @@ impl Dialog {
                 (dialog.until, dialog.problem) = (*until, problem.as_deref().map(one_line));
                 Some(dialog)
             }
-            Question::Failed { failure } => {
+            UserQuestion::Failed { failure } => {
                 let title = format!("{}. Try again?", one_line(&failure.title));
                 let mut body = quoted_lines(failure.detail.trim_end());
                 if let Some(state) = &failure.state {
@@ -176,20 +177,21 @@ impl Dialog {
                     body.extend(own_lines(&format!("\nin state {state} [{}]", failure.code)));
                 }
                 if let Some(hint) = &failure.hint {
-                    body.extend(own_lines(&format!("→ {}", here(hint))));
+                    body.extend(own_lines(&format!("→ {}", adapt_hint(hint))));
                 }
                 let kind = go_on("y try again · n or Esc leave it for later", true);
                 let dialog = Self::of_lines(kind, title, body);
                 Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
-            Question::Uncertain { state, tool, arguments, reason, .. } => {
+            UserQuestion::Uncertain { state, tool, arguments, reason, .. } => {
                 let mut body = own_lines(&format!("in state {}: {}", one_line(state), one_line(reason)));
                 body.extend(approval_lines(tool, arguments, None));
-                let title = format!("Nobody knows whether `{}` took effect. What now?", explicit_name(tool));
-                let kind = Kind::Look { run, call, selected: 0 };
+                let title =
+                    format!("Nobody knows whether `{}` took effect. What now?", escape_invisible_name(tool));
+                let kind = DialogKind::Look { run, call, selected: 0 };
                 Some(Self { state: state.clone(), ..Self::of_lines(kind, title, body) })
             }
-            Question::NoSnapshot { reason } => {
+            UserQuestion::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
                 let title = "No snapshot could be taken. Go on without?".to_owned();
                 Some(Self::new(go_on("y continue · n or Esc stop, the run fails", false), title, &body))
@@ -202,16 +204,16 @@ impl Dialog {
             "This project brings its own definitions. They decide what agents are told and may do:\n\n{}\n\n{changes}",
             files.iter().map(|file| format!("  {file}")).collect::<Vec<_>>().join("\n"),
         );
-        Self::new(Kind::Trust, "Trust this project's definitions?".to_owned(), &body)
+        Self::new(DialogKind::Trust, "Trust this project's definitions?".to_owned(), &body)
     }
 
-    pub fn confirm(title: &str, body: &str, command: Cmd) -> Self {
-        Self::new(Kind::Confirm(command), title.to_owned(), body)
+    pub fn confirm(title: &str, body: &str, command: UiCommand) -> Self {
+        Self::new(DialogKind::Confirm(command), title.to_owned(), body)
     }
 
     /// The same question with the branch that asks it, where several could.
     #[must_use]
-    pub fn asked_by(mut self, state: &str, shown: bool) -> Self {
+    pub fn with_asking_state(mut self, state: &str, shown: bool) -> Self {
         state.clone_into(&mut self.state);
         if shown {
             self.body.insert(0, QuestionLine::Own(format!("in state {}", one_line(state))));
@@ -253,39 +255,41 @@ impl Dialog {
     pub fn keys(&self) -> &'static str {
         match (&self.kind, &self.reason) {
             (_, Some(_)) => "Enter deny with this reason · Esc back",
-            (Kind::Approval { .. }, None) if self.step => {
+            (DialogKind::Approval { .. }, None) if self.step => {
                 "y allow · a allow this step for the run · n, Esc deny · r deny, with reason"
             }
-            (Kind::Approval { .. }, None) => {
+            (DialogKind::Approval { .. }, None) => {
                 "y once · a this run · 3 session · 4 always · n, Esc deny · r with reason"
             }
-            (Kind::GoOn { keys, .. }, None) => keys,
-            (Kind::Decide { default: None, .. }, None) => "y yes · n no · Esc leaves it for later",
-            (Kind::Decide { default: Some(true), .. }, None) => {
+            (DialogKind::GoOn { keys, .. }, None) => keys,
+            (DialogKind::Decide { default: None, .. }, None) => "y yes · n no · Esc leaves it for later",
+            (DialogKind::Decide { default: Some(true), .. }, None) => {
                 "y or Enter yes · n no · Esc leaves it for later"
             }
-            (Kind::Decide { default: Some(false), .. }, None) => {
+            (DialogKind::Decide { default: Some(false), .. }, None) => {
                 "y yes · n or Enter no · Esc leaves it for later"
             }
-            (Kind::Choose { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
-            (Kind::Write { form: Form { draft: Some(true), .. }, .. }, None) => {
+            (DialogKind::Choose { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
+            (DialogKind::Write { form: AnswerForm { draft: Some(true), .. }, .. }, None) => {
                 "Enter puts what you were writing into the history · then answer"
             }
-            (Kind::Write { form: Form { done: true, .. }, .. }, None) => {
+            (DialogKind::Write { form: AnswerForm { done: true, .. }, .. }, None) => {
                 "write below · Enter answers, also without one · Esc leaves it for later"
             }
-            (Kind::Write { form: Form { fields: Some(fields), .. }, .. }, None) if fields.begun() => {
+            (DialogKind::Write { form: AnswerForm { fields: Some(fields), .. }, .. }, None)
+                if fields.begun() =>
+            {
                 "write below · Enter the next one · Enter alone goes back · Esc leaves it for later"
             }
-            (Kind::Write { form: Form { default: Some(_), .. }, .. }, None) => {
+            (DialogKind::Write { form: AnswerForm { default: Some(_), .. }, .. }, None) => {
                 "write below · Enter answers, empty takes the default · Esc leaves it for later"
             }
-            (Kind::Write { .. }, None) => "write below · Enter answers · Esc leaves it for later",
-            (Kind::Look { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
-            (Kind::Unsandboxed { .. }, None) => "y this call, without a sandbox · n, Esc deny",
-            (Kind::Network { .. }, None) => "y this call · a this run · 4 always · n, Esc no",
-            (Kind::Trust, None) => "y trust · n, Esc leave them out",
-            (Kind::Confirm(_), None) => "y do it · n, Esc leave it",
+            (DialogKind::Write { .. }, None) => "write below · Enter answers · Esc leaves it for later",
+            (DialogKind::Look { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
+            (DialogKind::Unsandboxed { .. }, None) => "y this call, without a sandbox · n, Esc deny",
+            (DialogKind::Network { .. }, None) => "y this call · a this run · 4 always · n, Esc no",
+            (DialogKind::Trust, None) => "y trust · n, Esc leave them out",
+            (DialogKind::Confirm(_), None) => "y do it · n, Esc leave it",
         }
     }
 
@@ -293,50 +297,51 @@ impl Dialog {
     pub fn escape(&self) -> &'static str {
         match &self.kind {
             _ if self.reason.is_some() => "Esc back",
-            Kind::Approval { .. } => "Esc denies",
-            Kind::GoOn { parks: true, .. } => "Esc: later",
-            Kind::GoOn { .. } => "Esc stops",
-            Kind::Decide { .. } | Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => {
-                "Esc: later"
-            }
-            Kind::Network { .. } => "Esc: without it",
-            Kind::Unsandboxed { .. } => "Esc denies",
-            Kind::Trust => "Esc leaves them out",
-            Kind::Confirm(_) => "Esc leaves it",
+            DialogKind::Approval { .. } => "Esc denies",
+            DialogKind::GoOn { parks: true, .. } => "Esc: later",
+            DialogKind::GoOn { .. } => "Esc stops",
+            DialogKind::Decide { .. }
+            | DialogKind::Choose { .. }
+            | DialogKind::Look { .. }
+            | DialogKind::Write { .. } => "Esc: later",
+            DialogKind::Network { .. } => "Esc: without it",
+            DialogKind::Unsandboxed { .. } => "Esc denies",
+            DialogKind::Trust => "Esc leaves them out",
+            DialogKind::Confirm(_) => "Esc leaves it",
         }
     }
 
     /// The lines to choose from, and the chosen one.
     pub fn choices(&self) -> Option<(Vec<&str>, usize)> {
         match &self.kind {
-            Kind::Choose { choices, selected, .. } => {
+            DialogKind::Choose { choices, selected, .. } => {
                 Some((choices.iter().map(String::as_str).collect(), *selected))
             }
-            Kind::Look { selected, .. } => Some((LOOKED.to_vec(), *selected)),
+            DialogKind::Look { selected, .. } => Some((LOOKED.to_vec(), *selected)),
             _ => None,
         }
     }
 
     /// The values to write, a line each.
-    pub fn fields(&self) -> Option<&Fields> {
+    pub fn fields(&self) -> Option<&AnswerFields> {
         match &self.kind {
-            Kind::Write { form, .. } => form.fields.as_ref(),
+            DialogKind::Write { form, .. } => form.fields.as_ref(),
             _ => None,
         }
     }
 
     /// Somebody says that the tool is done: what was its result?
     #[must_use]
-    pub fn result_of(self) -> Self {
+    pub fn into_result_question(self) -> Self {
         let Some((run, call)) = self.asker().map(|(run, call)| (run.clone(), call)) else { return self };
         let (outputs, fields) = (Vec::new(), None);
-        let form = Form { done: true, number: false, outputs, fields, default: None, draft: None };
-        let kind = Kind::Write { run, call, form };
+        let form = AnswerForm { done: true, number: false, outputs, fields, default: None, draft: None };
+        let kind = DialogKind::Write { run, call, form };
         Self { kind, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
     }
 
     pub fn is_approval(&self) -> bool {
-        matches!(self.kind, Kind::Approval { .. })
+        matches!(self.kind, DialogKind::Approval { .. })
     }
 
     /// The workflow itself asks, for one of its steps.
@@ -351,15 +356,15 @@ impl Dialog {
 
     fn asker(&self) -> Option<(&RunId, CallId)> {
         match &self.kind {
-            Kind::Approval { run, call }
-            | Kind::Network { run, call }
-            | Kind::Unsandboxed { run, call }
-            | Kind::GoOn { run, call, .. }
-            | Kind::Decide { run, call, .. }
-            | Kind::Choose { run, call, .. }
-            | Kind::Look { run, call, .. }
-            | Kind::Write { run, call, .. } => Some((run, *call)),
-            Kind::Trust | Kind::Confirm(_) => None,
+            DialogKind::Approval { run, call }
+            | DialogKind::Network { run, call }
+            | DialogKind::Unsandboxed { run, call }
+            | DialogKind::GoOn { run, call, .. }
+            | DialogKind::Decide { run, call, .. }
+            | DialogKind::Choose { run, call, .. }
+            | DialogKind::Look { run, call, .. }
+            | DialogKind::Write { run, call, .. } => Some((run, *call)),
+            DialogKind::Trust | DialogKind::Confirm(_) => None,
         }
     }
 
@@ -378,18 +383,18 @@ impl Dialog {
 
     /// What is asked is typed into the input box.
     pub fn is_written(&self) -> bool {
-        matches!(self.kind, Kind::Write { .. })
+        matches!(self.kind, DialogKind::Write { .. })
     }
 }
 
-impl Form {
+impl AnswerForm {
     /// Takes what was typed; the whole answer once it is complete.
     /// # Errors
     /// Why it is none, in one line.
-    pub fn take(&mut self, text: &str) -> Result<Option<Value>, String> {
+    pub fn accept_text(&mut self, text: &str) -> Result<Option<Value>, String> {
         let usual = text.trim().is_empty() && self.default.is_some();
         match &mut self.fields {
-            Some(fields) if !usual || fields.begun() => fields.take(text),
+            Some(fields) if !usual || fields.begun() => fields.accept_text(text),
             Some(_) | None => self.read(text).map(Some),
         }
     }
@@ -435,15 +440,15 @@ fn answer_kind(
     call: CallId,
     (kind, choices, outputs, default): (PauseKind, &[String], &[String], Option<&Value>),
     schema: Option<&Value>,
-) -> (Kind, String) {
+) -> (DialogKind, String) {
     let shown = default.map(|value| format!(" (default: {})", one_line(&plain_text(value))));
     let shown = shown.unwrap_or_default();
-    let written = |number, outputs: &[String]| Form {
+    let written = |number, outputs: &[String]| AnswerForm {
         done: false,
         number,
         outputs: outputs.to_vec(),
         fields: (outputs.len() > 1 || !outputs.is_empty() && schema.is_some())
-            .then(|| Fields::of(outputs, schema)),
+            .then(|| AnswerFields::from_schema(outputs, schema)),
         default: default.cloned(),
         draft: None,
     };
@@ -451,27 +456,30 @@ fn answer_kind(
         PauseKind::Approval | PauseKind::Boolean => {
             let wanted = if kind == PauseKind::Approval { "your approval" } else { "yes or no" };
             (
-                Kind::Decide { run, call, default: default.and_then(Value::as_bool) },
+                DialogKind::Decide { run, call, default: default.and_then(Value::as_bool) },
                 format!("{wanted}{shown}"),
             )
         }
         PauseKind::Choice => {
             let preset = default.and_then(Value::as_str);
             let selected = choices.iter().position(|choice| Some(choice.as_str()) == preset).unwrap_or(0);
-            (Kind::Choose { run, call, choices: choices.to_vec(), selected }, format!("your choice{shown}"))
+            (
+                DialogKind::Choose { run, call, choices: choices.to_vec(), selected },
+                format!("your choice{shown}"),
+            )
         }
         PauseKind::Text => {
-            (Kind::Write { run, call, form: written(false, &[]) }, format!("your answer{shown}"))
+            (DialogKind::Write { run, call, form: written(false, &[]) }, format!("your answer{shown}"))
         }
         PauseKind::Number => {
-            (Kind::Write { run, call, form: written(true, &[]) }, format!("a number{shown}"))
+            (DialogKind::Write { run, call, form: written(true, &[]) }, format!("a number{shown}"))
         }
         PauseKind::Outputs => {
             let wanted = match outputs {
                 [] => template(outputs),
                 names => names.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", "),
             };
-            (Kind::Write { run, call, form: written(false, outputs) }, format!("{wanted}{shown}"))
+            (DialogKind::Write { run, call, form: written(false, outputs) }, format!("{wanted}{shown}"))
         }
     }
 }

@@ -7,27 +7,27 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use self::buffer::Buffer;
-use self::complete::Offer;
-use self::fresh::{Fresh, Patterns, Wish};
-use self::simulated::{Simulated, Simulation};
-use crate::config::graph::Graph;
-use crate::config::schema::Schema;
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::Layer;
-use crate::tui::run_view::drawing::Drawing;
+use self::buffer::EditorBuffer;
+use self::complete::EditorCompletion;
+use self::new_file::{NewFilePicker, NewFileRequest, NewFileTemplates};
+use self::simulation_result::{EditorSimulatedRun, EditorSimulation};
+use crate::config::graph::WorkflowGraph;
+use crate::config::schema::FileSchema;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::ConfigLayer;
+use crate::tui::run_view::run_graph::RunGraphDrawing;
 
-pub mod act;
+pub mod action;
 pub mod buffer;
 pub mod complete;
-pub mod fresh;
-pub mod known;
-pub mod meaning;
-pub mod simulated;
-pub mod syntax;
-pub mod tree;
+pub mod json_lexer;
+pub mod json_tree;
+pub mod new_file;
+pub mod schema_lookup;
+pub mod simulation_result;
+pub mod symbols;
 
-pub use known::{Known, Tool, What};
+pub use symbols::{CatalogSymbols, EditFileKind, ToolSymbol};
 
 /// Larger texts are not edited here.
 pub const LARGEST: usize = 1 << 20;
@@ -37,8 +37,8 @@ pub const LARGEST: usize = 1 << 20;
 pub struct EditFile {
     /// As findings name it.
     pub name: String,
-    pub layer: Layer,
-    pub what: What,
+    pub layer: ConfigLayer,
+    pub what: EditFileKind,
     /// The workflows or roles in it.
     pub defines: Vec<String>,
     /// What is wrong with it, in a line.
@@ -47,7 +47,7 @@ pub struct EditFile {
 
 /// What the editor asks of the rest of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum EditorRequest {
     Files,
     /// A workflow, a role or a file, by its name.
     Open {
@@ -64,7 +64,7 @@ pub enum Asked {
     /// What a new file can begin with.
     Patterns,
     /// The text of a new file, if its name is free.
-    Begin(Wish),
+    Begin(NewFileRequest),
     /// A text is played without models.
     Simulate {
         file: EditFile,
@@ -83,42 +83,42 @@ pub enum Asked {
 
 /// The answers.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum EditorReply {
     Files(Result<Vec<EditFile>, String>),
-    Opened(Result<Box<Opened>, String>),
-    Checked { version: u64, report: Box<Report> },
-    Saved(Result<Saved, Refused>),
-    Patterns(Result<Patterns, String>),
-    Begun(Result<Box<Begun>, String>),
-    Simulated { version: u64, result: Result<Vec<Simulated>, String> },
+    Opened(Result<Box<OpenedEditFile>, String>),
+    Checked { version: u64, report: Box<EditorCheckReport> },
+    Saved(Result<SavedEditFile, EditorSaveError>),
+    Patterns(Result<NewFileTemplates, String>),
+    Begun(Result<Box<NewEditFile>, String>),
+    Simulated { version: u64, result: Result<Vec<EditorSimulatedRun>, String> },
 }
 
 /// A new file that is not written yet.
 #[derive(Clone, Debug)]
-pub struct Begun {
-    pub opened: Opened,
+pub struct NewEditFile {
+    pub opened: OpenedEditFile,
     /// What else has that name.
     pub note: Option<String>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenedEditFile {
     pub file: EditFile,
     pub text: Arc<str>,
-    pub known: Known,
+    pub known: CatalogSymbols,
     pub external: bool,
 }
 
 /// What a check found.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct EditorCheckReport {
     pub findings: Vec<Diagnostic>,
     /// The graphs of the workflows in the file; empty where an error is in their way.
-    pub graphs: Vec<Graph>,
+    pub graphs: Vec<WorkflowGraph>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Saved {
+pub struct SavedEditFile {
     /// Of the text that was saved.
     pub version: u64,
     pub text: Arc<str>,
@@ -127,7 +127,7 @@ pub struct Saved {
 }
 
 #[derive(Clone, Debug)]
-pub enum Refused {
+pub enum EditorSaveError {
     /// Somebody else has written the file meanwhile: what it holds now.
     Changed(Arc<str>),
     /// As the system says.
@@ -136,21 +136,21 @@ pub enum Refused {
 
 /// In front of everything else.
 #[derive(Clone, Debug)]
-pub enum Edit {
-    List(Listing),
-    Fresh(Box<Fresh>),
-    Text(Box<Editor>),
+pub enum EditorScreen {
+    List(EditFileList),
+    Fresh(Box<NewFilePicker>),
+    Text(Box<DefinitionEditor>),
 }
 
 /// The files, to choose one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Listing {
+pub struct EditFileList {
     pub files: Vec<EditFile>,
     pub typed: String,
     pub selected: usize,
 }
 
-impl Listing {
+impl EditFileList {
     /// The files that fit what was typed.
     pub fn fitting(&self) -> Vec<&EditFile> {
         let wanted = self.typed.to_lowercase();
@@ -163,7 +163,7 @@ impl Listing {
 
 /// What the last line asks.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Prompt {
+pub enum EditorPrompt {
     Find(String),
     /// There are changes that are not saved.
     Leave,
@@ -177,42 +177,42 @@ pub enum Prompt {
 
 /// Where the picture begins: a row and a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Corner {
+pub struct EditorScrollOffset {
     pub row: usize,
     pub column: usize,
 }
 
 #[derive(Clone, Debug)]
-pub struct Editor {
+pub struct DefinitionEditor {
     /// Tells answers to this editor from late ones to another.
     pub number: u64,
     pub file: EditFile,
-    pub buffer: Buffer,
+    pub buffer: EditorBuffer,
     /// What the file holds as far as we know; `None`: there is none yet.
     pub base: Option<Arc<str>>,
     /// The version that is in the file.
     pub saved: u64,
     pub schema: Arc<Value>,
-    pub known: Known,
+    pub known: CatalogSymbols,
     pub findings: Vec<Diagnostic>,
     /// The version that the findings are of.
     pub checked: Option<u64>,
     /// The version whose findings are on their way.
     pub checking: Option<u64>,
     /// Of the last text without errors.
-    pub drawing: Option<Drawing>,
+    pub drawing: Option<RunGraphDrawing>,
     /// The drawing is of an older text.
     pub outdated: bool,
     pub graph: bool,
     pub graph_top: usize,
     /// In the graph's place.
-    pub simulation: Option<Simulation>,
+    pub simulation: Option<EditorSimulation>,
     /// The list of findings is shown.
     pub list: bool,
-    pub prompt: Option<Prompt>,
+    pub prompt: Option<EditorPrompt>,
     /// The words that were looked for last.
     pub words: String,
-    pub offer: Option<Offer>,
+    pub offer: Option<EditorCompletion>,
     /// A description, or the keys.
     pub about: Option<String>,
     pub note: Option<String>,
@@ -222,22 +222,22 @@ pub struct Editor {
     pub saving: bool,
     /// Closed when it is saved.
     pub leaves: bool,
-    pub corner: Corner,
+    pub corner: EditorScrollOffset,
     /// Whether each line begins inside a comment, of the version.
     pub comments: (u64, Vec<bool>),
     /// Rows of text on screen.
     pub rows: usize,
 }
 
-impl Editor {
-    pub fn new(number: u64, opened: Opened) -> Self {
+impl DefinitionEditor {
+    pub fn new(number: u64, opened: OpenedEditFile) -> Self {
         let schema = match opened.file.what {
-            What::Workflow => Schema::Workflow,
-            What::Role => Schema::Role,
+            EditFileKind::Workflow => FileSchema::Workflow,
+            EditFileKind::Role => FileSchema::Role,
         };
-        let shipped = opened.file.layer == Layer::BuiltIn;
-        let buffer = Buffer::new(&opened.text);
-        let comments = (0, syntax::inside_comments(buffer.lines()));
+        let shipped = opened.file.layer == ConfigLayer::BuiltIn;
+        let buffer = EditorBuffer::new(&opened.text);
+        let comments = (0, json_lexer::inside_comments(buffer.lines()));
         Self {
             number,
             buffer,
@@ -262,7 +262,7 @@ impl Editor {
             wants_save: false,
             saving: false,
             leaves: false,
-            corner: Corner::default(),
+            corner: EditorScrollOffset::default(),
             comments,
             rows: 1,
             file: opened.file,
@@ -270,7 +270,7 @@ impl Editor {
     }
 
     /// A file that is not there yet: nothing of it is saved.
-    pub fn begun(number: u64, begun: Begun) -> Self {
+    pub fn begun(number: u64, begun: NewEditFile) -> Self {
         let mut editor = Self::new(number, begun.opened);
         (editor.base, editor.saved) = (None, u64::MAX);
         let note = begun.note.map(|note| format!(" — {note}")).unwrap_or_default();
@@ -287,7 +287,7 @@ impl Editor {
         self.checked == Some(self.buffer.version())
     }
 
-    pub fn count(&self, severity: Severity) -> usize {
+    pub fn count(&self, severity: DiagnosticSeverity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
@@ -312,7 +312,7 @@ impl Editor {
     /// What follows from a change: the colours.
     pub fn refresh(&mut self) {
         if self.comments.0 != self.buffer.version() {
-            self.comments = (self.buffer.version(), syntax::inside_comments(self.buffer.lines()));
+            self.comments = (self.buffer.version(), json_lexer::inside_comments(self.buffer.lines()));
         }
     }
 

@@ -3,23 +3,23 @@
 //! Owns which chord means which action where. Refuses to do anything: `update` acts. Text that is typed is no action,
 //! and questions have keys of their own, shown with them.
 
-use self::chord::Chord;
-use crate::tui::archive::Deed;
-use crate::tui::composer::Edit;
-use crate::tui::editor::act::Act;
-use crate::tui::layout::Pane;
+use self::chord::KeyChord;
+use crate::tui::composer::ComposerEdit;
+use crate::tui::editor::action::EditorAction;
+use crate::tui::history_browser::RunAction;
+use crate::tui::layout::PaneKind;
 use crate::tui::text::fit;
 
 pub mod chord;
-mod read;
+mod keyboard_file;
 mod table;
 
-pub use read::{FILE, read};
+pub use keyboard_file::{FILE, read};
 pub use table::ACTIONS;
 
 /// What a key can mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Action {
+pub enum KeyAction {
     Send,
     NewLine,
     Leave,
@@ -34,7 +34,7 @@ pub enum Action {
     Oldest,
     Newest,
     /// Shows a pane and gives it the keys; again: takes it away.
-    Show(Pane),
+    Show(PaneKind),
     NextPane,
     PreviousPane,
     Zoom,
@@ -61,30 +61,30 @@ pub enum Action {
     CopyAll,
     Back,
     /// Of the text in the input box.
-    Edit(Edit),
+    Edit(ComposerEdit),
     /// The text goes into the person's own editor.
     EditElsewhere,
     /// In the editor of workflows and roles.
-    Editor(Act),
+    Editor(EditorAction),
     /// Opens the history.
     History,
     /// The rest is for the history.
-    Deed(Deed),
+    Deed(RunAction),
     ByStatus,
     ByWorkflow,
     ByProject,
 }
 
-impl Action {
+impl KeyAction {
     /// Also while a question is open.
     pub fn is_anywhere(self) -> bool {
-        ACTIONS.iter().any(|row| row.action == self && row.place == Place::Anywhere)
+        ACTIONS.iter().any(|row| row.action == self && row.place == KeyBindingScope::Anywhere)
     }
 }
 
 /// Where an action is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum KeyBindingScope {
     /// Also while a question is open.
     Anywhere,
     /// While no question is open.
@@ -103,7 +103,7 @@ pub enum Place {
     History,
 }
 
-impl Place {
+impl KeyBindingScope {
     pub fn about(self) -> &'static str {
         match self {
             Self::Anywhere => "anywhere",
@@ -132,7 +132,7 @@ impl Place {
         (self == Self::Editor) == (other == Self::Editor) && !(apart(self, other) || apart(other, self))
     }
 
-    fn holds(self, now: Now) -> bool {
+    fn holds(self, now: KeyFocusState) -> bool {
         match self {
             Self::Editor => now.editor,
             _ if now.editor => false,
@@ -150,7 +150,7 @@ impl Place {
 
 /// What decides which actions are valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Now {
+pub struct KeyFocusState {
     /// A question waits for a key.
     pub asked: bool,
     /// A pane has the keys.
@@ -164,12 +164,12 @@ pub struct Now {
 }
 
 /// A line of the table.
-pub struct Row {
-    pub action: Action,
+pub struct KeyActionRow {
+    pub action: KeyAction,
     /// As in `keyboard.json`.
     pub name: &'static str,
     pub about: &'static str,
-    pub place: Place,
+    pub place: KeyBindingScope,
     pub keys: &'static [&'static str],
     /// Its keys cannot be changed: the way to stop, to leave and to answer stays where people look for it.
     pub fixed: bool,
@@ -180,7 +180,7 @@ const WIDGET: &str = "Ctrl+Left, Ctrl+Right a word · Ctrl+W delete a word · Ct
 
 /// Where an action's keys are from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Origin {
+pub enum KeyBindingOrigin {
     #[default]
     BuiltIn,
     /// Name of the file.
@@ -189,65 +189,68 @@ pub enum Origin {
 
 /// The keys of every action, in the table's order.
 #[derive(Clone, Debug)]
-pub struct Keymap {
-    keys: Vec<(Vec<Chord>, Origin)>,
+pub struct KeyBindings {
+    keys: Vec<(Vec<KeyChord>, KeyBindingOrigin)>,
 }
 
-impl Default for Keymap {
+impl Default for KeyBindings {
     fn default() -> Self {
-        let chords = |row: &Row| row.keys.iter().filter_map(|key| Chord::parse(key).ok()).collect();
-        Self { keys: ACTIONS.iter().map(|row| (chords(row), Origin::BuiltIn)).collect() }
+        let chords =
+            |row: &KeyActionRow| row.keys.iter().filter_map(|key| KeyChord::parse(key).ok()).collect();
+        Self { keys: ACTIONS.iter().map(|row| (chords(row), KeyBindingOrigin::BuiltIn)).collect() }
     }
 }
 
-impl Keymap {
+impl KeyBindings {
     /// What a key means now; the most particular place wins.
-    pub fn action(&self, chord: Chord, now: Now) -> Option<Action> {
+    pub fn action(&self, chord: KeyChord, now: KeyFocusState) -> Option<KeyAction> {
         let meant = self.rows().filter(|(row, keys, _)| row.place.holds(now) && keys.contains(&chord));
         let particular = |place| match place {
-            Place::History => 0,
-            Place::Pane => 1,
+            KeyBindingScope::History => 0,
+            KeyBindingScope::Pane => 1,
             _ => 2,
         };
         meant.min_by_key(|(row, ..)| particular(row.place)).map(|(row, ..)| row.action)
     }
 
     /// Whether it is a key of an action, wherever that is valid.
-    pub fn has(&self, action: Action, chord: Chord) -> bool {
+    pub fn has(&self, action: KeyAction, chord: KeyChord) -> bool {
         self.rows().any(|(row, keys, _)| row.action == action && keys.contains(&chord))
     }
 
     /// The first key of an action, for hints; `None`: it has none.
-    pub fn key(&self, action: Action) -> Option<Chord> {
+    pub fn key(&self, action: KeyAction) -> Option<KeyChord> {
         self.rows().find(|(row, ..)| row.action == action).and_then(|(_, keys, _)| keys.first().copied())
     }
 
     /// Every action with its keys and where those are from.
-    pub fn rows(&self) -> impl Iterator<Item = (&'static Row, &[Chord], &Origin)> {
+    pub fn rows(&self) -> impl Iterator<Item = (&'static KeyActionRow, &[KeyChord], &KeyBindingOrigin)> {
         ACTIONS.iter().zip(&self.keys).map(|(row, (keys, from))| (row, keys.as_slice(), from))
     }
 
     /// For help: two actions a line, and in one paragraph what a pane understands.
     pub fn help(&self) -> String {
-        let bound = || self.rows().filter(|(row, keys, _)| !keys.is_empty() && row.place != Place::Editor);
+        let bound =
+            || self.rows().filter(|(row, keys, _)| !keys.is_empty() && row.place != KeyBindingScope::Editor);
         let cells = bound().filter(|(row, ..)| !row.place.takes_letters()).map(|(row, keys, _)| {
             let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
             format!("{:<39}", fit(&cell, 38))
         });
         let cells: Vec<String> = cells.collect();
         let lines = cells.chunks(2).map(|two| two.concat().trim_end().to_owned());
-        let named = |place: Place| {
+        let named = |place: KeyBindingScope| {
             let rows = bound().filter(|(row, ..)| row.place == place);
             rows.map(|(row, keys, _)| format!("{} {}", keys[0], row.about)).collect::<Vec<_>>().join(" · ")
         };
-        let pane = format!("In a pane: {}", named(Place::Pane));
-        let history = format!("In the history, too: {}", named(Place::History));
+        let pane = format!("In a pane: {}", named(KeyBindingScope::Pane));
+        let history = format!("In the history, too: {}", named(KeyBindingScope::History));
         lines.chain([pane, history]).collect::<Vec<_>>().join("\n")
     }
 
     /// The keys of the editor of workflows and roles, two actions a line.
     pub fn editor_help(&self) -> String {
-        let rows = self.rows().filter(|(row, keys, _)| row.place == Place::Editor && !keys.is_empty());
+        let rows =
+            self.rows().filter(|(row, keys, _)| row.place == KeyBindingScope::Editor && !keys.is_empty());
         let cells = rows.map(|(row, keys, _)| {
             let key = keys.first().map_or_else(String::new, ToString::to_string);
             format!("{key:<12} {:<24}", row.about)
@@ -268,9 +271,9 @@ impl Keymap {
         for (row, keys, from) in self.rows() {
             let keys = if keys.is_empty() { "no key".to_owned() } else { listed(keys) };
             let from = match from {
-                Origin::BuiltIn if row.fixed => "fixed",
-                Origin::BuiltIn => "built in",
-                Origin::File(name) => name,
+                KeyBindingOrigin::BuiltIn if row.fixed => "fixed",
+                KeyBindingOrigin::BuiltIn => "built in",
+                KeyBindingOrigin::File(name) => name,
             };
             text.push_str(&format!(
                 "{keys:<22} {:<20} {from}\n    {} · {}\n",
@@ -286,7 +289,7 @@ impl Keymap {
     }
 }
 
-fn listed(keys: &[Chord]) -> String {
+fn listed(keys: &[KeyChord]) -> String {
     keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
@@ -296,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        let keymap = Keymap::default();
+        let keymap = KeyBindings::default();
         for (row, keys, _) in keymap.rows() {
             assert_eq!(keys.len(), row.keys.len(), "{}: a key cannot be read", row.name);
             assert!(ACTIONS.iter().filter(|other| other.name == row.name).count() == 1, "{}", row.name);
@@ -313,30 +316,35 @@ mod tests {
 
     #[test]
     fn keys_mean_what_the_place_says() {
-        let (typing, empty) = (Now::default(), Now { empty: true, ..Now::default() });
-        let (pane, asked) = (Now { pane: true, ..empty }, Now { asked: true, ..empty });
-        let check = |key: &str, now: Now, expected: Option<Action>| {
-            assert_eq!(Keymap::default().action(Chord::parse(key).unwrap(), now), expected, "{key} {now:?}");
+        let (typing, empty) =
+            (KeyFocusState::default(), KeyFocusState { empty: true, ..KeyFocusState::default() });
+        let (pane, asked) = (KeyFocusState { pane: true, ..empty }, KeyFocusState { asked: true, ..empty });
+        let check = |key: &str, now: KeyFocusState, expected: Option<KeyAction>| {
+            assert_eq!(
+                KeyBindings::default().action(KeyChord::parse(key).unwrap(), now),
+                expected,
+                "{key} {now:?}"
+            );
         };
         for now in [typing, empty, pane, asked] {
-            check("Alt+2", now, Some(Action::Show(Pane::Graph)));
-            check("Ctrl+O", now, Some(Action::Details));
-            check("F2", now, Some(Action::SidePanel));
+            check("Alt+2", now, Some(KeyAction::Show(PaneKind::Graph)));
+            check("Ctrl+O", now, Some(KeyAction::Details));
+            check("F2", now, Some(KeyAction::SidePanel));
         }
-        check("Enter", typing, Some(Action::Send));
-        check("Enter", pane, Some(Action::Open));
+        check("Enter", typing, Some(KeyAction::Send));
+        check("Enter", pane, Some(KeyAction::Open));
         check("Enter", asked, None);
         check("Tab", typing, None);
-        check("Tab", empty, Some(Action::NextPane));
-        check("Tab", pane, Some(Action::NextPane));
+        check("Tab", empty, Some(KeyAction::NextPane));
+        check("Tab", pane, Some(KeyAction::NextPane));
         check("Home", typing, None);
-        check("Home", empty, Some(Action::Oldest));
-        check("Home", pane, Some(Action::First));
+        check("Home", empty, Some(KeyAction::Oldest));
+        check("Home", pane, Some(KeyAction::First));
         check("y", empty, None);
-        check("y", pane, Some(Action::Copy));
-        check("Esc", empty, Some(Action::Stop));
-        check("Esc", pane, Some(Action::Back));
-        check("PgUp", typing, Some(Action::PageUp));
-        check("PgUp", pane, Some(Action::PaneUp));
+        check("y", pane, Some(KeyAction::Copy));
+        check("Esc", empty, Some(KeyAction::Stop));
+        check("Esc", pane, Some(KeyAction::Back));
+        check("PgUp", typing, Some(KeyAction::PageUp));
+        check("PgUp", pane, Some(KeyAction::PaneUp));
     }
 }

@@ -17,7 +17,7 @@ const TALL: u16 = 60;
 const DIGEST: u16 = 34;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Pane {
+pub enum PaneKind {
     Conversation,
     Graph,
     Agents,
@@ -27,7 +27,7 @@ pub enum Pane {
     Costs,
 }
 
-impl Pane {
+impl PaneKind {
     pub const ALL: [Self; 7] =
         [Self::Conversation, Self::Graph, Self::Agents, Self::Data, Self::Tools, Self::Timeline, Self::Costs];
 
@@ -46,21 +46,21 @@ impl Pane {
 
 /// What stands in a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
-    Pane(Pane),
+pub enum LayoutSlot {
+    Pane(PaneKind),
     /// Path, agents and cost in short: what stands beside the conversation while no pane is open.
     Digest,
 }
 
 /// What the person wants to see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wish<'a> {
+pub struct LayoutRequest<'a> {
     /// Panes beside the conversation, the one opened last at the end.
-    pub open: &'a [Pane],
+    pub open: &'a [PaneKind],
     /// What a narrow screen shows; `None`: the conversation.
-    pub front: Option<Pane>,
+    pub front: Option<PaneKind>,
     /// Fills everything.
-    pub zoomed: Option<Pane>,
+    pub zoomed: Option<PaneKind>,
     /// The side panel is switched on.
     pub panel: bool,
     /// A workflow is shown: its graph is worth a place where there is much.
@@ -68,25 +68,25 @@ pub struct Wish<'a> {
 }
 
 /// Every slot with its place. No two overlap, and none is outside of `area`.
-pub fn place(area: Rect, wish: Wish<'_>) -> Vec<(Slot, Rect)> {
-    let whole = |pane: Pane| vec![(Slot::Pane(pane), area)];
+pub fn place(area: Rect, wish: LayoutRequest<'_>) -> Vec<(LayoutSlot, Rect)> {
+    let whole = |pane: PaneKind| vec![(LayoutSlot::Pane(pane), area)];
     if let Some(pane) = wish.zoomed {
         return whole(pane);
     }
     if area.width < WIDE {
-        return whole(wish.front.unwrap_or(Pane::Conversation));
+        return whole(wish.front.unwrap_or(PaneKind::Conversation));
     }
     let side = beside(area, wish);
     if side.is_empty() {
-        return whole(Pane::Conversation);
+        return whole(PaneKind::Conversation);
     }
     let per_column = per_column(area);
     let columns = side.len().div_ceil(per_column).max(1);
-    let digest_only = side == [Slot::Digest];
+    let digest_only = side == [LayoutSlot::Digest];
     let each = if digest_only { DIGEST } else { column_width(area.width, columns) };
     let taken = each * u16::try_from(columns).unwrap_or(1);
     let conversation = Rect { width: area.width - taken, ..area };
-    let mut placed = vec![(Slot::Pane(Pane::Conversation), conversation)];
+    let mut placed = vec![(LayoutSlot::Pane(PaneKind::Conversation), conversation)];
     for (at, slots) in (0..).zip(side.chunks(side.len().div_ceil(columns))) {
         let column = Rect { x: conversation.right() + at * each, width: each, ..area };
         placed.extend(stacked(column, slots));
@@ -95,20 +95,20 @@ pub fn place(area: Rect, wish: Wish<'_>) -> Vec<(Slot, Rect)> {
 }
 
 /// The slots beside the conversation, in the order of the panes' keys.
-fn beside(area: Rect, wish: Wish<'_>) -> Vec<Slot> {
+fn beside(area: Rect, wish: LayoutRequest<'_>) -> Vec<LayoutSlot> {
     if !wish.panel && wish.open.is_empty() {
         return Vec::new();
     }
     let most = per_column(area) * if area.width >= WIDEST { 2 } else { 1 };
-    let mut panes: Vec<Pane> = wish.open.iter().rev().take(most).copied().collect();
+    let mut panes: Vec<PaneKind> = wish.open.iter().rev().take(most).copied().collect();
     panes.sort_by_key(|pane| *pane as u8);
-    let mut slots: Vec<Slot> = panes.into_iter().map(Slot::Pane).collect();
+    let mut slots: Vec<LayoutSlot> = panes.into_iter().map(LayoutSlot::Pane).collect();
     let room = area.width >= WIDER && wish.panel;
     if slots.is_empty() && wish.graph && room {
-        slots.push(Slot::Pane(Pane::Graph));
+        slots.push(LayoutSlot::Pane(PaneKind::Graph));
     }
     if wish.panel && (slots.is_empty() || room && slots.len() < per_column(area)) {
-        slots.push(Slot::Digest);
+        slots.push(LayoutSlot::Digest);
     }
     slots
 }
@@ -126,7 +126,7 @@ fn column_width(width: u16, columns: usize) -> u16 {
 }
 
 /// Slots one below the other; the last one gets what is left over.
-fn stacked(column: Rect, slots: &[Slot]) -> Vec<(Slot, Rect)> {
+fn stacked(column: Rect, slots: &[LayoutSlot]) -> Vec<(LayoutSlot, Rect)> {
     let count = u16::try_from(slots.len()).unwrap_or(1).max(1);
     let each = column.height / count;
     let rect = |at: u16| {
@@ -141,12 +141,12 @@ mod tests {
     use super::*;
 
     /// `graph 96,0 64x20` for every slot but the conversation.
-    fn side(size: (u16, u16), wish: Wish<'_>) -> Vec<String> {
+    fn side(size: (u16, u16), wish: LayoutRequest<'_>) -> Vec<String> {
         let area = Rect { x: 0, y: 0, width: size.0, height: size.1 };
-        let text = |(slot, rect): &(Slot, Rect)| {
+        let text = |(slot, rect): &(LayoutSlot, Rect)| {
             let name = match slot {
-                Slot::Pane(pane) => pane.title(),
-                Slot::Digest => "digest",
+                LayoutSlot::Pane(pane) => pane.title(),
+                LayoutSlot::Digest => "digest",
             };
             format!("{name} {},{} {}x{}", rect.x, rect.y, rect.width, rect.height)
         };
@@ -155,29 +155,37 @@ mod tests {
 
     #[test]
     fn panes_stand_where_there_is_room() {
-        let check = |size, wish: Wish<'_>, expected: &[&str]| {
+        let check = |size, wish: LayoutRequest<'_>, expected: &[&str]| {
             assert_eq!(side(size, wish), expected, "{size:?} {wish:?}");
         };
-        let (none, panel) = (Wish::default(), Wish { panel: true, ..Wish::default() });
-        let front = Wish { front: Some(Pane::Data), open: &[Pane::Data], ..panel };
+        let (none, panel) =
+            (LayoutRequest::default(), LayoutRequest { panel: true, ..LayoutRequest::default() });
+        let front = LayoutRequest { front: Some(PaneKind::Data), open: &[PaneKind::Data], ..panel };
         check((80, 20), panel, &["conversation 0,0 80x20"]);
         check((80, 20), front, &["data 0,0 80x20"]);
         check((120, 36), none, &["conversation 0,0 120x36"]);
         check((120, 36), panel, &["conversation 0,0 86x36", "digest 86,0 34x36"]);
         check((120, 36), front, &["conversation 0,0 72x36", "data 72,0 48x36"]);
-        check((120, 36), Wish { panel: false, ..front }, &["conversation 0,0 72x36", "data 72,0 48x36"]);
-        let two = Wish { open: &[Pane::Data, Pane::Graph], ..panel };
+        check(
+            (120, 36),
+            LayoutRequest { panel: false, ..front },
+            &["conversation 0,0 72x36", "data 72,0 48x36"],
+        );
+        let two = LayoutRequest { open: &[PaneKind::Data, PaneKind::Graph], ..panel };
         check((120, 36), two, &["conversation 0,0 72x36", "graph 72,0 48x36"]);
         check((200, 45), two, &["conversation 0,0 120x45", "graph 120,0 80x22", "data 120,22 80x23"]);
-        let one = Wish { open: &[Pane::Costs], ..panel };
+        let one = LayoutRequest { open: &[PaneKind::Costs], ..panel };
         check((200, 45), one, &["conversation 0,0 120x45", "costs 120,0 80x22", "digest 120,22 80x23"]);
-        let run = Wish { graph: true, ..panel };
+        let run = LayoutRequest { graph: true, ..panel };
         check((200, 45), run, &["conversation 0,0 120x45", "graph 120,0 80x22", "digest 120,22 80x23"]);
         check((200, 45), panel, &["conversation 0,0 166x45", "digest 166,0 34x45"]);
         check((120, 36), run, &["conversation 0,0 86x36", "digest 86,0 34x36"]);
-        let zoomed = Wish { zoomed: Some(Pane::Graph), ..two };
+        let zoomed = LayoutRequest { zoomed: Some(PaneKind::Graph), ..two };
         check((200, 45), zoomed, &["graph 0,0 200x45"]);
-        let four = Wish { open: &[Pane::Costs, Pane::Data, Pane::Graph, Pane::Tools], ..panel };
+        let four = LayoutRequest {
+            open: &[PaneKind::Costs, PaneKind::Data, PaneKind::Graph, PaneKind::Tools],
+            ..panel
+        };
         check(
             (300, 50),
             four,
@@ -193,12 +201,17 @@ mod tests {
 
     #[test]
     fn nothing_overlaps_and_nothing_is_outside() {
-        let all = Pane::ALL;
+        let all = PaneKind::ALL;
         for (width, height) in [(1, 1), (20, 5), (99, 3), (100, 1), (160, 2), (240, 80), (300, 80), (900, 2)]
         {
             for open in 0..all.len() {
                 for panel in [false, true] {
-                    let wish = Wish { open: &all[1..=open], panel, graph: true, ..Wish::default() };
+                    let wish = LayoutRequest {
+                        open: &all[1..=open],
+                        panel,
+                        graph: true,
+                        ..LayoutRequest::default()
+                    };
                     let area = Rect { x: 0, y: 1, width, height };
                     let placed = place(area, wish);
                     let cells: u32 = placed.iter().map(|(_, rect)| rect.area()).sum();

@@ -4,49 +4,49 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ratatui::layout::Rect;
 
-use crate::domain::cost::{CostLedger, Usage};
+use crate::domain::cost::{CostLedger, TokenUsage};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunStatus;
-use crate::engine::steering::Stops;
-use crate::runtime::command::Command;
-use crate::tui::archive::Archive;
+use crate::engine::steering::BreakpointSet;
+use crate::runtime::command::RunCommand;
 use crate::tui::backend::StatusFacts;
-use crate::tui::complete::{Names, Popup};
-use crate::tui::composer::Composer;
-use crate::tui::dialog::Dialog;
-use crate::tui::editor::Edit;
-use crate::tui::keymap::{Keymap, Now};
-use crate::tui::layout::{self, Pane, Slot, WIDE};
-use crate::tui::msg::{Beginning, Cmd};
-use crate::tui::pane::Panes;
-use crate::tui::past::Opening;
+use crate::tui::complete::{CompletionNames, CompletionPopup};
+use crate::tui::composer::InputComposer;
+use crate::tui::dialog::QuestionDialog;
+use crate::tui::editor::EditorScreen;
+use crate::tui::history_browser::HistoryBrowser;
+use crate::tui::keymap::{KeyBindings, KeyFocusState};
+use crate::tui::layout::{self, LayoutSlot, PaneKind, WIDE};
+use crate::tui::msg::{Beginning, UiCommand};
+use crate::tui::pane::PaneSet;
+use crate::tui::past_run::OpeningRun;
 use crate::tui::run_view::RunView;
-use crate::tui::setup::Setup;
-use crate::tui::shell::Shell;
-use crate::tui::theme::Theme;
-use crate::tui::transcript::Transcript;
-use crate::tui::transcript::item::Item;
+use crate::tui::setup::SetupDialog;
+use crate::tui::shell_commands::UserShellCommands;
+use crate::tui::theme::ColorTheme;
+use crate::tui::transcript::TranscriptList;
+use crate::tui::transcript::item::TranscriptItem;
 
 #[derive(Clone, Debug, Default)]
-pub struct Model {
+pub struct UiModel {
     pub size: (u16, u16),
-    pub theme: Theme,
+    pub theme: ColorTheme,
     pub facts: StatusFacts,
-    pub transcript: Transcript,
-    pub composer: Composer,
-    pub popup: Option<Popup>,
-    pub names: Names,
-    pub dialogs: VecDeque<Dialog>,
+    pub transcript: TranscriptList,
+    pub composer: InputComposer,
+    pub popup: Option<CompletionPopup>,
+    pub names: CompletionNames,
+    pub dialogs: VecDeque<QuestionDialog>,
     /// A model is being set up: in front of everything else.
-    pub setup: Option<Setup>,
+    pub setup: Option<SetupDialog>,
     /// How many such dialogs there were.
     pub setups: u64,
     /// A workflow or role is edited, or chosen for that: in front of everything but the set-up.
-    pub edit: Option<Edit>,
+    pub edit: Option<EditorScreen>,
     /// How often that was asked for.
     pub edits: u64,
     /// The history is looked at: in front of everything but the two before.
-    pub archive: Option<Box<Archive>>,
+    pub archive: Option<Box<HistoryBrowser>>,
     /// What it has asked so far.
     pub archives: u64,
     /// A run whose failed state is tried again when it is taken up.
@@ -65,32 +65,32 @@ pub struct Model {
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
     /// Where the next workflow that is started stands still.
-    pub stops: Stops,
+    pub stops: BreakpointSet,
     /// Tools that are not asked about until the person leaves.
     pub allowed: BTreeSet<String>,
     /// The run that was left or brought back last: what `/resume` means without an id.
     pub standing: Option<RunId>,
     /// A run that is being read, to be taken up then.
-    pub opening: Option<Opening>,
+    pub opening: Option<OpeningRun>,
     /// Lines that were typed for a run before it was taken up, which it is now.
     pub meanwhile: Vec<String>,
     /// Runs that are being taken up, each with what it was told meanwhile and hears when somebody drives it.
-    pub rising: BTreeMap<RunId, Vec<Command>>,
+    pub rising: BTreeMap<RunId, Vec<RunCommand>>,
     /// Workflows that ran when the person left: name and id.
     pub left: Vec<(String, RunId)>,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
     pub tail: bool,
     /// What waits for the answer to the trust question, in its order.
-    pub start: Vec<Cmd>,
+    pub start: Vec<UiCommand>,
     pub panel: bool,
-    pub panes: Panes,
-    pub keymap: Keymap,
+    pub panes: PaneSet,
+    pub keymap: KeyBindings,
     /// What the terminal is said to be.
-    pub background: Background,
+    pub background: TerminalBackground,
     /// Commands of the person.
-    pub shell: Shell,
+    pub shell: UserShellCommands,
     /// What a model is asked beside the runs, while somebody waits for it.
-    pub aside: Option<Aside>,
+    pub aside: Option<PendingSideQuery>,
     /// How often one was.
     pub asides: u64,
     /// What that has cost.
@@ -113,7 +113,7 @@ pub struct Model {
     /// When a model's command came into the empty input box: an Enter that was on its way then does not run it.
     pub offered: Option<Timestamp>,
     /// A question went away with its run.
-    pub gone: Option<Gone>,
+    pub gone: Option<WithdrawnDialog>,
     pub last_interrupt: Option<Timestamp>,
     /// The whole screen is written again with the next frame: another program wrote across it.
     pub repaint: bool,
@@ -122,7 +122,7 @@ pub struct Model {
 
 /// A question that went away with its run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Gone {
+pub struct WithdrawnDialog {
     pub at: Timestamp,
     /// Its answer was being typed, and stands in the input box.
     pub draft: bool,
@@ -130,35 +130,35 @@ pub struct Gone {
 
 /// What stands behind the text, as far as the terminal says it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Background {
+pub struct TerminalBackground {
     /// The theme goes by it.
     pub wanted: bool,
     /// What it answered.
     pub light: Option<bool>,
     /// The theme for a light one.
-    pub theme: Theme,
+    pub theme: ColorTheme,
 }
 
 /// A question to a model that belongs to no run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Aside {
+pub struct PendingSideQuery {
     pub number: u64,
     /// What goes on, for the status line.
     pub what: String,
     pub since: Timestamp,
 }
 
-impl Model {
+impl UiModel {
     /// Something is asked beside the runs; what comes of it has this number.
-    pub fn begin_aside(&mut self, what: &str) -> u64 {
+    pub fn start_side_query(&mut self, what: &str) -> u64 {
         self.asides += 1;
         let (number, what, since) = (self.asides, what.to_owned(), self.now);
-        self.aside = Some(Aside { number, what, since });
+        self.aside = Some(PendingSideQuery { number, what, since });
         number
     }
 
     /// It has come to an end. `false`: nobody waits for it any more.
-    pub fn end_aside(&mut self, number: u64) -> bool {
+    pub fn finish_side_query(&mut self, number: u64) -> bool {
         let waits = self.aside.as_ref().is_some_and(|aside| aside.number == number);
         if waits {
             self.aside = None;
@@ -173,21 +173,21 @@ impl Model {
         }
     }
 
-    pub fn new(facts: StatusFacts, theme: Theme) -> Self {
+    pub fn new(facts: StatusFacts, theme: ColorTheme) -> Self {
         Self { facts, theme, panel: true, size: (80, 24), ..Self::default() }
     }
 
-    pub fn say(&mut self, item: Item) -> usize {
+    pub fn say(&mut self, item: TranscriptItem) -> usize {
         self.transcript.push(item)
     }
 
     /// An answer that may be longer than the screen: read from its beginning.
     pub fn answer(&mut self, title: &str, text: &str) {
-        let at = self.transcript.push(Item::report(title, text));
+        let at = self.transcript.push(TranscriptItem::report(title, text));
         self.transcript.read_from(at);
     }
 
-    pub fn say_all(&mut self, items: impl IntoIterator<Item = Item>) {
+    pub fn say_all(&mut self, items: impl IntoIterator<Item = TranscriptItem>) {
         for item in items {
             self.say(item);
         }
@@ -214,32 +214,32 @@ impl Model {
     }
 
     /// What decides which keys mean what.
-    pub fn now_valid(&self) -> Now {
+    pub fn now_valid(&self) -> KeyFocusState {
         let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
         let history = self.archive.is_some();
         let pane = self.keyed_pane().is_some();
-        Now { asked, pane, empty: self.composer.is_empty(), editor: false, history }
+        KeyFocusState { asked, pane, empty: self.composer.is_empty(), editor: false, history }
     }
 
     /// The pane that has the keys: none while an answer is written.
-    pub fn keyed_pane(&self) -> Option<Pane> {
-        let written = self.dialogs.front().is_some_and(Dialog::is_written);
+    pub fn keyed_pane(&self) -> Option<PaneKind> {
+        let written = self.dialogs.front().is_some_and(QuestionDialog::is_written);
         self.panes.focus.filter(|_| !written && self.setup.is_none())
     }
 
     /// What stands where between the header and the input box.
-    pub fn placed(&self, area: Rect) -> Vec<(Slot, Rect)> {
+    pub fn placed(&self, area: Rect) -> Vec<(LayoutSlot, Rect)> {
         let graph = self.watched_run().is_some_and(|run| !run.chat);
-        layout::place(area, self.panes.wish(self.panel, graph))
+        layout::place(area, self.panes.layout_request(self.panel, graph))
     }
 
     /// Panes that are on screen, whatever its height.
-    pub fn on_screen(&self) -> Vec<Pane> {
+    pub fn on_screen(&self) -> Vec<PaneKind> {
         let (width, height) = self.size;
         let area = Rect { x: 0, y: 0, width, height };
         let pane = |slot| match slot {
-            Slot::Pane(pane) => Some(pane),
-            Slot::Digest => None,
+            LayoutSlot::Pane(pane) => Some(pane),
+            LayoutSlot::Digest => None,
         };
         self.placed(area).into_iter().filter_map(|(slot, _)| pane(slot)).collect()
     }
@@ -284,8 +284,8 @@ impl Model {
     }
 
     /// Totals of the session.
-    pub fn usage(&self) -> Usage {
-        let mut total = Usage::default();
+    pub fn usage(&self) -> TokenUsage {
+        let mut total = TokenUsage::default();
         for run in &self.runs {
             total.add(&run.paid_here.usage());
         }
@@ -312,7 +312,7 @@ impl Model {
     }
 
     /// The workflow in front stands still, so that going on needs nothing to be read.
-    pub fn goes_on_here(&self) -> bool {
+    pub fn is_workflow_stopped(&self) -> bool {
         self.workflow
             .as_ref()
             .and_then(|id| self.run(id))
@@ -335,7 +335,7 @@ impl Model {
     /// A run that only waits for a person does not wake anybody.
     pub fn ticking(&self) -> bool {
         let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id));
-        let waits = |run: &RunView| run.stands_still() || asks(run) && !run.works();
+        let waits = |run: &RunView| run.is_stopped() || asks(run) && !run.works();
         let moves = |run: &RunView| !waits(run) || self.counts_down();
         let works = self.aside.is_some() || self.busy_run().is_some_and(moves);
         self.history_moves() || !self.calm && works

@@ -4,42 +4,43 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::domain::cost::Price;
+use crate::domain::cost::TokenPrice;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunSummary;
-use crate::domain::task_list::{Task, TaskDeed, TaskList};
-use crate::engine::event::Published;
-use crate::engine::steering::Stops;
-use crate::runtime::command::{Command, Control};
-use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
+use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
+use crate::engine::event::PublishedEvent;
+use crate::engine::steering::BreakpointSet;
+use crate::runtime::command::{ControlAction, RunCommand};
 use crate::tui::backend::{
-    Beside, Changed, FoundLine, IndexAsked, IndexTold, Page, Plan, Preparation, Recalled, Reload, RoleLine,
-    RunFilter, ShellTold, SnapshotCommand, StandingPermission, StatusFacts, Steps, Suggested, ToolLine,
-    Travel, Travelled, WorkflowLine,
+    ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, Preparation, RecalledInput,
+    RoleLine, RunFilter, RunStepList, SearchHitLine, ShellOutcome, ShellSuggestionReply, SnapshotOperation,
+    StandingPermission, StatusFacts, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest, ToolLine,
+    UntrustedDefinitions, WorkflowLine,
 };
-use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
-use crate::tui::past::Past;
-use crate::tui::run_view::drawing::Definition;
-use crate::tui::session::FirstAction;
-use crate::tui::setup::{Asked, Told};
-use crate::tui::theme::Theme;
-use crate::tui::transcript::item::Item;
+use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
+use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use crate::tui::past_run::PastRun;
+use crate::tui::run_view::run_graph::RunDefinitionView;
+use crate::tui::session_options::FirstAction;
+use crate::tui::setup::{SetupReply, SetupRequest};
+use crate::tui::theme::ColorTheme;
+use crate::tui::transcript::item::TranscriptItem;
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
-pub enum Msg {
+pub enum UiMessage {
     Key(KeyEvent, Timestamp),
     Paste(String),
     Resize(u16, u16),
     /// The terminal said what stands behind its text: is it light?
     Background(bool),
     Mouse(MouseEvent),
-    Run(Published),
+    Run(PublishedEvent),
     /// Once a second while something runs, for the elapsed time.
     Tick(Timestamp),
     /// Somebody has written to the history.
     Stirred(Timestamp),
-    Reply(Reply),
+    Reply(BackendReply),
 }
 
 /// What was started and has not begun.
@@ -51,9 +52,9 @@ pub struct Beginning {
     pub waits_for: Preparation,
 }
 
-/// Answers to a `Cmd`.
+/// Answers to a `UiCommand`.
 #[derive(Clone, Debug)]
-pub enum Reply {
+pub enum BackendReply {
     WorkflowStarted {
         name: String,
         input: String,
@@ -93,44 +94,44 @@ pub enum Reply {
         role: String,
         tools: Vec<ToolLine>,
     },
-    Prices(Vec<(String, Option<Price>)>),
+    Prices(Vec<(String, Option<TokenPrice>)>),
     Runs {
-        wanted: RunsFor,
+        wanted: RunListPurpose,
         list: Result<Vec<RunSummary>, String>,
         /// Now: lists say how long ago something was.
         at: Timestamp,
     },
     Found {
         words: String,
-        lines: Result<Vec<FoundLine>, String>,
+        lines: Result<Vec<SearchHitLine>, String>,
         at: Timestamp,
     },
     /// What was seen of a run when it stood still last.
-    Glance(Box<Past>),
+    Glance(Box<PastRun>),
     Past {
         run: String,
-        past: Result<Box<Past>, String>,
+        past: Result<Box<PastRun>, String>,
     },
     /// Entries of a run before those on screen, of which there were `before` more.
     Earlier {
         run: RunId,
         before: usize,
-        items: Result<Vec<Item>, String>,
+        items: Result<Vec<TranscriptItem>, String>,
     },
     Resumed {
         run: RunId,
         result: Result<(), String>,
     },
     /// What came of pausing or ending a run by its id.
-    Controlled(Control, Result<String, String>),
+    Controlled(ControlAction, Result<String, String>),
     /// A request with its answer, as a text.
     Reviewed(Result<String, String>),
-    Steps(Result<Steps, String>),
-    Planned(Result<Plan, String>),
-    Travelled(Result<Travelled, String>),
+    Steps(Result<RunStepList, String>),
+    Planned(Result<TimeTravelPreview, String>),
+    Travelled(Result<TimeTravelOutcome, String>),
     Snapshot {
-        command: SnapshotCommand,
-        purpose: Purpose,
+        command: SnapshotOperation,
+        purpose: SnapshotPurpose,
         text: Result<String, String>,
     },
     Trusted {
@@ -144,35 +145,35 @@ pub enum Reply {
     /// What a run's definition says, for the panes.
     Defined {
         run: RunId,
-        found: Result<Box<Definition>, String>,
+        found: Result<Box<RunDefinitionView>, String>,
     },
     /// A title and a text.
     Page(Result<(String, String), String>),
     Shell {
         command: String,
-        told: Result<ShellTold, String>,
+        told: Result<ShellOutcome, String>,
     },
     /// A command for the shell, or why there is none; with the number of the aside.
-    Suggested(u64, Suggested, Timestamp),
+    Suggested(u64, ShellSuggestionReply, Timestamp),
     /// The person's tasks as they are now, and the one that the deed was about.
     Tasks {
-        deed: TaskDeed,
-        told: Result<(TaskList, Option<Task>), String>,
+        deed: TaskListCommand,
+        told: Result<(TaskList, Option<TaskListItem>), String>,
     },
     /// About the index of the project, with the number of the aside.
-    Index(u64, IndexTold, Timestamp),
+    Index(u64, IndexingReply, Timestamp),
     /// What to ask about the project's own definitions, or what to say.
-    Trusts(Result<Changed, String>),
+    Trusts(Result<UntrustedDefinitions, String>),
     /// How much is logged now, and where.
     Verbosity(u8, String),
     /// A theme by this name, or why there is none.
-    Themed(Result<Theme, String>),
+    Themed(Result<ColorTheme, String>),
     /// What was typed in earlier sessions.
-    Recalled(Result<Recalled, String>),
+    Recalled(Result<RecalledInput, String>),
     /// A text is not kept: why.
     NotKept(String),
     /// With the number of the dialog that asked.
-    Setup(u64, Told),
+    Setup(u64, SetupReply),
     /// With the number under which the history asked.
     Archive(u64, Box<PastTold>),
     /// With the number of the editor that asked.
@@ -181,15 +182,15 @@ pub enum Reply {
     Edited(u64, Result<String, String>),
     /// Files of the configuration were changed by somebody.
     Reloaded {
-        found: Reload,
+        found: ConfigReload,
         /// What the person wanted and gets when the question is answered.
-        then: Option<Box<Cmd>>,
+        then: Option<Box<UiCommand>>,
     },
 }
 
 /// Why runs are listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RunsFor {
+pub enum RunListPurpose {
     /// `/runs`
     Show,
     /// At the start: what can be taken up again.
@@ -204,7 +205,7 @@ pub enum RunsFor {
 
 /// Why a snapshot command was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
+pub enum SnapshotPurpose {
     /// The answer is shown.
     Show,
     /// The answer is what a restore would change; the person is asked.
@@ -212,7 +213,7 @@ pub enum Purpose {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Cmd {
+pub enum UiCommand {
     StartWorkflow {
         name: String,
         input: String,
@@ -220,15 +221,15 @@ pub enum Cmd {
     StartChat {
         role: String,
     },
-    Send(RunId, Command),
+    Send(RunId, RunCommand),
     /// A workflow beside those that run: sharing the project's files, or with files of its own.
     StartBeside {
         name: String,
         input: String,
-        beside: Beside,
+        beside: ConcurrentRunMode,
     },
     /// Where the next workflow that is started stands still.
-    Stops(Stops),
+    Stops(BreakpointSet),
     /// It is never asked about again: into the settings.
     AllowAlways(StandingPermission),
     Names,
@@ -240,7 +241,7 @@ pub enum Cmd {
     Role(String),
     Tools(String),
     Prices(Vec<String>),
-    Runs(RunFilter, RunsFor),
+    Runs(RunFilter, RunListPurpose),
     Search(String),
     /// What had happened in a run that is to be taken up; a glance of it is enough at first.
     Past(String),
@@ -249,7 +250,7 @@ pub enum Cmd {
     /// The entries before those on screen, of which so many more are left out.
     Earlier(RunId, usize),
     /// Pauses or ends a run by its id, wherever it is driven.
-    Control(String, Control),
+    Control(String, ControlAction),
     Resume(RunId),
     /// The same, and what failed is tried again.
     Retry(RunId),
@@ -260,24 +261,24 @@ pub enum Cmd {
     },
     Steps(Option<String>),
     /// The person is asked about what would happen.
-    Plan(Travel),
-    Travel(Travel),
-    Snapshot(SnapshotCommand, Purpose),
+    Plan(TimeTravelRequest),
+    Travel(TimeTravelRequest),
+    Snapshot(SnapshotOperation, SnapshotPurpose),
     Trust(bool),
     /// The definition of a run.
     Definition(RunId),
     /// Into the terminal's clipboard.
     Copy(String),
     Mouse(bool),
-    Page(Page),
+    Page(LookupPage),
     /// A command of the person; `true`: also one that looks dangerous.
     Shell(String, bool),
     /// A model is asked for a command that does this; with the number of the aside.
     Suggest(u64, String),
     /// Something is done with the person's tasks.
-    Task(TaskDeed),
+    Task(TaskListCommand),
     /// About the index of the project, with the number of the aside; one that a person agrees to has none yet.
-    Index(u64, IndexAsked),
+    Index(u64, IndexingRequest),
     /// Nobody waits for what is asked beside the runs any more.
     StopAside,
     /// Whether the project's own definitions count.
@@ -290,7 +291,7 @@ pub enum Cmd {
     /// A text is kept for later ones.
     Remember(String),
     /// With the number of the dialog; 0 for the question that opens one.
-    Setup(u64, Box<Asked>),
+    Setup(u64, Box<SetupRequest>),
     /// With a number for the answer.
     Archive(u64, Box<PastAsked>),
     /// With the number of the editor.
@@ -305,9 +306,9 @@ pub enum Cmd {
     Quit,
 }
 
-impl Cmd {
+impl UiCommand {
     /// It begins something with the project's own definitions, or without them.
-    pub fn begins(&self) -> bool {
+    pub fn depends_on_trust(&self) -> bool {
         matches!(
             self,
             Self::StartWorkflow { .. }
@@ -335,7 +336,7 @@ impl Cmd {
     }
 }
 
-impl From<FirstAction> for Cmd {
+impl From<FirstAction> for UiCommand {
     fn from(action: FirstAction) -> Self {
         match action {
             FirstAction::Workflow { name, input } => Self::StartWorkflow { name, input },

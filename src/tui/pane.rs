@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use crate::domain::ids::RunId;
-use crate::tui::layout::{Pane, Wish};
-use crate::tui::theme::Theme;
+use crate::tui::layout::{LayoutRequest, PaneKind};
+use crate::tui::theme::ColorTheme;
 
 pub mod agents;
 pub mod body;
@@ -15,21 +15,21 @@ pub mod costs;
 pub mod data;
 pub mod tools;
 
-use body::{Looks, Row};
+use body::{PaneGraphLayout, PaneRow};
 
 /// Panes that stay open beside the conversation; more are never seen at once.
 const OPEN: usize = 6;
 
 #[derive(Clone, Debug, Default)]
-pub struct Panes {
+pub struct PaneSet {
     /// The one opened last at the end.
-    pub open: Vec<Pane>,
+    pub open: Vec<PaneKind>,
     /// What a narrow screen shows; `None`: the conversation.
-    pub front: Option<Pane>,
+    pub front: Option<PaneKind>,
     /// Who has the keys; `None`: the input box.
-    pub focus: Option<Pane>,
-    pub zoomed: Option<Pane>,
-    pub search: Option<Search>,
+    pub focus: Option<PaneKind>,
+    pub zoomed: Option<PaneKind>,
+    pub search: Option<PaneSearch>,
     /// What was opened or closed by hand, by the row's key.
     pub toggled: HashSet<String>,
     /// Counts changes of `toggled`.
@@ -39,7 +39,7 @@ pub struct Panes {
 
 /// What is looked for in the pane that has the keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Search {
+pub struct PaneSearch {
     pub words: String,
     /// It is still being typed.
     pub typing: bool,
@@ -59,26 +59,26 @@ pub struct PaneState {
     /// Rows on screen when it was laid out last.
     pub height: usize,
     /// Of the panes whose rows are made all at once.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PaneRow>,
     /// Of the graph.
-    pub looks: Looks,
+    pub looks: PaneGraphLayout,
     /// What `rows` and `looks` were made of.
-    pub made_of: Option<MadeOf>,
+    pub made_of: Option<PaneRowsKey>,
 }
 
 /// Rows are made again when one of these is another.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MadeOf {
+pub struct PaneRowsKey {
     pub run: Option<RunId>,
     pub version: u64,
     /// The end of the budget.
     pub budget: Option<u64>,
     pub columns: usize,
-    pub theme: Theme,
+    pub theme: ColorTheme,
     pub toggles: u64,
 }
 
-impl Search {
+impl PaneSearch {
     /// `/words`, with a cursor while it is typed.
     pub fn shown(&self) -> String {
         let end = match (self.typing, self.missing) {
@@ -90,31 +90,32 @@ impl Search {
     }
 }
 
-impl Panes {
-    pub fn state(&self, pane: Pane) -> &PaneState {
+impl PaneSet {
+    pub fn state(&self, pane: PaneKind) -> &PaneState {
         &self.states[pane as usize]
     }
 
-    pub fn state_mut(&mut self, pane: Pane) -> &mut PaneState {
+    pub fn state_mut(&mut self, pane: PaneKind) -> &mut PaneState {
         &mut self.states[pane as usize]
     }
 
-    pub fn wish(&self, panel: bool, graph: bool) -> Wish<'_> {
-        Wish { open: &self.open, front: self.front, zoomed: self.zoomed, panel, graph }
+    pub fn layout_request(&self, panel: bool, graph: bool) -> LayoutRequest<'_> {
+        LayoutRequest { open: &self.open, front: self.front, zoomed: self.zoomed, panel, graph }
     }
 
     /// Shows a pane and gives it the keys; one that has them goes away. From another pane the way back to the
     /// conversation is the way back to the input box: who goes there means to type.
-    pub fn show(&mut self, pane: Pane) {
-        let elsewhere = self.front.is_some() || self.focus.is_some_and(|focus| focus != Pane::Conversation);
-        if pane == Pane::Conversation && elsewhere {
+    pub fn show(&mut self, pane: PaneKind) {
+        let elsewhere =
+            self.front.is_some() || self.focus.is_some_and(|focus| focus != PaneKind::Conversation);
+        if pane == PaneKind::Conversation && elsewhere {
             return self.to_conversation();
         }
         if self.focus == Some(pane) {
             return self.hide(pane);
         }
         self.give_keys(pane);
-        if pane != Pane::Conversation {
+        if pane != PaneKind::Conversation {
             self.open.retain(|open| *open != pane);
             self.open.push(pane);
             if self.open.len() > OPEN {
@@ -123,7 +124,7 @@ impl Panes {
         }
     }
 
-    fn hide(&mut self, pane: Pane) {
+    fn hide(&mut self, pane: PaneKind) {
         self.open.retain(|open| *open != pane);
         self.leave();
         if self.front == Some(pane) {
@@ -132,11 +133,11 @@ impl Panes {
     }
 
     /// Gives a pane the keys without moving anything; a narrow screen shows it.
-    pub fn give_keys(&mut self, pane: Pane) {
+    pub fn give_keys(&mut self, pane: PaneKind) {
         self.unmark();
         self.focus = Some(pane);
         self.search = None;
-        self.front = (pane != Pane::Conversation).then_some(pane);
+        self.front = (pane != PaneKind::Conversation).then_some(pane);
         if self.zoomed.is_some() {
             self.zoomed = Some(pane);
         }
@@ -164,7 +165,7 @@ impl Panes {
     pub fn zoom(&mut self) {
         self.zoomed = match self.zoomed {
             Some(_) => None,
-            None => Some(self.focus.or(self.front).unwrap_or(Pane::Conversation)),
+            None => Some(self.focus.or(self.front).unwrap_or(PaneKind::Conversation)),
         };
     }
 

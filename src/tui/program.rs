@@ -3,10 +3,10 @@
 //! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due nobody is woken
 //! by further events. Nothing in flight: no timer, no wake-up.
 
-mod farewell;
-mod later;
+mod async_commands;
+mod exit_message;
 mod starting;
-mod stirs;
+mod store_watch;
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,18 +20,18 @@ use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-pub use self::farewell::farewell;
-use self::later::later;
-use self::stirs::Stirs;
+use self::async_commands::later;
+pub use self::exit_message::farewell;
+use self::store_watch::StoreChangeWatch;
 use crate::runtime::handle::EventReceiver;
-use crate::tui::backend::{Backend, StatusFacts};
-use crate::tui::dialog::Dialog;
-use crate::tui::model::{Background, Model};
-use crate::tui::msg::{Cmd, Msg, Reply};
-use crate::tui::session::{FirstAction, Session, TrustQuestion};
-use crate::tui::terminal::{self, Heard, Screen};
-use crate::tui::theme::Theme;
-use crate::tui::transcript::item::{Item, Tone};
+use crate::tui::backend::{SessionBackend, StatusFacts};
+use crate::tui::dialog::QuestionDialog;
+use crate::tui::model::{TerminalBackground, UiModel};
+use crate::tui::msg::{BackendReply, UiCommand, UiMessage};
+use crate::tui::session_options::{FirstAction, SessionOptions, TrustQuestion};
+use crate::tui::terminal::{self, TerminalEvent, TerminalScreen};
+use crate::tui::theme::ColorTheme;
+use crate::tui::transcript::item::{ItemTone, TranscriptItem};
 use crate::tui::update::{history, update};
 use crate::tui::{report, view};
 
@@ -44,7 +44,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// Runs the screen until the person leaves or the terminal goes away.
 /// # Errors
 /// There is no terminal, or it went away while drawing.
-pub async fn run(session: Session) -> io::Result<()> {
+pub async fn run(session: SessionOptions) -> io::Result<()> {
     let facts = session.backend.status_line();
     // who starts a workflow at once wants nothing else
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
@@ -53,8 +53,9 @@ pub async fn run(session: Session) -> io::Result<()> {
     model.details = session.details;
     model.composer.use_vim(session.vim);
     let light = session.light;
-    model.background = Background { wanted: light.is_some(), light: None, theme: light.unwrap_or_default() };
-    let setup = session.setup.map(|asked| Cmd::Setup(0, Box::new(asked)));
+    model.background =
+        TerminalBackground { wanted: light.is_some(), light: None, theme: light.unwrap_or_default() };
+    let setup = session.setup.map(|asked| UiCommand::Setup(0, Box::new(asked)));
     let mut first = first;
     if model.dialogs.is_empty() {
         first.extend(setup);
@@ -62,14 +63,14 @@ pub async fn run(session: Session) -> io::Result<()> {
         // the project's own definitions may bring a model
         model.start.extend(setup.filter(|_| model.start.is_empty()));
     }
-    let end = terminal::asked_to_end();
-    let mut screen = Screen::open()?;
+    let end = terminal::shutdown_signal();
+    let mut screen = TerminalScreen::open()?;
     model.size = screen.size();
     screen.mouse(model.mouse)?;
-    let mut program = Program {
+    let mut program = ScreenEventLoop {
         screen,
-        stirs: Stirs::default(),
-        wishes: Wishes::new(session.backend),
+        stirs: StoreChangeWatch::default(),
+        wishes: UiCommandRunner::new(session.backend),
         model,
         stale: None,
         frame_at: Instant::now(),
@@ -97,22 +98,22 @@ pub fn initial(
     start: Option<FirstAction>,
     trust: Option<TrustQuestion>,
     banner: &[String],
-    theme: Theme,
-) -> (Model, Vec<Cmd>) {
-    let mut model = Model::new(facts, theme);
+    theme: ColorTheme,
+) -> (UiModel, Vec<UiCommand>) {
+    let mut model = UiModel::new(facts, theme);
     for line in banner {
-        model.say(Item::line(Tone::Accent, line));
+        model.say(TranscriptItem::line(ItemTone::Accent, line));
     }
     let line = report::facts(&model.facts);
-    model.say(Item::note(&line));
+    model.say(TranscriptItem::note(&line));
     if let Some(notice) = model.facts.notice.clone() {
-        model.say(Item::warning(&notice));
+        model.say(TranscriptItem::warning(&notice));
     }
-    let start = start.map(Cmd::from);
+    let start = start.map(UiCommand::from);
     match trust {
         // Nothing starts before the answer: it decides which definitions are used.
         Some(question) => {
-            model.dialogs.push_back(Dialog::trust(&question.files, &question.changes));
+            model.dialogs.push_back(QuestionDialog::trust(&question.files, &question.changes));
             model.start.extend(start);
             (model, Vec::new())
         }
@@ -121,13 +122,13 @@ pub fn initial(
 }
 
 /// Who asks the rest of the program for what `update` wants, and has the answers.
-pub struct Wishes {
-    backend: Arc<dyn Backend>,
-    pub replies: FuturesUnordered<BoxFuture<'static, Reply>>,
+pub struct UiCommandRunner {
+    backend: Arc<dyn SessionBackend>,
+    pub replies: FuturesUnordered<BoxFuture<'static, BackendReply>>,
 }
 
 /// What of the terminal a wish may want.
-pub trait Face {
+pub trait TerminalControl {
     fn copy(&mut self, text: &str);
 
     fn mouse(&mut self, on: bool);
@@ -138,14 +139,14 @@ pub trait Face {
     fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String>;
 }
 
-impl Face for Screen {
+impl TerminalControl for TerminalScreen {
     fn copy(&mut self, text: &str) {
         // a terminal that cannot do it is no reason to stop
-        drop(Screen::copy(self, text));
+        drop(TerminalScreen::copy(self, text));
     }
 
     fn mouse(&mut self, on: bool) {
-        drop(Screen::mouse(self, on));
+        drop(TerminalScreen::mouse(self, on));
     }
 
     fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
@@ -156,22 +157,22 @@ impl Face for Screen {
     }
 }
 
-struct Program {
-    screen: Screen,
-    wishes: Wishes,
+struct ScreenEventLoop {
+    screen: TerminalScreen,
+    wishes: UiCommandRunner,
     /// That the history was written, for whoever looks at it while nothing works here.
-    stirs: Stirs,
-    model: Model,
+    stirs: StoreChangeWatch,
+    model: UiModel,
     /// When the screen must be drawn again at the latest; `None`: it shows the model.
     stale: Option<Instant>,
     /// When the last frame was drawn.
     frame_at: Instant,
 }
 
-impl Program {
+impl ScreenEventLoop {
     async fn turn(
         &mut self,
-        mut keys: UnboundedReceiver<Heard>,
+        mut keys: UnboundedReceiver<TerminalEvent>,
         mut events: EventReceiver,
         end: impl Future<Output = ()>,
     ) -> io::Result<()> {
@@ -202,23 +203,23 @@ impl Program {
                 },
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
                 Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
-                    self.apply(Msg::Reply(reply));
+                    self.apply(UiMessage::Reply(reply));
                     self.mark();
                 }
                 Some(()) = self.stirs.next(), if !self.model.ticking() => {
-                    self.apply(Msg::Stirred(terminal::now()));
+                    self.apply(UiMessage::Stirred(terminal::now()));
                     self.mark();
                 }
                 event = events.recv(), if due.is_none() && !gone => match event {
                     Some(event) => {
-                        self.apply(Msg::Run(event));
+                        self.apply(UiMessage::Run(event));
                         self.mark();
                     }
                     None => gone = true,
                 },
                 () = sleep_until(tick), if due.is_none() && self.model.ticking() => {
                     tick = Instant::now() + TICK;
-                    self.apply(Msg::Tick(terminal::now()));
+                    self.apply(UiMessage::Tick(terminal::now()));
                     self.mark();
                 }
             }
@@ -232,7 +233,7 @@ impl Program {
     }
 
     /// What the terminal was asked and has not said yet must not reach the shell.
-    async fn hear_last(&self, keys: &mut UnboundedReceiver<Heard>) {
+    async fn hear_last(&self, keys: &mut UnboundedReceiver<TerminalEvent>) {
         let end = Instant::now() + terminal::LAST_WORD;
         while self.screen.is_asked() {
             if !matches!(timeout_at(end, keys.recv()).await, Ok(Some(_))) {
@@ -251,7 +252,7 @@ impl Program {
     fn drain(&mut self, events: &mut EventReceiver) {
         for _ in 0..BATCH {
             let Some(event) = events.try_recv() else { break };
-            self.apply(Msg::Run(event));
+            self.apply(UiMessage::Run(event));
         }
     }
 
@@ -272,30 +273,30 @@ impl Program {
         Ok(())
     }
 
-    fn input(&mut self, heard: Heard) -> io::Result<()> {
+    fn input(&mut self, heard: TerminalEvent) -> io::Result<()> {
         let event = match heard {
-            Heard::Event(event) => event,
-            Heard::Light(light) => {
-                self.apply(Msg::Background(light));
+            TerminalEvent::Event(event) => event,
+            TerminalEvent::Light(light) => {
+                self.apply(UiMessage::Background(light));
                 return Ok(());
             }
         };
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
-                self.apply(Msg::Key(key, terminal::now()))
+                self.apply(UiMessage::Key(key, terminal::now()))
             }
-            Event::Mouse(event) => self.apply(Msg::Mouse(event)),
-            Event::Paste(text) => self.apply(Msg::Paste(text)),
+            Event::Mouse(event) => self.apply(UiMessage::Mouse(event)),
+            Event::Paste(text) => self.apply(UiMessage::Paste(text)),
             Event::Resize(columns, rows) => {
                 self.screen.resize(columns, rows)?;
-                self.apply(Msg::Resize(columns, rows));
+                self.apply(UiMessage::Resize(columns, rows));
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn apply(&mut self, msg: Msg) {
+    fn apply(&mut self, msg: UiMessage) {
         let model = &mut self.model;
         let cmds = terminal::guarded(|| update(model, msg));
         self.perform(cmds);
@@ -307,7 +308,7 @@ impl Program {
         self.perform(cmds);
     }
 
-    fn perform(&mut self, cmds: Vec<Cmd>) {
+    fn perform(&mut self, cmds: Vec<UiCommand>) {
         if self.wishes.perform(&mut self.model, cmds, &mut self.screen) {
             self.mark();
         }
@@ -321,35 +322,40 @@ impl Program {
     }
 }
 
-impl Wishes {
-    pub fn new(backend: Arc<dyn Backend>) -> Self {
+impl UiCommandRunner {
+    pub fn new(backend: Arc<dyn SessionBackend>) -> Self {
         Self { backend, replies: FuturesUnordered::new() }
     }
 
     /// Does what was asked for; answers from memory go straight back in. Whether there were such answers.
-    pub fn perform(&mut self, model: &mut Model, cmds: Vec<Cmd>, face: &mut dyn Face) -> bool {
+    pub fn perform(
+        &mut self,
+        model: &mut UiModel,
+        cmds: Vec<UiCommand>,
+        face: &mut dyn TerminalControl,
+    ) -> bool {
         let mut waiting = VecDeque::from(cmds);
         let mut answered = false;
         while let Some(cmd) = waiting.pop_front() {
             let reply = match cmd {
-                Cmd::Copy(text) => {
+                UiCommand::Copy(text) => {
                     face.copy(&text);
                     None
                 }
-                Cmd::Mouse(on) => {
+                UiCommand::Mouse(on) => {
                     face.mouse(on);
                     None
                 }
-                Cmd::External { number, name, text } => {
+                UiCommand::External { number, name, text } => {
                     let backend = Arc::clone(&self.backend);
-                    let result = face.external(&mut || backend.external(&name, &text));
-                    Some(Reply::Edited(number, result))
+                    let result = face.external(&mut || backend.open_external_editor(&name, &text));
+                    Some(BackendReply::Edited(number, result))
                 }
                 cmd => match self.reloaded(cmd) {
                     (Some(reply), None) => Some(reply),
                     (reply, Some(cmd)) => {
                         if let Some(reply) = reply {
-                            waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
+                            waiting.extend(terminal::guarded(|| update(model, UiMessage::Reply(reply))));
                         }
                         terminal::guarded(|| self.ask(cmd))
                     }
@@ -358,7 +364,7 @@ impl Wishes {
             };
             if let Some(reply) = reply {
                 answered = true;
-                waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
+                waiting.extend(terminal::guarded(|| update(model, UiMessage::Reply(reply))));
             }
         }
         answered
@@ -366,17 +372,20 @@ impl Wishes {
 
     /// What starts something sees the files as they are now (CFG-18). `None`: the person is asked first, but never while
     /// typing.
-    fn reloaded(&self, cmd: Cmd) -> (Option<Reply>, Option<Cmd>) {
-        let Some(found) = cmd.reads_definitions().then(|| self.backend.reload(cmd != Cmd::Names)).flatten()
+    fn reloaded(&self, cmd: UiCommand) -> (Option<BackendReply>, Option<UiCommand>) {
+        let Some(found) = cmd
+            .reads_definitions()
+            .then(|| self.backend.reload_changed_config(cmd != UiCommand::Names))
+            .flatten()
         else {
             return (None, Some(cmd));
         };
         let asked = found.question.is_some();
         let (now, then) = if asked { (None, Some(Box::new(cmd))) } else { (Some(cmd), None) };
-        (Some(Reply::Reloaded { found, then }), now)
+        (Some(BackendReply::Reloaded { found, then }), now)
     }
 
-    fn ask(&self, cmd: Cmd) -> Option<Reply> {
+    fn ask(&self, cmd: UiCommand) -> Option<BackendReply> {
         let backend = &self.backend;
         let cmd = match later(&**backend, cmd) {
             Ok(reply) => {
@@ -386,91 +395,97 @@ impl Wishes {
             Err(cmd) => cmd,
         };
         Some(match cmd {
-            Cmd::StartWorkflow { name, input } => self.start(name, input, None),
-            Cmd::StartBeside { name, input, beside } => self.start(name, input, Some(beside)),
-            Cmd::Stops(stops) => {
-                backend.stop_at(stops);
+            UiCommand::StartWorkflow { name, input } => self.start(name, input, None),
+            UiCommand::StartBeside { name, input, beside } => self.start(name, input, Some(beside)),
+            UiCommand::Stops(stops) => {
+                backend.set_start_breakpoints(stops);
                 return None;
             }
-            Cmd::StartChat { role } => self.start_chat(role),
-            Cmd::Send(run, command) => {
+            UiCommand::StartChat { role } => self.start_chat(role),
+            UiCommand::Send(run, command) => {
                 backend.send(&run, command);
                 return None;
             }
-            Cmd::StopAside => {
-                backend.stop_aside();
+            UiCommand::StopAside => {
+                backend.cancel_side_query();
                 return None;
             }
-            Cmd::Remember(text) => match backend.remember(&text) {
+            UiCommand::Remember(text) => match backend.save_input(&text) {
                 Ok(()) => return None,
-                Err(reason) => Reply::NotKept(reason),
+                Err(reason) => BackendReply::NotKept(reason),
             },
             other => return self.known(other),
         })
     }
 
     /// What is known without waiting.
-    fn known(&self, cmd: Cmd) -> Option<Reply> {
+    fn known(&self, cmd: UiCommand) -> Option<BackendReply> {
         let backend = &self.backend;
         Some(match cmd {
-            Cmd::Names => Reply::Names { workflows: backend.workflows(), roles: backend.roles() },
-            Cmd::Workflows => Reply::Workflows(backend.workflows()),
-            Cmd::ChooseWorkflow(wanted) => Reply::WorkflowChosen { wanted, workflows: backend.workflows() },
-            Cmd::Roles(group) => Reply::Roles { group, roles: backend.roles() },
-            Cmd::Role(wanted) => Reply::Role { wanted, roles: backend.roles() },
-            Cmd::Tools(role) => Reply::Tools { tools: backend.tools(&role), role },
-            Cmd::Prices(models) => prices(&**backend, models),
-            Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
-            Cmd::Trusts => Reply::Trusts(backend.trusts()),
-            Cmd::Theme(name) => Reply::Themed(backend.theme(&name)),
-            Cmd::Verbosity(wanted) => {
-                let (level, log) = backend.verbosity(wanted);
-                Reply::Verbosity(level, log)
+            UiCommand::Names => {
+                BackendReply::Names { workflows: backend.workflows(), roles: backend.roles() }
             }
-            Cmd::Status => Reply::Status(backend.status_line()),
-            Cmd::Quit
-            | Cmd::Copy(_)
-            | Cmd::Mouse(_)
-            | Cmd::AllowAlways(_)
-            | Cmd::Definition(_)
-            | Cmd::Files
-            | Cmd::Page(_)
-            | Cmd::Recall
-            | Cmd::Remember(_)
-            | Cmd::StartWorkflow { .. }
-            | Cmd::StartBeside { .. }
-            | Cmd::StartChat { .. }
-            | Cmd::Stops(_)
-            | Cmd::Send(..)
-            | Cmd::Shell(..)
-            | Cmd::Suggest(..)
-            | Cmd::StopAside
-            | Cmd::Task(_)
-            | Cmd::Index(..)
-            | Cmd::Runs(..)
-            | Cmd::Search(_)
-            | Cmd::Past(_)
-            | Cmd::Whole(_)
-            | Cmd::Earlier(..)
-            | Cmd::Control(..)
-            | Cmd::Resume(_)
-            | Cmd::Retry(_)
-            | Cmd::Archive(..)
-            | Cmd::Review { .. }
-            | Cmd::Steps(_)
-            | Cmd::Plan(_)
-            | Cmd::Travel(_)
-            | Cmd::Setup(..)
-            | Cmd::Edit(..)
-            | Cmd::External { .. }
-            | Cmd::Snapshot(..) => return None,
+            UiCommand::Workflows => BackendReply::Workflows(backend.workflows()),
+            UiCommand::ChooseWorkflow(wanted) => {
+                BackendReply::WorkflowChosen { wanted, workflows: backend.workflows() }
+            }
+            UiCommand::Roles(group) => BackendReply::Roles { group, roles: backend.roles() },
+            UiCommand::Role(wanted) => BackendReply::Role { wanted, roles: backend.roles() },
+            UiCommand::Tools(role) => BackendReply::Tools { tools: backend.tools(&role), role },
+            UiCommand::Prices(models) => prices(&**backend, models),
+            UiCommand::Trust(yes) => {
+                BackendReply::Trusted { yes, result: backend.answer_trust_question(yes) }
+            }
+            UiCommand::Trusts => BackendReply::Trusts(backend.trust_question()),
+            UiCommand::Theme(name) => BackendReply::Themed(backend.theme(&name)),
+            UiCommand::Verbosity(wanted) => {
+                let (level, log) = backend.verbosity(wanted);
+                BackendReply::Verbosity(level, log)
+            }
+            UiCommand::Status => BackendReply::Status(backend.status_line()),
+            UiCommand::Quit
+            | UiCommand::Copy(_)
+            | UiCommand::Mouse(_)
+            | UiCommand::AllowAlways(_)
+            | UiCommand::Definition(_)
+            | UiCommand::Files
+            | UiCommand::Page(_)
+            | UiCommand::Recall
+            | UiCommand::Remember(_)
+            | UiCommand::StartWorkflow { .. }
+            | UiCommand::StartBeside { .. }
+            | UiCommand::StartChat { .. }
+            | UiCommand::Stops(_)
+            | UiCommand::Send(..)
+            | UiCommand::Shell(..)
+            | UiCommand::Suggest(..)
+            | UiCommand::StopAside
+            | UiCommand::Task(_)
+            | UiCommand::Index(..)
+            | UiCommand::Runs(..)
+            | UiCommand::Search(_)
+            | UiCommand::Past(_)
+            | UiCommand::Whole(_)
+            | UiCommand::Earlier(..)
+            | UiCommand::Control(..)
+            | UiCommand::Resume(_)
+            | UiCommand::Retry(_)
+            | UiCommand::Archive(..)
+            | UiCommand::Review { .. }
+            | UiCommand::Steps(_)
+            | UiCommand::Plan(_)
+            | UiCommand::Travel(_)
+            | UiCommand::Setup(..)
+            | UiCommand::Edit(..)
+            | UiCommand::External { .. }
+            | UiCommand::Snapshot(..) => return None,
         })
     }
 }
 
-fn prices(backend: &dyn Backend, models: Vec<String>) -> Reply {
+fn prices(backend: &dyn SessionBackend, models: Vec<String>) -> BackendReply {
     let price = |model: String| (model.clone(), backend.price(&model));
-    Reply::Prices(models.into_iter().map(price).collect())
+    BackendReply::Prices(models.into_iter().map(price).collect())
 }
 
 fn writeln_out(line: &str) {

@@ -10,9 +10,9 @@ pub mod history;
 
 pub use cost::cost;
 
-pub use crate::tui::values::{arguments, value_text};
+pub use crate::tui::json_text::{arguments, value_text};
 
-use crate::domain::approval::Permission;
+use crate::domain::approval::ToolPermission;
 use crate::domain::tool::ToolRisk;
 use crate::tui::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 use crate::tui::slash::closest;
@@ -25,7 +25,7 @@ pub fn decision(value: &Value) -> String {
 }
 
 /// A hint of the runtime, which knows the command line only, as it is done here.
-pub fn here(hint: &str) -> String {
+pub fn adapt_hint(hint: &str) -> String {
     if hint.contains("--yes") {
         return "allow it when you are asked again, or in settings: \"approvals\"".to_owned();
     }
@@ -133,9 +133,9 @@ pub fn tools(list: &[ToolLine]) -> String {
                 ToolRisk::Execute => "execute",
             };
             let approval = match tool.approval {
-                Permission::Allow => "allowed",
-                Permission::Ask => "asks",
-                Permission::Deny => "denied",
+                ToolPermission::Allow => "allowed",
+                ToolPermission::Ask => "asks",
+                ToolPermission::Deny => "denied",
             };
             vec![tool.name.clone(), risk.into(), approval.into(), first_sentence(&tool.description)]
         })

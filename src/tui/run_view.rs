@@ -2,42 +2,42 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::domain::context::Side;
-use crate::domain::cost::{CostEntry, CostLedger, Usage};
+use crate::domain::context::ConversationSide;
+use crate::domain::cost::{CostEntry, CostLedger, TokenUsage};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::is_same_model;
 use crate::domain::workflow::Budget;
-use crate::engine::effect::Question;
+use crate::engine::effect::UserQuestion;
 use crate::engine::event::RunEvent;
-use crate::engine::steering::{Breakpoint, Stops};
+use crate::engine::steering::{Breakpoint, BreakpointSet};
 use crate::tui::text::one_line;
 
-pub mod calls;
-pub mod data;
-pub mod drawing;
-pub mod spending;
+pub mod branch_tree;
+pub mod common_data;
+pub mod pane_data;
+pub mod run_costs;
+pub mod run_graph;
 pub mod timeline;
-pub mod tree;
-pub mod watch;
+pub mod tool_calls;
 
-use spending::Spending;
-use watch::Watch;
+use pane_data::RunPaneData;
+use run_costs::RunCostView;
 
 /// One agent that has spoken.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentLine {
     pub name: String,
-    pub side: Side,
+    pub side: ConversationSide,
     pub model: String,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The model that was asked for, if another one says that it answered.
     pub instead_of: Option<String>,
-    pub doing: Doing,
+    pub doing: AgentActivity,
 }
 
 /// What an agent does now.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Doing {
+pub enum AgentActivity {
     #[default]
     Nothing,
     Thinks,
@@ -50,9 +50,9 @@ pub enum Doing {
 
 /// Who speaks in a call.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Speaker {
+pub struct CallSpeaker {
     pub agent: String,
-    pub side: Side,
+    pub side: ConversationSide,
     pub model: String,
     /// Path name of the state.
     pub state: String,
@@ -85,7 +85,7 @@ impl BranchLine {
 
 /// The line that stands for what happened before the first entry on screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Earlier {
+pub struct EarlierEntries {
     /// Its position in the transcript.
     pub at: usize,
     /// How many entries it stands for.
@@ -96,7 +96,7 @@ pub struct Earlier {
 
 /// A place where the run stands still (`/break`, `/step`, `/pause`).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stand {
+pub struct StoppedAt {
     pub call: CallId,
     /// Path name of the state that comes next, or in which it stands.
     pub state: String,
@@ -104,7 +104,7 @@ pub struct Stand {
     pub point: Option<Breakpoint>,
 }
 
-impl Stand {
+impl StoppedAt {
     /// `before review`, `at code: tool execute_terminal`
     pub fn place(&self) -> String {
         match &self.point {
@@ -117,7 +117,7 @@ impl Stand {
 
 /// A text that the run is asked to give back.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Taking {
+pub struct MessageWithdrawal {
     pub text: String,
     /// It comes back to the input box; otherwise it is dropped.
     pub edit: bool,
@@ -154,20 +154,20 @@ pub struct RunView {
     pub last_at: Timestamp,
     /// The person left a question of it open.
     pub left_open: bool,
-    /// The run waits for a text (`Question::Message`).
+    /// The run waits for a text (`UserQuestion::Message`).
     pub waiting: Option<CallId>,
     /// Texts for the run that wait for its next question.
     pub outbox: VecDeque<String>,
     /// Of these, what the person wants back and the run has not given back yet.
-    pub taking: Vec<Taking>,
+    pub taking: Vec<MessageWithdrawal>,
     /// Who was asked last: name, seat, model.
-    pub speaker: Option<Speaker>,
+    pub speaker: Option<CallSpeaker>,
     /// Whose text streams, by call: several may speak at once.
-    pub speakers: HashMap<CallId, Speaker>,
+    pub speakers: HashMap<CallId, CallSpeaker>,
     /// What runs at the same time, in the order in which it began.
     pub branches: Vec<BranchLine>,
     /// What of its past is not on screen.
-    pub earlier: Option<Earlier>,
+    pub earlier: Option<EarlierEntries>,
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
@@ -176,16 +176,16 @@ pub struct RunView {
     /// Calls that are asked again, and where that is told.
     pub retry: HashMap<CallId, usize>,
     /// Where it stands still, in the order in which it came there.
-    pub stands: Vec<Stand>,
+    pub stands: Vec<StoppedAt>,
     /// Where it will.
-    pub stops: Stops,
+    pub stops: BreakpointSet,
     /// Esc was pressed, and it does not stand still yet.
     pub interrupting: bool,
     /// The person has cancelled it; a workflow is then not there to be taken up again.
     pub stopping: bool,
     pub over: bool,
     /// What the panes show of it.
-    pub watch: Watch,
+    pub watch: RunPaneData,
 }
 
 impl RunView {
@@ -219,40 +219,44 @@ impl RunView {
             tools: HashMap::new(),
             retry: HashMap::new(),
             stands: Vec::new(),
-            stops: Stops::default(),
+            stops: BreakpointSet::default(),
             interrupting: false,
             stopping: false,
             over: false,
-            watch: Watch::default(),
+            watch: RunPaneData::default(),
         }
     }
 
     /// Takes an event into what the panes show; what else it means is for `update` to say.
-    pub fn hear(&mut self, at: Timestamp, event: &RunEvent) {
-        self.watch.hear(at, event);
+    pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
+        self.watch.apply_event(at, event);
         let doing = match event {
             RunEvent::ModelCalled { agent, side, .. } => {
                 self.agent(&one_line(agent), *side);
-                Some((one_line(agent), Doing::Thinks))
+                Some((one_line(agent), AgentActivity::Thinks))
             }
             RunEvent::Delta { call, .. } => {
                 let speaker = self.speakers.get(call).filter(|_| !self.summing.contains(call));
                 let thinks = |name: &String| {
-                    self.agents.iter().any(|agent| agent.name == *name && agent.doing == Doing::Thinks)
+                    self.agents
+                        .iter()
+                        .any(|agent| agent.name == *name && agent.doing == AgentActivity::Thinks)
                 };
                 speaker
                     .map(|speaker| &speaker.agent)
                     .filter(|name| thinks(name))
-                    .map(|name| (name.clone(), Doing::Writes))
+                    .map(|name| (name.clone(), AgentActivity::Writes))
             }
             RunEvent::Replied { agent, .. }
             | RunEvent::ModelFailed { agent, .. }
             | RunEvent::ModelStopped { agent, .. }
             | RunEvent::ToolFinished { agent, .. }
-            | RunEvent::ToolRefused { agent, .. } => Some((one_line(agent), Doing::Nothing)),
-            RunEvent::ToolStarted { agent, tool, .. } => Some((one_line(agent), Doing::Runs(one_line(tool)))),
+            | RunEvent::ToolRefused { agent, .. } => Some((one_line(agent), AgentActivity::Nothing)),
+            RunEvent::ToolStarted { agent, tool, .. } => {
+                Some((one_line(agent), AgentActivity::Runs(one_line(tool))))
+            }
             RunEvent::ApprovalAsked { agent, tool, .. } => {
-                Some((one_line(agent), Doing::WaitsFor(one_line(tool))))
+                Some((one_line(agent), AgentActivity::WaitsFor(one_line(tool))))
             }
             RunEvent::Finished { .. } => {
                 self.all_rest();
@@ -260,7 +264,8 @@ impl RunView {
             }
             // who was stopped before anything was used is not told of
             RunEvent::PersonAsked {
-                question: Question::Break { point: Some(Breakpoint::Now), .. }, ..
+                question: UserQuestion::Break { point: Some(Breakpoint::Now), .. },
+                ..
             } if self.branches.is_empty() => {
                 self.all_rest();
                 None
@@ -276,13 +281,13 @@ impl RunView {
     }
 
     fn all_rest(&mut self) {
-        self.agents.iter_mut().for_each(|agent| agent.doing = Doing::Nothing);
+        self.agents.iter_mut().for_each(|agent| agent.doing = AgentActivity::Nothing);
         self.watch.agents += 1;
     }
 
     /// What its calls cost is known from elsewhere.
     pub fn charged(&mut self, ledger: CostLedger) {
-        self.watch.spending = Spending::of(ledger.entries.iter());
+        self.watch.spending = RunCostView::from_entries(ledger.entries.iter());
         self.watch.agents += 1;
         self.ledger = ledger;
     }
@@ -317,12 +322,12 @@ impl RunView {
     }
 
     /// Positions of what still grows count from elsewhere; `None`: it is not shown there.
-    pub fn moved(&mut self, to: impl Fn(usize) -> Option<usize>) {
+    pub fn remap_positions(&mut self, to: impl Fn(usize) -> Option<usize>) {
         for places in [&mut self.replies, &mut self.tools, &mut self.retry] {
             *places = places.drain().filter_map(|(call, at)| Some((call, to(at)?))).collect();
         }
         self.earlier =
-            self.earlier.take().and_then(|earlier| Some(Earlier { at: to(earlier.at)?, ..earlier }));
+            self.earlier.take().and_then(|earlier| Some(EarlierEntries { at: to(earlier.at)?, ..earlier }));
     }
 
     /// Adds a state to the path.
@@ -352,7 +357,7 @@ impl RunView {
     }
 
     /// It stands still, and nothing goes on beside.
-    pub fn stands_still(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         !self.over && !self.stands.is_empty() && !self.agents_work()
     }
 
@@ -362,7 +367,9 @@ impl RunView {
     }
 
     fn agents_work(&self) -> bool {
-        self.agents.iter().any(|agent| !matches!(agent.doing, Doing::Nothing | Doing::WaitsFor(_)))
+        self.agents
+            .iter()
+            .any(|agent| !matches!(agent.doing, AgentActivity::Nothing | AgentActivity::WaitsFor(_)))
     }
 
     /// Something goes on that a person may want to stop.
@@ -370,15 +377,15 @@ impl RunView {
         !self.over && self.waiting.is_none()
     }
 
-    pub fn agent(&mut self, name: &str, side: Side) -> &mut AgentLine {
+    pub fn agent(&mut self, name: &str, side: ConversationSide) -> &mut AgentLine {
         let at = self.agents.iter().position(|agent| agent.name == name).unwrap_or_else(|| {
             self.agents.push(AgentLine {
                 name: name.to_owned(),
                 side,
                 model: String::new(),
-                usage: Usage::default(),
+                usage: TokenUsage::default(),
                 instead_of: None,
-                doing: Doing::Nothing,
+                doing: AgentActivity::Nothing,
             });
             self.agents.len() - 1
         });
@@ -389,8 +396,8 @@ impl RunView {
     pub fn charge(
         &mut self,
         call: CallId,
-        (agent, side, model): (&str, Side, &str),
-        (usage, cost_usd, estimated): (Usage, Option<f64>, bool),
+        (agent, side, model): (&str, ConversationSide, &str),
+        (usage, cost_usd, estimated): (TokenUsage, Option<f64>, bool),
     ) {
         let speaker = self.speakers.get(&call);
         let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
@@ -410,7 +417,7 @@ impl RunView {
 
     /// Adds what a call used of which no answer came.
     pub fn charge_all(&mut self, call: CallId, spent: &[CostEntry]) {
-        let side = self.speakers.get(&call).map_or(Side::Assistant, |speaker| speaker.side);
+        let side = self.speakers.get(&call).map_or(ConversationSide::Assistant, |speaker| speaker.side);
         for entry in spent {
             let who = (one_line(&entry.agent), one_line(&entry.model));
             let used = (entry.usage, entry.cost_usd, entry.estimated);

@@ -6,11 +6,11 @@
 use std::fmt;
 
 use crate::config::setup::LevelSetup;
-use crate::domain::secret::Secret;
+use crate::domain::secret::SecretText;
 
 /// A server that can be chosen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct SetupServer {
     /// A provider's name in the catalogue; empty for an address.
     pub provider: String,
     pub base_url: String,
@@ -23,7 +23,7 @@ pub struct Place {
 
 /// A model that can be chosen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Offered {
+pub struct SetupModel {
     pub name: String,
     /// Window and price, for people.
     pub note: String,
@@ -31,7 +31,7 @@ pub struct Offered {
 
 /// What the dialog asks of the rest of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum SetupRequest {
     /// Which providers there are. `first`: only if no model can be asked as things are.
     Open {
         level: String,
@@ -49,18 +49,18 @@ pub enum Asked {
 
 /// The answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Told {
+pub enum SetupReply {
     /// Nothing is missing: no dialog.
     Unneeded,
     Opened {
         level: String,
         first: bool,
         alone: bool,
-        places: Vec<Place>,
+        places: Vec<SetupServer>,
     },
-    Discovered(Vec<Place>),
+    Discovered(Vec<SetupServer>),
     Offers {
-        models: Vec<Offered>,
+        models: Vec<SetupModel>,
         problem: Option<String>,
     },
     Tried(Result<String, String>),
@@ -69,7 +69,7 @@ pub enum Told {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum SetupStep {
     Place,
     Key,
     Model,
@@ -80,7 +80,7 @@ pub enum Step {
 
 /// A line of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Choice {
+pub enum SetupChoice {
     Discover,
     Place(usize),
     /// What was typed, as an address.
@@ -92,7 +92,7 @@ pub enum Choice {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-pub struct Setup {
+pub struct SetupDialog {
     /// Tells answers to this dialog from late ones to another.
     pub number: u64,
     /// The level that is set up: base, smart or fast.
@@ -101,9 +101,9 @@ pub struct Setup {
     pub alone: bool,
     /// It came unbidden, at a start without a model.
     pub first: bool,
-    pub step: Step,
-    pub places: Vec<Place>,
-    pub models: Vec<Offered>,
+    pub step: SetupStep,
+    pub places: Vec<SetupServer>,
+    pub models: Vec<SetupModel>,
     /// What is typed: a filter, an address, a model's name, or the key.
     pub typed: String,
     pub selected: usize,
@@ -111,8 +111,8 @@ pub struct Setup {
     pub waiting: Option<&'static str>,
     pub problem: Option<String>,
     /// The chosen server.
-    pub place: Option<Place>,
-    pub key: Option<Secret>,
+    pub place: Option<SetupServer>,
+    pub key: Option<SecretText>,
     pub model: String,
     /// A level with a model of its own.
     pub smart: Option<String>,
@@ -123,21 +123,24 @@ pub struct Setup {
     pub searched: bool,
 }
 
-impl fmt::Debug for Setup {
+impl fmt::Debug for SetupDialog {
     /// Without what is typed: it may be a key (CFG-20).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setup").field("level", &self.level).field("step", &self.step).finish_non_exhaustive()
+        f.debug_struct("SetupDialog")
+            .field("level", &self.level)
+            .field("step", &self.step)
+            .finish_non_exhaustive()
     }
 }
 
-impl Setup {
-    pub fn new(level: String, alone: bool, places: Vec<Place>) -> Self {
+impl SetupDialog {
+    pub fn new(level: String, alone: bool, places: Vec<SetupServer>) -> Self {
         Self {
             number: 0,
             level,
             alone,
             first: false,
-            step: Step::Place,
+            step: SetupStep::Place,
             places,
             models: Vec::new(),
             typed: String::new(),
@@ -155,34 +158,36 @@ impl Setup {
     }
 
     /// The lines of the step's list that fit what was typed.
-    pub fn choices(&self) -> Vec<Choice> {
+    pub fn choices(&self) -> Vec<SetupChoice> {
         let wanted = self.typed.trim().to_lowercase();
         let fits = |text: &str| text.to_lowercase().contains(&wanted);
         let mut list = Vec::new();
         match self.step {
-            Step::Place => {
+            SetupStep::Place => {
                 if !self.searched && wanted.is_empty() {
-                    list.push(Choice::Discover);
+                    list.push(SetupChoice::Discover);
                 }
                 let places = self.places.iter().enumerate();
                 let fitting = places.filter(|(_, place)| fits(&place.provider) || fits(&place.base_url));
-                list.extend(fitting.map(|(at, _)| Choice::Place(at)));
+                list.extend(fitting.map(|(at, _)| SetupChoice::Place(at)));
                 if list.is_empty() || wanted.contains("://") {
-                    list.push(Choice::Address);
+                    list.push(SetupChoice::Address);
                 }
             }
-            Step::Model | Step::Smart | Step::Fast => {
-                if self.step != Step::Model && wanted.is_empty() {
-                    list.push(Choice::AsBase);
+            SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {
+                if self.step != SetupStep::Model && wanted.is_empty() {
+                    list.push(SetupChoice::AsBase);
                 }
                 let models = self.models.iter().enumerate();
-                list.extend(models.filter(|(_, model)| fits(&model.name)).map(|(at, _)| Choice::Model(at)));
+                list.extend(
+                    models.filter(|(_, model)| fits(&model.name)).map(|(at, _)| SetupChoice::Model(at)),
+                );
                 let exact = self.models.iter().any(|model| model.name == self.typed.trim());
                 if !wanted.is_empty() && !exact {
-                    list.push(Choice::Typed);
+                    list.push(SetupChoice::Typed);
                 }
             }
-            Step::Key | Step::Trial => {}
+            SetupStep::Key | SetupStep::Trial => {}
         }
         list
     }
@@ -218,11 +223,18 @@ impl Setup {
     }
 
     /// The steps of this dialog, in order.
-    pub fn steps(&self) -> &'static [Step] {
+    pub fn steps(&self) -> &'static [SetupStep] {
         if self.level == "base" {
-            &[Step::Place, Step::Key, Step::Model, Step::Smart, Step::Fast, Step::Trial]
+            &[
+                SetupStep::Place,
+                SetupStep::Key,
+                SetupStep::Model,
+                SetupStep::Smart,
+                SetupStep::Fast,
+                SetupStep::Trial,
+            ]
         } else {
-            &[Step::Place, Step::Key, Step::Model, Step::Trial]
+            &[SetupStep::Place, SetupStep::Key, SetupStep::Model, SetupStep::Trial]
         }
     }
 }

@@ -1,49 +1,49 @@
 //! The slash commands: one table drives dispatch, completion, help and `docs/commands.md`.
 
-pub use self::distance::closest;
-use self::places::word;
+use self::arguments::word;
+pub use self::edit_distance::closest;
 pub use self::snapshots::SNAPSHOT_WORDS;
 
+mod arguments;
+pub mod availability;
 mod cmd;
 mod command;
-mod distance;
+mod edit_distance;
 pub mod help;
 mod history;
 mod index;
-mod looking;
-mod manners;
-pub mod needs;
-mod places;
+mod inspect;
 mod session;
+mod settings;
+mod simple_arguments;
 mod snapshots;
-mod starting;
+mod start;
 pub mod steering;
 mod task;
 mod verbosity;
-mod words;
 
+pub use arguments::changes;
 pub use cmd::{SHELL_WORDS, ShellLine};
-pub use command::{Action, Argument, SlashCommand};
-pub use places::changes;
+pub use command::{SlashAction, SlashArgument, SlashCommand};
 pub use task::TASK_WORDS;
 
 /// A command that `steering` understands.
-const fn steers(row: steering::Row) -> SlashCommand {
-    let steering::Row { name, aliases, usage, about, more, run } = row;
-    let argument = if run { Argument::Run } else { Argument::None };
+const fn steers(row: steering::SteeringCommand) -> SlashCommand {
+    let steering::SteeringCommand { name, aliases, usage, about, more, run } = row;
+    let argument = if run { SlashArgument::Run } else { SlashArgument::None };
     SlashCommand { name, aliases, usage, about, more, argument, parse: |_| Err(String::new()) }
 }
 
 /// All of them, in the order in which help shows them; the files beside this one say what each is.
 pub const COMMANDS: &[SlashCommand] = &[
     session::HELP,
-    starting::WORKFLOW,
-    starting::WORKFLOWS,
-    starting::ROLE,
-    starting::ROLES,
-    looking::TOOLS,
-    looking::COST,
-    looking::REVIEW,
+    start::WORKFLOW,
+    start::WORKFLOWS,
+    start::ROLE,
+    start::ROLES,
+    inspect::TOOLS,
+    inspect::COST,
+    inspect::REVIEW,
     history::RUNS,
     history::HISTORY,
     history::SEARCH,
@@ -62,29 +62,29 @@ pub const COMMANDS: &[SlashCommand] = &[
     history::REWIND,
     history::FORK,
     history::SNAPSHOT,
-    manners::CONFIGURE,
-    looking::WATCH,
-    manners::KEYS,
-    manners::THEME,
-    manners::MOUSE,
+    settings::CONFIGURE,
+    inspect::WATCH,
+    settings::KEYS,
+    settings::THEME,
+    settings::MOUSE,
     session::CLEAR,
     session::EDIT,
-    looking::AGENTS,
-    looking::AGENT,
-    looking::GRAPH,
-    looking::SIMULATE,
+    inspect::AGENTS,
+    inspect::AGENT,
+    inspect::GRAPH,
+    inspect::SIMULATE,
     session::PANE,
-    looking::BUDGET,
-    looking::MODELS,
-    looking::CONFIG,
-    looking::SANDBOX,
+    inspect::BUDGET,
+    inspect::MODELS,
+    inspect::CONFIG,
+    inspect::SANDBOX,
     history::EXPORT,
-    manners::TRUST,
+    settings::TRUST,
     session::CMD,
     task::TASK,
     index::INDEX,
     verbosity::VERBOSITY,
-    manners::VIM,
+    settings::VIM,
     session::EXIT,
 ];
 
@@ -97,13 +97,13 @@ pub fn is_command(text: &str) -> bool {
 /// Understands a command line.
 /// # Errors
 /// An unknown command with a suggestion, or what is missing.
-pub fn parse(line: &str) -> Result<Action, String> {
+pub fn parse(line: &str) -> Result<SlashAction, String> {
     let line = line.trim();
     let line = line.strip_prefix('/').unwrap_or(line);
     let (word, rest) = word(line);
     match find(word) {
         Some(command) => match steering::parse(command.name, rest.trim()) {
-            Some(steer) => steer.map(Action::Steer),
+            Some(steer) => steer.map(SlashAction::Steer),
             None => (command.parse)(rest.trim()),
         },
         None => Err(unknown(word)),
@@ -129,44 +129,53 @@ mod tests {
 
     use super::*;
     use crate::domain::journal::RunStatus;
-    use crate::tui::backend::{SnapshotCommand, Travel};
+    use crate::tui::backend::{SnapshotOperation, TimeTravelRequest};
 
-    fn workflow(name: &str, input: &str) -> Result<Action, String> {
-        Ok(Action::Workflow { name: name.into(), input: input.into(), beside: None })
+    fn workflow(name: &str, input: &str) -> Result<SlashAction, String> {
+        Ok(SlashAction::Workflow { name: name.into(), input: input.into(), beside: None })
     }
 
     #[test]
     fn lines_are_understood() {
         let check =
-            |line: &str, expected: Result<Action, String>| assert_eq!(parse(line), expected, "{line}");
+            |line: &str, expected: Result<SlashAction, String>| assert_eq!(parse(line), expected, "{line}");
         check("/workflow a \"x y\"", workflow("a", "x y"));
         check("/wf a x \"y\" z", workflow("a", "x \"y\" z"));
         check("/wf a 'it is'", workflow("a", "it is"));
         check("/wf a", workflow("a", ""));
         check("/wf  a  one\ntwo", workflow("a", "one\ntwo"));
-        check("/workflow", Ok(Action::Workflows));
-        check("/q", Ok(Action::Quit));
+        check("/workflow", Ok(SlashAction::Workflows));
+        check("/q", Ok(SlashAction::Quit));
         let runs = |statuses: &[RunStatus], words: Option<&str>| {
-            Ok(Action::Runs { statuses: statuses.to_vec(), words: words.map(str::to_owned) })
+            Ok(SlashAction::Runs { statuses: statuses.to_vec(), words: words.map(str::to_owned) })
         };
         check("/runs", runs(&[], None));
         check("/runs failed paused", runs(&[RunStatus::Failed, RunStatus::Paused], None));
         check("/runs failed the parser", runs(&[RunStatus::Failed], Some("the parser")));
         check("/runs the failed", runs(&[], Some("the failed")));
-        check("/resume", Ok(Action::Resume(None)));
-        check("/resume ab1", Ok(Action::Resume(Some("ab1".into()))));
-        check("/undo", Ok(Action::Travel(Travel::Undo { run: None })));
-        check("/rewind 3", Ok(Action::Travel(Travel::Rewind { run: None, step: 3 })));
-        check("/rewind ab", Ok(Action::Steps(Some("ab".into()))));
+        check("/resume", Ok(SlashAction::Resume(None)));
+        check("/resume ab1", Ok(SlashAction::Resume(Some("ab1".into()))));
+        check("/undo", Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: None })));
+        check("/rewind 3", Ok(SlashAction::Travel(TimeTravelRequest::Rewind { run: None, step: 3 })));
+        check("/rewind ab", Ok(SlashAction::Steps(Some("ab".into()))));
         check("/rewind 3 x", Err("/rewind takes a run and a step, not `x`".into()));
         let set = vec![(vec!["a".to_owned()], Value::from(1))];
-        check("/fork ab 3 a=1", Ok(Action::Travel(Travel::Fork { run: Some("ab".into()), step: 3, set })));
+        check(
+            "/fork ab 3 a=1",
+            Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: Some("ab".into()), step: 3, set })),
+        );
         check("/fork 3 a", Err("`a`: write it as name=value".into()));
         check("/search", Err("/search needs words to look for".into()));
-        check("/help /wf", Ok(Action::Help(Some("wf".into()))));
-        check("/snapshot", Ok(Action::Snapshot(SnapshotCommand::List)));
-        check("/snap restore ab12", Ok(Action::Snapshot(SnapshotCommand::Restore { id: "ab12".into() })));
-        check("/snap create \"x\"", Ok(Action::Snapshot(SnapshotCommand::Create { label: "x".into() })));
+        check("/help /wf", Ok(SlashAction::Help(Some("wf".into()))));
+        check("/snapshot", Ok(SlashAction::Snapshot(SnapshotOperation::List)));
+        check(
+            "/snap restore ab12",
+            Ok(SlashAction::Snapshot(SnapshotOperation::Restore { id: "ab12".into() })),
+        );
+        check(
+            "/snap create \"x\"",
+            Ok(SlashAction::Snapshot(SnapshotOperation::Create { label: "x".into() })),
+        );
         check("/snap diff", Err("/snapshot diff needs an id — /snapshot list shows them".into()));
         check("/snap restroe x", Err("unknown: /snapshot restroe — did you mean restore?".into()));
         check("/wrkflow a", Err("unknown command /wrkflow — did you mean /workflow?".into()));

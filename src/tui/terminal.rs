@@ -4,7 +4,7 @@
 //! Asks the terminal for the colour of its background only, and waits for no answer: a terminal that never answers costs
 //! no time. Its size comes from the kernel.
 
-mod background;
+mod background_query;
 mod hangup;
 
 use std::cell::Cell;
@@ -27,8 +27,8 @@ use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-pub use self::background::Heard;
-use self::background::Listener;
+use self::background_query::BackgroundReplyParser;
+pub use self::background_query::TerminalEvent;
 use crate::domain::ids::Timestamp;
 
 /// The screen is ours right now.
@@ -37,13 +37,13 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// Who reads what is typed.
-static READER: Mutex<Reader> = Mutex::new(Reader::Ours);
+static READER: Mutex<TerminalReaderState> = Mutex::new(TerminalReaderState::Ours);
 static READER_CHANGED: Condvar = Condvar::new();
 /// Until the reader has heard that it shall stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum TerminalReaderState {
     Ours,
     /// Another program will read.
     Asked,
@@ -87,7 +87,7 @@ impl Write for FrameBytes {
 }
 
 /// The terminal while it is ours. Dropping gives it back.
-pub struct Screen {
+pub struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     bytes: FrameBytes,
     size: (u16, u16),
@@ -96,7 +96,7 @@ pub struct Screen {
     asked_at: Option<Instant>,
 }
 
-impl Screen {
+impl TerminalScreen {
     /// Takes the terminal over.
     /// # Errors
     /// There is no terminal, or it cannot be switched.
@@ -149,7 +149,7 @@ impl Screen {
         let (columns, rows) = size()?;
         take_over()?;
         self.mouse(self.mouse_lent)?;
-        *reader() = Reader::Ours;
+        *reader() = TerminalReaderState::Ours;
         READER_CHANGED.notify_all();
         self.resize(columns, rows)?;
         self.repaint()
@@ -168,8 +168,8 @@ impl Screen {
     /// The terminal is gone.
     pub fn mouse(&mut self, on: bool) -> io::Result<()> {
         match (on, MOUSE.swap(on, Ordering::SeqCst)) {
-            (true, false) => tell(MOUSE_ON),
-            (false, true) => tell(MOUSE_OFF),
+            (true, false) => write_sequence(MOUSE_ON),
+            (false, true) => write_sequence(MOUSE_OFF),
             _ => Ok(()),
         }
     }
@@ -180,7 +180,7 @@ impl Screen {
     pub fn ask_background(&mut self) -> io::Result<()> {
         ASKED.store(true, Ordering::SeqCst);
         self.asked_at = Some(moment());
-        tell(ASK_BACKGROUND)
+        write_sequence(ASK_BACKGROUND)
     }
 
     /// An answer of the terminal may still come.
@@ -212,7 +212,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         restore();
     }
@@ -220,14 +220,14 @@ impl Drop for Screen {
 
 /// What the person does. A thread of its own waits for it, so that a dead terminal cannot stall the loop. `known` is
 /// the size that was drawn for.
-pub fn events(known: (u16, u16)) -> UnboundedReceiver<Heard> {
+pub fn events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
-        let mut listener = Listener::default();
+        let mut listener = BackgroundReplyParser::default();
         // resizes are heard from here on; who has resized it before is heard now
         let listens = event::poll(Duration::ZERO);
         let size = size().ok().filter(|size| *size != known && listens.is_ok());
-        let resized = size.map(|(columns, rows)| Heard::Event(Event::Resize(columns, rows)));
+        let resized = size.map(|(columns, rows)| TerminalEvent::Event(Event::Resize(columns, rows)));
         if resized.is_some_and(|heard| sender.send(heard).is_err()) {
             return;
         }
@@ -237,13 +237,13 @@ pub fn events(known: (u16, u16)) -> UnboundedReceiver<Heard> {
                 continue;
             }
             if !ASKED.load(Ordering::SeqCst) && !listener.holds() {
-                if sender.send(Heard::Event(event)).is_err() {
+                if sender.send(TerminalEvent::Event(event)).is_err() {
                     break;
                 }
                 continue;
             }
-            let heard = listener.hear(event);
-            if heard.iter().any(|heard| matches!(heard, Heard::Light(_))) {
+            let heard = listener.feed_event(event);
+            if heard.iter().any(|heard| matches!(heard, TerminalEvent::Light(_))) {
                 ASKED.store(false, Ordering::SeqCst);
             }
             if heard.into_iter().any(|heard| sender.send(heard).is_err()) {
@@ -255,7 +255,10 @@ pub fn events(known: (u16, u16)) -> UnboundedReceiver<Heard> {
 }
 
 /// The next event. Keys that could have begun an answer are given up as keys when nothing follows at once.
-fn next_event(listener: &mut Listener, send: impl Fn(Heard) -> bool) -> io::Result<Event> {
+fn next_event(
+    listener: &mut BackgroundReplyParser,
+    send: impl Fn(TerminalEvent) -> bool,
+) -> io::Result<Event> {
     if listener.holds() && !event::poll(PIECE)? && !listener.release().into_iter().all(send) {
         return Err(io::ErrorKind::BrokenPipe.into());
     }
@@ -284,7 +287,7 @@ pub fn now() -> Timestamp {
 /// Ends when the program is asked to end from outside, or its terminal goes away. From the call on these
 /// signals no longer kill: call it before the screen is opened.
 #[cfg(unix)]
-pub fn asked_to_end() -> impl Future<Output = ()> {
+pub fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::SignalKind;
     let signals = any_of(vec![SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()]);
     // the terminal of another session goes away without a signal
@@ -299,7 +302,7 @@ pub fn asked_to_end() -> impl Future<Output = ()> {
 
 /// As `asked_to_end`, where Ctrl+C is a signal that means something else.
 #[cfg(unix)]
-pub fn told_to_end() -> impl Future<Output = ()> {
+pub fn terminate_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::SignalKind;
     any_of(vec![SignalKind::terminate(), SignalKind::hangup()])
 }
@@ -333,12 +336,12 @@ fn any_of(kinds: Vec<tokio::signal::unix::SignalKind>) -> impl Future<Output = (
 }
 
 #[cfg(not(unix))]
-pub async fn told_to_end() {
+pub async fn terminate_signal() {
     std::future::pending::<()>().await;
 }
 
 #[cfg(not(unix))]
-pub async fn asked_to_end() {
+pub async fn shutdown_signal() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
@@ -349,19 +352,19 @@ fn take_over() -> io::Result<()> {
     execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste, Hide)
 }
 
-fn reader() -> MutexGuard<'static, Reader> {
+fn reader() -> MutexGuard<'static, TerminalReaderState> {
     READER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the terminal was another program's meanwhile.
 fn waited_while_lent() -> bool {
     let mut now = reader();
-    if *now == Reader::Ours {
+    if *now == TerminalReaderState::Ours {
         return false;
     }
-    *now = Reader::Lent;
+    *now = TerminalReaderState::Lent;
     READER_CHANGED.notify_all();
-    while *now != Reader::Ours {
+    while *now != TerminalReaderState::Ours {
         now = READER_CHANGED.wait(now).unwrap_or_else(PoisonError::into_inner);
     }
     true
@@ -372,12 +375,12 @@ fn waited_while_lent() -> bool {
 fn stop_reading() -> io::Result<()> {
     use rustix::process::{Signal, getpid, kill_process};
     let mut now = reader();
-    *now = Reader::Asked;
+    *now = TerminalReaderState::Asked;
     kill_process(getpid(), Signal::WINCH)?;
-    let waited = READER_CHANGED.wait_timeout_while(now, PATIENCE, |now| *now == Reader::Asked);
+    let waited = READER_CHANGED.wait_timeout_while(now, PATIENCE, |now| *now == TerminalReaderState::Asked);
     let (mut now, late) = waited.unwrap_or_else(PoisonError::into_inner);
     if late.timed_out() {
-        *now = Reader::Ours;
+        *now = TerminalReaderState::Ours;
         return Err(io::Error::other("the keys are still read here"));
     }
     Ok(())
@@ -388,7 +391,7 @@ fn stop_reading() -> io::Result<()> {
     Err(io::Error::other("not on this system: open the file with your editor beside synthdev"))
 }
 
-fn tell(sequence: &str) -> io::Result<()> {
+fn write_sequence(sequence: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(sequence.as_bytes())?;
     out.flush()
@@ -412,7 +415,7 @@ fn base64(bytes: &[u8]) -> String {
 fn restore() {
     if ACTIVE.swap(false, Ordering::SeqCst) {
         if MOUSE.swap(false, Ordering::SeqCst) {
-            let _ = tell(MOUSE_OFF);
+            let _ = write_sequence(MOUSE_OFF);
         }
         // A terminal that is gone needs nothing back.
         let _ =

@@ -9,22 +9,22 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use crate::domain::figures::{counted, dollars, thousands};
-use crate::domain::printable;
+pub use crate::domain::number_format::{dollars, format_count, thousands};
+use crate::domain::terminal_safe;
 
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    expand_tabs(printable::clean(line_end_dropped(text)))
+    expand_tabs(terminal_safe::strip_escape_sequences(line_end_dropped(text)))
 }
 
 /// As `clean`, for the first bytes of a text that comes in pieces: what is whole of it.
 pub fn clean_first(text: &str, end: usize) -> Cow<'_, str> {
-    expand_tabs(printable::clean_first(text, end))
+    expand_tabs(terminal_safe::strip_escape_sequences_to(text, end))
 }
 
 /// Hides nothing: escape sequences become visible. For texts that a person is asked to approve.
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    expand_tabs(printable::reveal(line_end_dropped(text)))
+    expand_tabs(terminal_safe::escape_controls(line_end_dropped(text)))
 }
 
 /// Cleaned and on one line: newlines become `⏎`.

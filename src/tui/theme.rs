@@ -3,19 +3,19 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::config::graph::terminal::Tone;
-use crate::domain::context::Side;
+use crate::config::graph::terminal::GraphTone;
+use crate::domain::context::ConversationSide;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Theme {
+pub struct ColorTheme {
     /// `NO_COLOR` is set, or the theme `plain` is wanted: no colours, bold, dim and reverse stay.
     pub plain: bool,
-    pub ground: Ground,
+    pub ground: ThemeBackground,
 }
 
 /// What the text stands on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Ground {
+pub enum ThemeBackground {
     /// The sixteen colours of the terminal, as they look good on black.
     #[default]
     Dark,
@@ -27,7 +27,7 @@ pub enum Ground {
 
 /// What the terminal says of itself, in the variables that it sets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Terminal {
+pub struct TerminalEnvironment {
     pub no_color: bool,
     pub colorfgbg: Option<String>,
     pub term: Option<String>,
@@ -38,19 +38,19 @@ pub struct Terminal {
 pub const NAMES: [&str; 5] = ["auto", "dark", "light", "light16", "plain"];
 
 /// Which is used, and which there are.
-pub fn list(used: Theme) -> String {
+pub fn list(used: ColorTheme) -> String {
     format!("{} is used; there are {}", used.name(), NAMES.join(", "))
 }
 
-impl Theme {
+impl ColorTheme {
     /// A theme by its name; `None`: there is no such theme. `NO_COLOR` wins over every name.
-    pub fn named(name: &str, terminal: &Terminal) -> Option<Self> {
-        let light = || if terminal.has_256() { Ground::Light } else { Ground::Light16 };
+    pub fn named(name: &str, terminal: &TerminalEnvironment) -> Option<Self> {
+        let light = || if terminal.has_256() { ThemeBackground::Light } else { ThemeBackground::Light16 };
         let ground = match name {
             "auto" if terminal.is_light() => light(),
-            "auto" | "dark" | "plain" => Ground::Dark,
+            "auto" | "dark" | "plain" => ThemeBackground::Dark,
             "light" => light(),
-            "light16" => Ground::Light16,
+            "light16" => ThemeBackground::Light16,
             _ => return None,
         };
         Some(Self { plain: terminal.no_color || name == "plain", ground })
@@ -60,9 +60,9 @@ impl Theme {
     pub fn name(self) -> &'static str {
         match self.ground {
             _ if self.plain => "plain",
-            Ground::Dark => "dark",
-            Ground::Light => "light",
-            Ground::Light16 => "light16",
+            ThemeBackground::Dark => "dark",
+            ThemeBackground::Light => "light",
+            ThemeBackground::Light16 => "light16",
         }
     }
 
@@ -100,10 +100,10 @@ impl Theme {
     }
 
     /// An agent's name, by its seat.
-    pub fn seat(self, side: Side) -> Style {
+    pub fn seat(self, side: ConversationSide) -> Style {
         let colours = match side {
-            Side::Assistant => [Color::Cyan, Color::Indexed(30), Color::Blue],
-            Side::User => [Color::Blue, Color::Indexed(25), Color::Magenta],
+            ConversationSide::Assistant => [Color::Cyan, Color::Indexed(30), Color::Blue],
+            ConversationSide::User => [Color::Blue, Color::Indexed(25), Color::Magenta],
         };
         self.colour(colours).add_modifier(Modifier::BOLD)
     }
@@ -113,13 +113,13 @@ impl Theme {
     }
 
     /// A part of a drawn graph.
-    pub fn graph(self, tone: Tone) -> Style {
+    pub fn graph(self, tone: GraphTone) -> Style {
         match tone {
-            Tone::Plain => self.text(),
-            Tone::Current => self.warning().add_modifier(Modifier::BOLD),
-            Tone::Done => self.good(),
-            Tone::Dim => self.dim(),
-            Tone::Edge => self.accent(),
+            GraphTone::Plain => self.text(),
+            GraphTone::Current => self.warning().add_modifier(Modifier::BOLD),
+            GraphTone::Done => self.good(),
+            GraphTone::Dim => self.dim(),
+            GraphTone::Edge => self.accent(),
         }
     }
 
@@ -127,14 +127,14 @@ impl Theme {
     fn colour(self, [dark, light, light16]: [Color; 3]) -> Style {
         match self.ground {
             _ if self.plain => Style::new(),
-            Ground::Dark => Style::new().fg(dark),
-            Ground::Light => Style::new().fg(light),
-            Ground::Light16 => Style::new().fg(light16),
+            ThemeBackground::Dark => Style::new().fg(dark),
+            ThemeBackground::Light => Style::new().fg(light),
+            ThemeBackground::Light16 => Style::new().fg(light16),
         }
     }
 }
 
-impl Terminal {
+impl TerminalEnvironment {
     /// `15;0` is white on black: the last number is the ground. 7 and 9 to 15 are light.
     fn is_light(&self) -> bool {
         let last = self.colorfgbg.as_deref().and_then(|value| value.rsplit(';').next());
@@ -158,9 +158,13 @@ mod tests {
     fn the_terminal_decides_what_auto_is() {
         let check = |name: &str, no_color: bool, colorfgbg: &str, term: &str, expected: &str| {
             let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-            let terminal =
-                Terminal { no_color, colorfgbg: some(colorfgbg), term: some(term), colorterm: None };
-            let found = Theme::named(name, &terminal).map_or("none", Theme::name);
+            let terminal = TerminalEnvironment {
+                no_color,
+                colorfgbg: some(colorfgbg),
+                term: some(term),
+                colorterm: None,
+            };
+            let found = ColorTheme::named(name, &terminal).map_or("none", ColorTheme::name);
             assert_eq!(found, expected, "{name} {no_color} {colorfgbg} {term}");
         };
         check("auto", false, "", "xterm-256color", "dark");
@@ -180,10 +184,14 @@ mod tests {
 
     #[test]
     fn plain_has_no_colour() {
-        let theme = Theme { plain: true, ground: Ground::Light };
-        for style in
-            [theme.good(), theme.accent(), theme.human(), theme.seat(Side::User), theme.graph(Tone::Current)]
-        {
+        let theme = ColorTheme { plain: true, ground: ThemeBackground::Light };
+        for style in [
+            theme.good(),
+            theme.accent(),
+            theme.human(),
+            theme.seat(ConversationSide::User),
+            theme.graph(GraphTone::Current),
+        ] {
             assert_eq!((style.fg, style.bg), (None, None));
         }
     }

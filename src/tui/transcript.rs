@@ -9,22 +9,22 @@ use ratatui::text::Line;
 
 pub mod diff;
 mod folding;
-mod growing;
 mod highlight;
 pub mod item;
 pub mod layout;
-mod look;
+mod layout_options;
+pub mod line_wrap;
 pub mod markdown;
-pub mod rows;
+mod streaming;
 
-pub use folding::Step;
+pub use folding::SelectionStep;
 
-use item::{Item, Reply};
-use layout::{Look, Tail};
+use item::{AgentReplyItem, TranscriptItem};
+use layout::{ItemLayoutOptions, ReplyLayoutTail};
 
 /// What is at the top of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Scroll {
+enum TranscriptScroll {
     /// The newest row stays at the bottom.
     Follow,
     At {
@@ -34,21 +34,21 @@ enum Scroll {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
-    item: Item,
+struct TranscriptEntry {
+    item: TranscriptItem,
     /// An empty row stands before it.
     gap: bool,
     rows: Vec<Line<'static>>,
     /// What `rows` were made with; `None`: they must be made again.
-    look: Option<Look>,
-    tail: Option<Box<Tail>>,
+    look: Option<ItemLayoutOptions>,
+    tail: Option<Box<ReplyLayoutTail>>,
     /// Text was appended since the rows were made.
     grown: bool,
     /// Opened or folded by itself; `None`: as all are.
     open: Option<bool>,
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// Its rows do not reach its end.
     fn is_behind(&self) -> bool {
         self.tail.as_ref().is_some_and(|tail| tail.has_more())
@@ -59,10 +59,10 @@ impl Entry {
 const AT_ONCE: usize = 256 << 10;
 
 #[derive(Clone, Debug)]
-pub struct Transcript {
-    entries: Vec<Entry>,
-    scroll: Scroll,
-    look: Look,
+pub struct TranscriptList {
+    entries: Vec<TranscriptEntry>,
+    scroll: TranscriptScroll,
+    look: ItemLayoutOptions,
     height: usize,
     /// Items that may have rows.
     laid: Vec<usize>,
@@ -76,17 +76,17 @@ pub struct Transcript {
     /// What was looked for last was found here.
     found: Option<usize>,
     /// Comes before the next item, if there is one.
-    ahead: Option<Item>,
+    ahead: Option<TranscriptItem>,
     /// How many items there ever were that are shown, details only while they are.
     told: usize,
 }
 
-impl Default for Transcript {
+impl Default for TranscriptList {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
-            scroll: Scroll::Follow,
-            look: Look::default(),
+            scroll: TranscriptScroll::Follow,
+            look: ItemLayoutOptions::default(),
             height: 0,
             laid: Vec::new(),
             weight: 0,
@@ -100,11 +100,11 @@ impl Default for Transcript {
     }
 }
 
-impl Transcript {
+impl TranscriptList {
     /// Appends an item and returns its position, which stays valid until `clear`.
-    pub fn push(&mut self, item: Item) -> usize {
+    pub fn push(&mut self, item: TranscriptItem) -> usize {
         // a line about nothing that is shown would be in the way
-        let seen = self.look.details || !matches!(item, Item::Detail(_));
+        let seen = self.look.details || !matches!(item, TranscriptItem::Detail(_));
         self.told += usize::from(seen);
         if let Some(ahead) = self.ahead.take_if(|_| seen) {
             self.add(ahead);
@@ -113,21 +113,21 @@ impl Transcript {
     }
 
     /// How many items were shown so far.
-    pub fn told(&self) -> usize {
+    pub fn shown_count(&self) -> usize {
         self.told
     }
 
     /// A line that comes before the next item that is shown; `None`: none does.
-    pub fn announce(&mut self, line: Option<Item>) {
+    pub fn announce(&mut self, line: Option<TranscriptItem>) {
         self.ahead = line;
     }
 
-    fn add(&mut self, item: Item) -> usize {
+    fn add(&mut self, item: TranscriptItem) -> usize {
         self.weight += weight_of(&item);
-        let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, Item::Detail(_)));
+        let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, TranscriptItem::Detail(_)));
         let gap = before.is_some_and(|entry| entry.item.is_block() || item.is_block())
-            && !matches!(item, Item::Detail(_));
-        self.entries.push(Entry {
+            && !matches!(item, TranscriptItem::Detail(_));
+        self.entries.push(TranscriptEntry {
             item,
             gap,
             rows: Vec::new(),
@@ -146,12 +146,12 @@ impl Transcript {
         self.selected = None;
         self.window.clear();
         self.found = None;
-        self.scroll = Scroll::Follow;
+        self.scroll = TranscriptScroll::Follow;
     }
 
     /// Puts other items in the place of some, which end as these do. What is on screen stays there, counted from the
     /// end; the first of the old ones may be no more than a line about the others.
-    pub fn replace(&mut self, range: Range<usize>, items: Vec<Item>) {
+    pub fn replace(&mut self, range: Range<usize>, items: Vec<TranscriptItem>) {
         let seen = self.first_seen(range.start + 1..range.end);
         let behind = self.entries.split_off(range.end.min(self.entries.len()));
         self.entries.truncate(range.start);
@@ -164,16 +164,16 @@ impl Transcript {
         self.selected = None;
         self.window.clear();
         self.found = None;
-        let Scroll::At { item: top, row } = self.scroll else { return };
+        let TranscriptScroll::At { item: top, row } = self.scroll else { return };
         let moved = |item: usize| match item.checked_sub(range.end) {
             Some(behind) => end + behind,
             None => end.saturating_sub(range.end - item).max(range.start),
         };
         if let Some((item, row, above)) = seen {
-            self.scroll = Scroll::At { item: moved(item), row };
+            self.scroll = TranscriptScroll::At { item: moved(item), row };
             self.up(above);
         } else if top >= range.start {
-            self.scroll = Scroll::At { item: moved(top), row };
+            self.scroll = TranscriptScroll::At { item: moved(top), row };
         }
     }
 
@@ -193,14 +193,16 @@ impl Transcript {
         self.window.clear();
         self.found = None;
         self.scroll = match self.scroll {
-            Scroll::At { item, row } if item >= first => Scroll::At { item: item - first, row },
-            Scroll::At { .. } => Scroll::At { item: 0, row: 0 },
-            Scroll::Follow => Scroll::Follow,
+            TranscriptScroll::At { item, row } if item >= first => {
+                TranscriptScroll::At { item: item - first, row }
+            }
+            TranscriptScroll::At { .. } => TranscriptScroll::At { item: 0, row: 0 },
+            TranscriptScroll::Follow => TranscriptScroll::Follow,
         };
     }
 
     /// The last items, and how many come before them.
-    pub fn into_last(mut self, most: usize) -> (usize, Vec<Item>) {
+    pub fn into_last(mut self, most: usize) -> (usize, Vec<TranscriptItem>) {
         let before = self.entries.len().saturating_sub(most);
         (before, self.entries.drain(before..).map(|entry| entry.item).collect())
     }
@@ -218,16 +220,16 @@ impl Transcript {
         self.entries.is_empty()
     }
 
-    pub fn get(&self, at: usize) -> Option<&Item> {
+    pub fn get(&self, at: usize) -> Option<&TranscriptItem> {
         self.entries.get(at).map(|entry| &entry.item)
     }
 
-    pub fn items(&self) -> impl DoubleEndedIterator<Item = &Item> {
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = &TranscriptItem> {
         self.entries.iter().map(|entry| &entry.item)
     }
 
     /// Changes an item; its rows are made again when it is on screen.
-    pub fn edit(&mut self, at: usize, change: impl FnOnce(&mut Item)) {
+    pub fn edit(&mut self, at: usize, change: impl FnOnce(&mut TranscriptItem)) {
         if let Some(entry) = self.entries.get_mut(at) {
             self.weight -= weight_of(&entry.item).min(self.weight);
             change(&mut entry.item);
@@ -249,15 +251,15 @@ impl Transcript {
             .find(|at| self.entries[*at].item.text().to_lowercase().contains(words));
         if let Some(item) = self.found {
             self.selected = Some(item);
-            self.scroll = Scroll::At { item, row: 0 };
+            self.scroll = TranscriptScroll::At { item, row: 0 };
         }
         self.found.is_some()
     }
 
     /// What is meant by the message on screen: what was chosen or found, else the last one that is not only a line.
-    pub fn chosen(&self) -> Option<&Item> {
+    pub fn chosen(&self) -> Option<&TranscriptItem> {
         let shown = || self.window.iter().rev().filter_map(|(at, _)| self.get(*at));
-        let whole = shown().find(|item| matches!(item, Item::Block(_) | Item::Reply(_)));
+        let whole = shown().find(|item| matches!(item, TranscriptItem::Block(_) | TranscriptItem::Reply(_)));
         self.selected.or(self.found).and_then(|at| self.get(at)).or(whole).or_else(|| shown().next())
     }
 
@@ -267,24 +269,24 @@ impl Transcript {
     }
 
     pub fn following(&self) -> bool {
-        self.scroll == Scroll::Follow
+        self.scroll == TranscriptScroll::Follow
     }
 
     pub fn follow(&mut self) {
         self.found = None;
-        self.scroll = Scroll::Follow;
+        self.scroll = TranscriptScroll::Follow;
     }
 
     /// Puts an item at the top, unless everything from there on fits the screen. Who has scrolled away stays there.
     pub fn read_from(&mut self, item: usize) {
         if self.following() {
             let gap = self.entries.get(item).is_some_and(|entry| entry.gap);
-            self.scroll = Scroll::At { item, row: usize::from(gap) };
+            self.scroll = TranscriptScroll::At { item, row: usize::from(gap) };
         }
     }
 
     pub fn to_start(&mut self) {
-        self.scroll = Scroll::At { item: 0, row: 0 };
+        self.scroll = TranscriptScroll::At { item: 0, row: 0 };
     }
 
     /// A screen height, for paging.
@@ -297,14 +299,14 @@ impl Transcript {
         let mut left = rows;
         while left > row {
             if item == 0 {
-                self.scroll = Scroll::At { item: 0, row: 0 };
+                self.scroll = TranscriptScroll::At { item: 0, row: 0 };
                 return;
             }
             left -= row;
             item -= 1;
             row = self.height_of(item);
         }
-        self.scroll = Scroll::At { item, row: row - left };
+        self.scroll = TranscriptScroll::At { item, row: row - left };
     }
 
     pub fn down(&mut self, rows: usize) {
@@ -316,23 +318,24 @@ impl Transcript {
         while item < self.entries.len() {
             let height = self.height_of(item);
             if target < height {
-                self.scroll = Scroll::At { item, row: target };
+                self.scroll = TranscriptScroll::At { item, row: target };
                 return;
             }
             target -= height;
             item += 1;
         }
-        self.scroll = Scroll::Follow;
+        self.scroll = TranscriptScroll::Follow;
     }
 
     /// Whether a long answer is laid out piece by piece, and has not come to its end: another frame is wanted.
     pub fn is_behind(&self) -> bool {
-        let behind = |(at, _): &(usize, Range<usize>)| self.entries.get(*at).is_some_and(Entry::is_behind);
+        let behind =
+            |(at, _): &(usize, Range<usize>)| self.entries.get(*at).is_some_and(TranscriptEntry::is_behind);
         self.following() && self.window.iter().any(behind)
     }
 
     /// Lays out what is on screen. Call before drawing.
-    pub fn arrange(&mut self, look: Look, height: usize) {
+    pub fn arrange(&mut self, look: ItemLayoutOptions, height: usize) {
         self.adopt(look);
         self.height = height;
         self.release();
@@ -340,12 +343,12 @@ impl Transcript {
         if height == 0 {
             return;
         }
-        if let Scroll::At { item, row } = self.scroll {
+        if let TranscriptScroll::At { item, row } = self.scroll {
             if self.fill_down(item, row) {
                 return;
             }
             // The end is above the bottom edge: from now on the newest stays in view.
-            self.scroll = Scroll::Follow;
+            self.scroll = TranscriptScroll::Follow;
             self.window.clear();
         }
         self.fill_up();
@@ -368,8 +371,8 @@ impl Transcript {
 
     fn top(&self) -> Option<(usize, usize)> {
         match self.scroll {
-            Scroll::At { item, row } => Some((item, row)),
-            Scroll::Follow => self.window.first().map(|(item, rows)| (*item, rows.start)),
+            TranscriptScroll::At { item, row } => Some((item, row)),
+            TranscriptScroll::Follow => self.window.first().map(|(item, rows)| (*item, rows.start)),
         }
     }
 
@@ -406,16 +409,16 @@ impl Transcript {
     /// Rows of an item at the current look, its gap included; lays it out if needed.
     fn height_of(&mut self, at: usize) -> usize {
         let Some(entry) = self.entries.get_mut(at) else { return 0 };
-        let look = Look { details: entry.open.unwrap_or(self.look.details), ..self.look };
+        let look = ItemLayoutOptions { details: entry.open.unwrap_or(self.look.details), ..self.look };
         if entry.look.is_none() {
             self.laid.push(at);
         }
         // a position is a row of all rows; at the end only the last ones count, and keys are heard between the pieces
-        let most = if self.scroll == Scroll::Follow { AT_ONCE } else { usize::MAX };
+        let most = if self.scroll == TranscriptScroll::Follow { AT_ONCE } else { usize::MAX };
         let mut known = entry.look == Some(look);
         if known && (entry.grown || entry.is_behind()) {
             entry.tail = match (&entry.item, entry.tail.take()) {
-                (Item::Reply(reply), Some(tail)) => {
+                (TranscriptItem::Reply(reply), Some(tail)) => {
                     layout::extend(reply, *tail, look, most, &mut entry.rows).map(Box::new)
                 }
                 _ => None,
@@ -433,18 +436,18 @@ impl Transcript {
 }
 
 /// About how many bytes an item takes: its texts, its place in the list, and what their keeping costs.
-fn weight_of(item: &Item) -> usize {
-    item.bytes() + size_of::<Entry>() + 96
+fn weight_of(item: &TranscriptItem) -> usize {
+    item.bytes() + size_of::<TranscriptEntry>() + 96
 }
 
 /// An empty open reply of an agent; `branch` is where it speaks, if others may speak at the same time.
 pub fn open_reply(
     agent: &str,
-    side: crate::domain::context::Side,
+    side: crate::domain::context::ConversationSide,
     model: &str,
     branch: Option<&str>,
-) -> Item {
-    Item::Reply(Reply {
+) -> TranscriptItem {
+    TranscriptItem::Reply(AgentReplyItem {
         agent: crate::tui::text::one_line(agent),
         side,
         model: crate::tui::text::one_line(model),

@@ -2,114 +2,114 @@
 
 use ratatui::crossterm::event::MouseEventKind;
 
-use crate::runtime::command::Command;
-use crate::tui::model::Model;
-use crate::tui::msg::{Cmd, Msg};
+use crate::runtime::command::RunCommand;
+use crate::tui::model::UiModel;
+use crate::tui::msg::{UiCommand, UiMessage};
 use crate::tui::run_view::RunView;
 
-mod answers;
+mod active_run;
 mod approvals;
-mod archive;
-mod asides;
+mod backend_replies;
 mod busy;
 mod clipboard;
+mod command_availability;
 mod commands;
+mod dialog_keys;
+mod editing_keys;
 mod editor;
-mod front;
-pub mod gone;
 pub mod history;
+mod history_browser;
 mod index;
-mod interrupted;
+mod interrupt;
 mod keys;
+mod lookups;
 mod mention;
-mod opening;
-mod palette;
+mod open_run;
 mod panes;
-pub mod past;
-mod replies;
-mod rising;
-pub mod runs;
+pub mod past_run;
+mod resuming;
+pub mod run_events;
 mod setup;
-mod shell;
+mod shell_commands;
 mod steering;
 mod submit;
 mod tasks;
-mod trusting;
-mod typing;
-mod unread;
+mod trust_gate;
+mod unread_input;
 pub mod verbosity;
+pub mod withdrawn_dialog;
 
 /// Applies one message.
-pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+pub fn update(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     let mut cmds = apply(model, msg);
     cmds.extend(submit::meanwhile(model));
-    let cmds = trusting::hold(model, cmds);
-    let mut cmds = rising::hold(model, cmds);
-    palette::explain(model);
-    cmds.extend(panes::wanted(model));
+    let cmds = trust_gate::hold_for_trust(model, cmds);
+    let mut cmds = resuming::hold_commands(model, cmds);
+    command_availability::explain(model);
+    cmds.extend(panes::request_definition(model));
     if model.composer.wants_earlier() {
-        cmds.push(Cmd::Recall);
+        cmds.push(UiCommand::Recall);
     }
     // before anything else: leaving may be among it
-    let kept = model.composer.take_news().into_iter().map(Cmd::Remember);
+    let kept = model.composer.take_unsaved_texts().into_iter().map(UiCommand::Remember);
     cmds.splice(0..0, kept);
     cmds
 }
 
-fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+fn apply(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     match msg {
-        Msg::Key(key, at) => {
+        UiMessage::Key(key, at) => {
             let mut cmds = keys::press(model, key, at);
-            cmds.extend(opening::scrolled(model));
+            cmds.extend(open_run::scrolled(model));
             cmds
         }
-        Msg::Paste(text) => keys::paste(model, &text),
-        Msg::Mouse(event) if model.edit.is_some() => {
+        UiMessage::Paste(text) => keys::paste(model, &text),
+        UiMessage::Mouse(event) if model.edit.is_some() => {
             editor::wheel(model, event.kind);
             Vec::new()
         }
-        Msg::Mouse(event) if model.archive.is_some() => match event.kind {
-            MouseEventKind::ScrollUp => archive::wheel(model, false),
-            MouseEventKind::ScrollDown => archive::wheel(model, true),
+        UiMessage::Mouse(event) if model.archive.is_some() => match event.kind {
+            MouseEventKind::ScrollUp => history_browser::wheel(model, false),
+            MouseEventKind::ScrollDown => history_browser::wheel(model, true),
             _ => Vec::new(),
         },
-        Msg::Mouse(event) => panes::mouse(model, event),
-        Msg::Resize(columns, rows) => {
+        UiMessage::Mouse(event) => panes::mouse(model, event),
+        UiMessage::Resize(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()
         }
-        Msg::Background(light) => {
+        UiMessage::Background(light) => {
             model.background.light = Some(light);
             model.use_background();
             Vec::new()
         }
-        Msg::Run(published) => {
+        UiMessage::Run(published) => {
             model.now = model.now.max(published.at);
-            let cmds = runs::event(model, &published.run, published.at, published.event);
-            opening::trim(model);
+            let cmds = run_events::event(model, &published.run, published.at, published.event);
+            open_run::trim(model);
             cmds
         }
-        Msg::Tick(at) => {
+        UiMessage::Tick(at) => {
             model.now = model.now.max(at);
-            archive::tick(model)
+            history_browser::tick(model)
         }
-        Msg::Stirred(at) => {
+        UiMessage::Stirred(at) => {
             model.now = model.now.max(at);
-            archive::stirred(model)
+            history_browser::on_store_change(model)
         }
-        Msg::Reply(reply) => replies::reply(model, reply),
+        UiMessage::Reply(reply) => backend_replies::reply(model, reply),
     }
 }
 
 /// Leaves: conversations end, a workflow is left as it is and can be taken up again.
-pub fn leave(model: &mut Model) -> Vec<Cmd> {
+pub fn leave(model: &mut UiModel) -> Vec<UiCommand> {
     model.leaving = true;
     let open: Vec<&RunView> = model.runs.iter().filter(|run| !run.over).collect();
     let left = open.iter().filter(|run| !run.chat && !run.stopping);
     let left = left.map(|run| (run.workflow.clone(), run.id.clone())).collect();
-    let how = |run: &&RunView| if run.chat { Command::End } else { Command::Leave };
-    let mut cmds: Vec<Cmd> = open.iter().map(|run| Cmd::Send(run.id.clone(), how(run))).collect();
+    let how = |run: &&RunView| if run.chat { RunCommand::End } else { RunCommand::Leave };
+    let mut cmds: Vec<UiCommand> = open.iter().map(|run| UiCommand::Send(run.id.clone(), how(run))).collect();
     model.left = left;
-    cmds.push(Cmd::Quit);
+    cmds.push(UiCommand::Quit);
     cmds
 }

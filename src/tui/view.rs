@@ -4,49 +4,52 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use self::marks::put;
+use self::draw_helpers::put;
 use crate::domain::ids::RunId;
-use crate::tui::dialog::Dialog;
-use crate::tui::layout::{Pane, Slot};
-use crate::tui::model::Model;
+use crate::tui::dialog::QuestionDialog;
+use crate::tui::layout::{LayoutSlot, PaneKind};
+use crate::tui::model::UiModel;
 use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
-use crate::tui::transcript::layout::Look;
+use crate::tui::transcript::layout::ItemLayoutOptions;
 
-mod archive;
+mod completion_popup;
 mod dialog;
+mod draw_helpers;
 mod editor;
-mod marks;
+mod history_browser;
 mod pane;
-mod panel;
-mod popup;
 mod setup;
+mod side_panel;
 
 pub use pane::body;
 
 /// Where everything is. Heights may be zero on tiny screens.
-struct Areas {
+struct ScreenAreas {
     header: Rect,
     /// The conversation, if it is on screen.
     transcript: Rect,
-    placed: Vec<(Slot, Rect)>,
+    placed: Vec<(LayoutSlot, Rect)>,
     note: Rect,
     composer: Rect,
     status: Rect,
 }
 
 /// Lays out the rows that `view` will show. Call before every frame.
-pub fn arrange(model: &mut Model) {
+pub fn arrange(model: &mut UiModel) {
     if let Some(edit) = &mut model.edit {
         let (columns, rows) = model.size;
         return editor::arrange(edit, Rect { x: 0, y: 0, width: columns, height: rows });
     }
     if model.archive.is_some() {
         let (columns, rows) = model.size;
-        return archive::arrange(model, Rect { x: 0, y: 0, width: columns, height: rows });
+        return history_browser::arrange(model, Rect { x: 0, y: 0, width: columns, height: rows });
     }
     let areas = areas(model);
-    let look =
-        Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
+    let look = ItemLayoutOptions {
+        columns: usize::from(areas.transcript.width),
+        details: model.details,
+        theme: model.theme,
+    };
     model.transcript.arrange(look, usize::from(areas.transcript.height));
     pane::arrange(model, &areas.placed);
     let room = dialog_room(model, &areas);
@@ -57,18 +60,18 @@ pub fn arrange(model: &mut Model) {
 }
 
 /// Makes the rows of the panes, for keys that come before the next frame.
-pub fn arrange_panes(model: &mut Model) {
+pub fn arrange_panes(model: &mut UiModel) {
     let placed = areas(model).placed;
     pane::arrange(model, &placed);
 }
 
 /// Draws one frame; changes nothing.
-pub fn view(model: &Model, frame: &mut Frame<'_>) {
+pub fn view(model: &UiModel, frame: &mut Frame<'_>) {
     draw(model, frame);
-    marks::cover(frame);
+    draw_helpers::cover(frame);
 }
 
-fn draw(model: &Model, frame: &mut Frame<'_>) {
+fn draw(model: &UiModel, frame: &mut Frame<'_>) {
     let areas = areas(model);
     if let Some(edit) = &model.edit {
         let (columns, rows) = model.size;
@@ -77,19 +80,19 @@ fn draw(model: &Model, frame: &mut Frame<'_>) {
     }
     if let Some(archive) = &model.archive {
         let (columns, rows) = model.size;
-        archive::draw(model, archive, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
+        history_browser::draw(model, archive, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
         return draw_setup(model, &areas, frame);
     }
     draw_transcript(model, areas.transcript, frame);
     for (slot, area) in &areas.placed {
         match slot {
-            Slot::Pane(Pane::Conversation) => {}
-            Slot::Pane(pane) => pane::draw(model, *pane, *area, frame),
-            Slot::Digest => panel::side(model, *area, frame),
+            LayoutSlot::Pane(PaneKind::Conversation) => {}
+            LayoutSlot::Pane(pane) => pane::draw(model, *pane, *area, frame),
+            LayoutSlot::Digest => side_panel::side(model, *area, frame),
         }
     }
     if areas.header.height > 0 {
-        panel::header(model, areas.header, frame);
+        side_panel::header(model, areas.header, frame);
     }
     draw_note(model, areas.note, frame);
     draw_composer(model, areas.composer, frame);
@@ -98,12 +101,12 @@ fn draw(model: &Model, frame: &mut Frame<'_>) {
         dialog::draw(model, dialog, dialog_room(model, &areas), frame);
     }
     if let Some(list) = model.popup.as_ref().filter(|_| writing(model)) {
-        popup::draw(model, list, areas.composer, frame);
+        completion_popup::draw(model, list, areas.composer, frame);
     }
     draw_setup(model, &areas, frame);
 }
 
-fn draw_setup(model: &Model, areas: &Areas, frame: &mut Frame<'_>) {
+fn draw_setup(model: &UiModel, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     if let Some(dialog) = &model.setup {
         let (columns, rows) = model.size;
         let room = Rect { x: 0, y: 0, width: columns, height: rows.saturating_sub(areas.status.height) };
@@ -112,32 +115,32 @@ fn draw_setup(model: &Model, areas: &Areas, frame: &mut Frame<'_>) {
 }
 
 /// What stands at a cell of the screen, and where it begins.
-pub fn at(model: &Model, column: u16, row: u16) -> Option<(Slot, Rect)> {
+pub fn at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Rect)> {
     areas(model).placed.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
 }
 
 /// The input box takes keys: nothing is asked, the answer is typed there, or a command is.
-fn writing(model: &Model) -> bool {
+fn writing(model: &UiModel) -> bool {
     let pane = model.keyed_pane().is_some() && model.dialogs.is_empty();
-    let typed = |dialog: &Dialog| dialog.is_written() || commands(model);
+    let typed = |dialog: &QuestionDialog| dialog.is_written() || commands(model);
     model.setup.is_none() && !pane && model.dialogs.front().is_none_or(typed)
 }
 
 /// A command is typed beside a question that wants a key (REPL-2).
-fn commands(model: &Model) -> bool {
+fn commands(model: &UiModel) -> bool {
     let reason = model.dialogs.front().is_some_and(|dialog| dialog.reason.is_some());
     !reason && model.composer.first_line().starts_with('/')
 }
 
 /// Everything between the header and the status line, or the input box if something is typed there.
-fn dialog_room(model: &Model, areas: &Areas) -> Rect {
+fn dialog_room(model: &UiModel, areas: &ScreenAreas) -> Rect {
     let top = areas.header.bottom();
-    let written = model.dialogs.front().is_some_and(Dialog::is_written) || commands(model);
+    let written = model.dialogs.front().is_some_and(QuestionDialog::is_written) || commands(model);
     let bottom = if written { areas.note.y } else { areas.status.y };
     Rect { x: 0, y: top, width: model.size.0, height: bottom.saturating_sub(top) }
 }
 
-fn areas(model: &Model) -> Areas {
+fn areas(model: &UiModel) -> ScreenAreas {
     let (columns, rows) = model.size;
     let status = u16::from(rows > 0);
     let most = (rows / 3).clamp(1, 12);
@@ -150,9 +153,9 @@ fn areas(model: &Model) -> Areas {
     let height = rows.saturating_sub(status + composer + note + header);
     let at = |y: u16, height: u16| Rect { x: 0, y, width: columns, height };
     let placed = model.placed(at(header, height));
-    let talk = placed.iter().find(|(slot, _)| *slot == Slot::Pane(Pane::Conversation));
+    let talk = placed.iter().find(|(slot, _)| *slot == LayoutSlot::Pane(PaneKind::Conversation));
     let talk = talk.map_or(Rect { width: 0, ..at(header, 0) }, |(_, area)| *area);
-    Areas {
+    ScreenAreas {
         header: at(0, header),
         // One column stays free on the right, so that text never touches the panel's border.
         transcript: Rect { width: talk.width.saturating_sub(1), ..talk },
@@ -163,7 +166,7 @@ fn areas(model: &Model) -> Areas {
     }
 }
 
-fn draw_transcript(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+fn draw_transcript(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     for (y, row) in (area.y..area.bottom()).zip(model.transcript.visible()) {
         if let Some(line) = row {
             put(frame, area.x, y, line, area.width);
@@ -177,14 +180,14 @@ fn draw_transcript(model: &Model, area: Rect, frame: &mut Frame<'_>) {
 }
 
 /// The line above the input: a hint, or what waits to be read.
-fn note_text(model: &Model) -> Option<String> {
+fn note_text(model: &UiModel) -> Option<String> {
     if let Some(hint) = &model.hint {
         return Some(hint.clone());
     }
     if let Some(search) = model.composer.search_line() {
         return Some(search);
     }
-    if model.panes.focus == Some(Pane::Conversation)
+    if model.panes.focus == Some(PaneKind::Conversation)
         && let Some(search) = &model.panes.search
     {
         return Some(search.shown());
@@ -197,13 +200,13 @@ fn note_text(model: &Model) -> Option<String> {
     Some(format!("queued{more}: {}", one_line(first)))
 }
 
-fn draw_note(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let Some(text) = note_text(model).filter(|_| area.height > 0) else { return };
     let text = fit(&text, usize::from(area.width.saturating_sub(2))).into_owned();
     put(frame, area.x + 1, area.y, &Line::styled(text, model.theme.warning()), area.width);
 }
 
-fn draw_composer(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     if area.height < 2 || area.width < 4 {
         return;
     }
@@ -215,7 +218,7 @@ fn draw_composer(model: &Model, area: Rect, frame: &mut Frame<'_>) {
     frame.render_widget(input, text);
     if model.composer.is_empty() {
         let hint = match &model.wanted_input {
-            _ if model.dialogs.front().is_some_and(Dialog::is_written) => "your answer".to_owned(),
+            _ if model.dialogs.front().is_some_and(QuestionDialog::is_written) => "your answer".to_owned(),
             Some(name) => format!("input for {name}"),
             None => "message, or / for commands".to_owned(),
         };
@@ -233,7 +236,7 @@ fn draw_composer(model: &Model, area: Rect, frame: &mut Frame<'_>) {
 }
 
 /// Mode, model, tokens, cost, elapsed time; keys on the right.
-fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     if area.height == 0 {
         return;
     }
@@ -262,7 +265,7 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
 }
 
 /// What fits in `columns`, in reading order: where room is short, tokens and cost go first, then the model's name.
-fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::Style)> {
+fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style::Style)> {
     let theme = model.theme;
     let name =
         model.watched_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.model);
@@ -288,7 +291,7 @@ fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::S
 }
 
 /// What goes on, and for how long. While a question is open nothing does: the person is waited for.
-fn activity(model: &Model) -> Option<String> {
+fn activity(model: &UiModel) -> Option<String> {
     let Some(run) = model.busy_run() else {
         let aside = model.aside.as_ref()?;
         let ms = u64::try_from(model.now.0 - aside.since.0).unwrap_or(0);
@@ -315,7 +318,7 @@ fn lasting(what: &str, ms: u64, calm: bool) -> String {
     format!("{what}{}", time.replace(".0 s", " s"))
 }
 
-fn keys_hint(model: &Model) -> String {
+fn keys_hint(model: &UiModel) -> String {
     if let Some(pane) = model.panes.focus.filter(|_| model.setup.is_none() && model.dialogs.is_empty()) {
         return pane::keys(model, pane);
     }
@@ -324,7 +327,7 @@ fn keys_hint(model: &Model) -> String {
         None if model.setup.is_some() => "Esc leaves it".to_owned(),
         None => match model.dialogs.front() {
             Some(dialog) => dialog.escape().to_owned(),
-            None if model.goes_on_here() => "/step · /continue".to_owned(),
+            None if model.is_workflow_stopped() => "/step · /continue".to_owned(),
             None if model.aside.is_some() || model.busy_run().is_some() => "Esc stops".to_owned(),
             None => "/help".to_owned(),
         },

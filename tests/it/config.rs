@@ -9,11 +9,11 @@ mod settings;
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use synthdev::config::catalog::{Catalog, Sources};
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
 use synthdev::config::render::compact;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
-use synthdev::domain::place::Layer;
+use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
 
 const SETTINGS: &str = include_str!("../../config/settings.json");
@@ -40,37 +40,37 @@ fn tools() -> Vec<ToolSpec> {
 }
 
 fn user(name: &str, text: &str) -> SourceFile {
-    SourceFile::new(Layer::User, name, text)
+    SourceFile::new(ConfigLayer::User, name, text)
 }
 
 fn project(name: &str, text: &str) -> SourceFile {
-    SourceFile::new(Layer::Project, name, text)
+    SourceFile::new(ConfigLayer::Project, name, text)
 }
 
 fn built_in(name: &str, text: &str) -> SourceFile {
-    SourceFile::new(Layer::BuiltIn, name, text)
+    SourceFile::new(ConfigLayer::BuiltIn, name, text)
 }
 
 /// The shipped files, nothing else.
-fn shipped() -> Sources {
-    Sources {
+fn shipped() -> ConfigSources {
+    ConfigSources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
         models: vec![built_in("built-in:config/models.json", MODELS)],
         roles: vec![built_in("built-in:roles/core.json", ROLES)],
-        ..Sources::default()
+        ..ConfigSources::default()
     }
 }
 
-fn with_environment(pairs: &[(&str, &str)]) -> Sources {
-    Sources { environment: environment(pairs), ..shipped() }
+fn with_environment(pairs: &[(&str, &str)]) -> ConfigSources {
+    ConfigSources { environment: environment(pairs), ..shipped() }
 }
 
 fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn load(sources: Sources) -> Catalog {
-    Catalog::load(sources, tools())
+fn load(sources: ConfigSources) -> ConfigCatalog {
+    ConfigCatalog::load(sources, tools())
 }
 
 fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {

@@ -33,13 +33,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use synthdev::config::inputs;
-use synthdev::domain::context::Author;
-use synthdev::domain::diagnostic::{Diagnostic, Severity};
+use synthdev::domain::context::MessageAuthor;
+use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::message::ChatMessage;
 use synthdev::domain::model::ModelRequest;
-use synthdev::domain::workflow::Program;
+use synthdev::domain::workflow::WorkflowProgram;
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::spec::RunSpec;
+use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::tool::ToolPort;
 
 use super::support::model_server::Dialect;
@@ -243,7 +243,7 @@ fn lines(text: &Value) -> Value {
     lines.map_or_else(|| text.clone(), Value::from)
 }
 
-fn inputs_of(case: &Case, program: &Program) -> Result<Map<String, Value>, inputs::InputError> {
+fn inputs_of(case: &Case, program: &WorkflowProgram) -> Result<Map<String, Value>, inputs::InputError> {
     let parameters = &program.workflows[0].inputs;
     match (&case.input, parameters.as_slice()) {
         (Value::String(text), _) if case.line => inputs::from_text(parameters, text),
@@ -261,7 +261,7 @@ fn refused(case: &Case, found: &[Diagnostic]) -> Vec<String> {
     let expected = case.expect.get("findings").and_then(Value::as_array);
     let wanted = expected.into_iter().flatten().all(|code| codes.contains(&code.as_str().unwrap()));
     let any = expected.is_some() || case.expect.contains_key("findings_any");
-    if any && wanted && found.iter().any(|one| one.severity == Severity::Error) {
+    if any && wanted && found.iter().any(|one| one.severity == DiagnosticSeverity::Error) {
         return Vec::new();
     }
     let lines: Vec<String> =
@@ -347,12 +347,12 @@ fn facts(events: &[RunEvent]) -> Value {
     end
 }
 
-fn name(author: &Author) -> &str {
+fn name(author: &MessageAuthor) -> &str {
     match author {
-        Author::Start => "start",
-        Author::Workflow => "workflow",
-        Author::Human => "human",
-        Author::Agent(id) => id,
-        Author::Script => "script",
+        MessageAuthor::Start => "start",
+        MessageAuthor::Workflow => "workflow",
+        MessageAuthor::Human => "human",
+        MessageAuthor::Agent(id) => id,
+        MessageAuthor::Script => "script",
     }
 }

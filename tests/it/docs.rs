@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use synthdev::cli::exit;
 use synthdev::config::settings::rules::RULES;
-use synthdev::config::settings::shape::Shape;
+use synthdev::config::settings::value_type::SettingValueType;
 use synthdev::config::source::SourceFile;
 use synthdev::config::test_file::{self, VOCABULARY};
 use synthdev::domain::agent::DEFAULT_TOOL_ROUNDS;
 use synthdev::domain::context::DEFAULT_MAX_LENGTH;
 use synthdev::domain::model::ModelError;
-use synthdev::domain::place::Layer;
-use synthdev::domain::workflow::Limits;
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::domain::workflow::WorkflowLimits;
 use synthdev::tui::slash::COMMANDS;
 
 use super::cli::world::World;
@@ -45,7 +45,7 @@ fn exit_codes_are_listed() {
 #[test]
 fn whole_number_settings_are_listed_as_they_are() {
     for rule in RULES {
-        let Shape::Integer { min, max } = rule.shape else { continue };
+        let SettingValueType::Integer { min, max } = rule.shape else { continue };
         if rule.path == "parameters.top_k" {
             continue; // a sampling parameter, no limit
         }
@@ -59,7 +59,7 @@ fn whole_number_settings_are_listed_as_they_are() {
 
 #[test]
 fn limits_of_a_workflow_are_listed_as_they_are() {
-    let limits = Limits::default();
+    let limits = WorkflowLimits::default();
     let rows = [
         ("states visited by the whole run", limits.max_steps as usize),
         ("visits of each state", limits.max_visits as usize),
@@ -112,8 +112,8 @@ fn every_key_of_a_test_file_is_explained() {
 #[test]
 fn the_example_of_a_test_file_can_be_used() {
     let example = TESTS.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let file = SourceFile::new(Layer::Project, "example.test.json", example);
-    let (tests, found) = test_file::read(&file);
+    let file = SourceFile::new(ConfigLayer::Project, "example.test.json", example);
+    let (tests, found) = test_file::parse_test_file(&file);
     assert_eq!((tests.len(), found), (1, Vec::new()));
 }
 
@@ -174,7 +174,7 @@ fn every_key_of_the_language_is_explained_and_used_in_an_example() {
 
 #[test]
 fn limits_are_the_same_on_the_language_page() {
-    let limits = Limits::default();
+    let limits = WorkflowLimits::default();
     let row = LANGUAGE.lines().find(|line| line.starts_with("| `limits` | `max_steps`")).unwrap();
     let defaults = [
         format!("`max_steps` ({} states)", limits.max_steps),

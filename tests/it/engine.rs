@@ -21,12 +21,12 @@ use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::{CallId, RunId};
 use synthdev::domain::message::ChatMessage;
 use synthdev::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
-use synthdev::engine::effect::Question;
+use synthdev::engine::effect::UserQuestion;
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::input::Answer;
-use synthdev::engine::spec::RunSpec;
+use synthdev::engine::input::UserAnswer;
+use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::model::{DeltaSink, ModelPort};
-use synthdev::runtime::command::Command;
+use synthdev::runtime::command::RunCommand;
 
 use super::support::stage::{Stage, Texts, spec};
 
@@ -74,7 +74,7 @@ fn write(path: &str) -> Value {
     call("write_file", json!({"file_path": path, "content": "new"}))
 }
 
-async fn question(stage: &mut Stage) -> (CallId, Question) {
+async fn question(stage: &mut Stage) -> (CallId, UserQuestion) {
     stage
         .until(|event| match event {
             RunEvent::PersonAsked { call, question } => Some((*call, question.clone())),
@@ -83,8 +83,8 @@ async fn question(stage: &mut Stage) -> (CallId, Question) {
         .await
 }
 
-fn answer(stage: &Stage, run: &RunId, call: CallId, answer: Answer) {
-    stage.handle.send(run, Command::Answer { call, answer });
+fn answer(stage: &Stage, run: &RunId, call: CallId, answer: UserAnswer) {
+    stage.handle.send(run, RunCommand::Answer { call, answer });
 }
 
 /// Status, path and error code of the end.

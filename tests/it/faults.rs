@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use synthdev::app::wiring;
-use synthdev::config::catalog::{Catalog, Sources};
+use synthdev::app::bootstrap;
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
-use synthdev::domain::place::Layer;
+use synthdev::domain::source_location::ConfigLayer;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,7 +41,7 @@ fn seeded() -> BTreeMap<String, Seeded> {
 }
 
 /// What is shipped, with the roles of the files here, and a model for every level.
-fn catalog() -> Catalog {
+fn catalog() -> ConfigCatalog {
     let read = |folder: &str| {
         let mut paths: Vec<PathBuf> =
             std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -55,29 +55,29 @@ fn catalog() -> Catalog {
     let text = |path: &Path| std::fs::read_to_string(path).unwrap();
     let file = |path: &Path| {
         let name = path.strip_prefix(root()).unwrap().display().to_string();
-        SourceFile::new(Layer::BuiltIn, name, text(path))
+        SourceFile::new(ConfigLayer::BuiltIn, name, text(path))
     };
     let all = |folder: &str| read(folder).iter().map(|path| file(path)).collect::<Vec<_>>();
     let mut roles = all("roles");
     roles.push(SourceFile::new(
-        Layer::User,
+        ConfigLayer::User,
         "roles.json",
         text(&root().join("tests/data/faults/roles.json")),
     ));
     let environment = [("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1")];
-    let sources = Sources {
+    let sources = ConfigSources {
         settings: vec![file(&root().join("config/settings.json"))],
         models: vec![file(&root().join("config/models.json"))],
         roles,
         workflows: all("workflows"),
         environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
-    Catalog::load(sources, wiring::specs(&root()))
+    ConfigCatalog::load(sources, bootstrap::specs(&root()))
 }
 
-fn found(catalog: &Catalog, name: &str, text: &str) -> Vec<Diagnostic> {
-    match catalog.check_file(&SourceFile::new(Layer::CommandLine, name, text)) {
+fn found(catalog: &ConfigCatalog, name: &str, text: &str) -> Vec<Diagnostic> {
+    match catalog.check_file(&SourceFile::new(ConfigLayer::CommandLine, name, text)) {
         Ok((_, found)) | Err(found) => found,
     }
 }

@@ -20,26 +20,28 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use synthdev::domain::agent::AgentSpec;
-use synthdev::domain::approval::{ApprovalPolicy, Decision, Permission};
-use synthdev::domain::context::{ContextSpec, Side};
-use synthdev::domain::cost::{Price, Usage};
+use synthdev::domain::approval::{ApprovalDecision, ApprovalPolicy, ToolPermission};
+use synthdev::domain::context::{ContextSpec, ConversationSide};
+use synthdev::domain::cost::{TokenPrice, TokenUsage};
 use synthdev::domain::ids::{AgentIx, CallId, ContextIx, ScriptIx, StateIx, Timestamp, WorkflowIx};
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply};
-use synthdev::domain::place::Place;
-use synthdev::domain::script::{Script, ScriptError, ScriptErrorKind, ScriptForm, ScriptKind, ScriptOutcome};
+use synthdev::domain::script::{
+    ScriptError, ScriptErrorKind, ScriptForm, ScriptKind, ScriptOutcome, WorkflowScript,
+};
+use synthdev::domain::source_location::SourceLocation;
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::domain::workflow::{
-    AgentFunction, Backoff, Catch, Input as Given, Program, Recovery, Retry, SnapshotPolicy, State,
-    Transition, Work, Workflow,
+    AgentFunction, CatchRule, RecoveryPolicy, RetryBackoff, RetryRule, SnapshotPolicy, StateBody, StateSpec,
+    Transition, ValueSource as Given, Workflow, WorkflowProgram,
 };
-use synthdev::engine::effect::{Effect, Question};
+use synthdev::engine::effect::{Effect, UserQuestion};
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::input::{Answer, Input};
+use synthdev::engine::input::{Input, UserAnswer};
 use synthdev::engine::machine::Machine;
-use synthdev::engine::replay::{Replayed, replay};
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
-use synthdev::engine::steering::Steering;
+use synthdev::engine::replay::{ReplayResult, replay};
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
+use synthdev::engine::steering::SteeringAction;
 
 /// What the world does next.
 #[derive(Clone, Debug)]
@@ -57,10 +59,10 @@ enum Act {
     Ran,
     Throws(ScriptIx),
     Tool(ToolOutcome),
-    Approves(Decision),
-    Answers(Answer),
+    Approves(ApprovalDecision),
+    Answers(UserAnswer),
     Said(&'static str),
-    Steers(Steering),
+    Steers(SteeringAction),
     /// The next timer runs out, and the clock stands there.
     Time,
     /// The clock goes on, and nothing happens.
@@ -206,7 +208,7 @@ impl Play {
 
     /// A replay tells the same, and nothing is left open at the end.
     fn finish(self) -> Vec<String> {
-        let Replayed { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let ReplayResult { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
         let told: Vec<String> = events.iter().filter_map(|(_, event)| line(event)).collect();
         let own: Vec<String> =
             self.lines.iter().filter(|line| !line.starts_with("approve ")).cloned().collect();
@@ -237,7 +239,7 @@ fn check(about: &str, workflows: Vec<Workflow>, interactive: bool, acts: Vec<Act
 }
 
 fn line(event: &RunEvent) -> Option<String> {
-    let code = |error: &synthdev::domain::failure::Failure| error.code.clone();
+    let code = |error: &synthdev::domain::run_error::RunError| error.code.clone();
     Some(match event {
         RunEvent::StateEntered { state, visit, .. } if *visit > 1 => format!("enter {state} {visit}"),
         RunEvent::StateEntered { state, .. } => format!("enter {state}"),
@@ -261,14 +263,14 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::TakenBack { text } => format!("taken back {text}"),
         RunEvent::DataChanged { set, .. } => format!("set {}", Value::Object(set.clone())),
         RunEvent::PersonAsked { question, .. } => match question {
-            Question::Failed { failure } => format!("ask failed {}", failure.code),
-            Question::Limit { limit, .. } => format!("ask {limit}"),
-            Question::Pause { message, problem: None, .. } => format!("ask {message}"),
-            Question::Pause { problem: Some(problem), .. } => format!("ask again: {problem}"),
-            Question::Uncertain { tool, .. } => format!("ask uncertain {tool}"),
-            Question::Break { state, point: None } => format!("stands before {state}"),
-            Question::Break { state, point: Some(point) } => format!("stands at {state}: {point}"),
-            Question::Message | Question::NoSnapshot { .. } => "ask".to_owned(),
+            UserQuestion::Failed { failure } => format!("ask failed {}", failure.code),
+            UserQuestion::Limit { limit, .. } => format!("ask {limit}"),
+            UserQuestion::Pause { message, problem: None, .. } => format!("ask {message}"),
+            UserQuestion::Pause { problem: Some(problem), .. } => format!("ask again: {problem}"),
+            UserQuestion::Uncertain { tool, .. } => format!("ask uncertain {tool}"),
+            UserQuestion::Break { state, point: None } => format!("stands before {state}"),
+            UserQuestion::Break { state, point: Some(point) } => format!("stands at {state}: {point}"),
+            UserQuestion::Message | UserQuestion::NoSnapshot { .. } => "ask".to_owned(),
         },
         RunEvent::Finished { status, error, output, .. } => {
             let error = error.as_ref().map_or_else(String::new, |error| format!(" {}", code(error)));
@@ -299,7 +301,7 @@ fn reply(text: &str, tokens: u64) -> ModelReply {
         reasoning: String::new(),
         tool_calls: Vec::new(),
         sealed: Vec::new(),
-        usage: Usage { prompt: tokens - tokens / 2, completion: tokens / 2, ..Usage::default() },
+        usage: TokenUsage { prompt: tokens - tokens / 2, completion: tokens / 2, ..TokenUsage::default() },
         usage_estimated: false,
         model: None,
         finish: FinishReason::Stop,
@@ -315,15 +317,15 @@ fn broken() -> Act {
 fn spec(workflows: Vec<Workflow>, interactive: bool) -> RunSpec {
     RunSpec {
         machine_version: MACHINE_VERSION,
-        program: Program {
+        program: WorkflowProgram {
             workflows: workflows.into_iter().map(Arc::new).collect(),
             hash: "h".to_owned(),
             start_warnings: Vec::new(),
         },
         inputs: Map::new(),
         approvals: ApprovalPolicy {
-            write: Permission::Allow,
-            execute: Permission::Ask,
+            write: ToolPermission::Allow,
+            execute: ToolPermission::Ask,
             ..ApprovalPolicy::default()
         },
         brief: Default::default(),
@@ -333,19 +335,19 @@ fn spec(workflows: Vec<Workflow>, interactive: bool) -> RunSpec {
 }
 
 /// States in order; the last one ends the workflow. One agent, without tools, at a dollar a token.
-fn workflow(states: Vec<State>) -> Workflow {
-    let script = |kind| Script {
+fn workflow(states: Vec<StateSpec>) -> Workflow {
+    let script = |kind| WorkflowScript {
         kind,
         form: ScriptForm::Expression,
         source: "x".to_owned(),
         prepared: "x".to_owned(),
         offers: Vec::new(),
-        place: Place::default(),
+        place: SourceLocation::default(),
     };
-    let price = Price { input: 1_000_000.0, output: 1_000_000.0, ..Price::default() };
+    let price = TokenPrice { input: 1_000_000.0, output: 1_000_000.0, ..TokenPrice::default() };
     let agent = AgentSpec {
         id: "writer".to_owned(),
-        side: Side::Assistant,
+        side: ConversationSide::Assistant,
         context: ContextIx(0),
         choice: ModelChoice { price: Some(price), ..ModelChoice::default() },
         max_tool_rounds: 2,
@@ -353,7 +355,7 @@ fn workflow(states: Vec<State>) -> Workflow {
     };
     let stop = StateIx(states.len());
     let mut states = states;
-    states.push(State { name: "stop".to_owned(), terminal: true, ..State::default() });
+    states.push(StateSpec { name: "stop".to_owned(), terminal: true, ..StateSpec::default() });
     Workflow {
         name: "w".to_owned(),
         contexts: vec![ContextSpec { name: "talk".to_owned(), ..context_spec() }],
@@ -388,40 +390,40 @@ fn context_spec() -> ContextSpec {
     serde_json::from_value(json!({"name": "talk", "starting_messages": [], "max_length": 50_000})).unwrap()
 }
 
-fn state(name: &str, work: Work, target: usize) -> State {
-    State {
+fn state(name: &str, work: StateBody, target: usize) -> StateSpec {
+    StateSpec {
         name: name.to_owned(),
         work,
         transitions: vec![Transition { target: StateIx(target), condition: None, before: None }],
-        ..State::default()
+        ..StateSpec::default()
     }
 }
 
-fn speak() -> Work {
-    Work::Agent {
+fn speak() -> StateBody {
+    StateBody::Agent {
         agent: AgentIx(0),
         function: AgentFunction::SendUserMessage,
         input: Given::Text("do it".to_owned()),
     }
 }
 
-fn child() -> Work {
-    Work::Child { workflow: WorkflowIx(1), inputs: Vec::new() }
+fn child() -> StateBody {
+    StateBody::Child { workflow: WorkflowIx(1), inputs: Vec::new() }
 }
 
 fn named(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn retry(errors: &[&str], max_attempts: u32, delay_ms: u64) -> Retry {
-    let backoff = Backoff { delay_ms, factor: 2.0, max_delay_ms: 60_000, jitter: false };
-    Retry { errors: named(errors), max_attempts, backoff }
+fn retry(errors: &[&str], max_attempts: u32, delay_ms: u64) -> RetryRule {
+    let backoff = RetryBackoff { delay_ms, factor: 2.0, max_delay_ms: 60_000, jitter: false };
+    RetryRule { errors: named(errors), max_attempts, backoff }
 }
 
-fn catch(errors: &[&str], target: usize) -> Catch {
-    Catch { errors: named(errors), key: None, before: None, target: StateIx(target) }
+fn catch(errors: &[&str], target: usize) -> CatchRule {
+    CatchRule { errors: named(errors), key: None, before: None, target: StateIx(target) }
 }
 
-fn with(state: State, recovery: Recovery) -> State {
-    State { recovery, ..state }
+fn with(state: StateSpec, recovery: RecoveryPolicy) -> StateSpec {
+    StateSpec { recovery, ..state }
 }

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use synthdev::adapters::providers::scripted::ScriptedModel;
-use synthdev::adapters::providers::{Patience, Providers};
-use synthdev::domain::cost::Used;
+use synthdev::adapters::providers::{ModelProviders, ModelTimeouts};
+use synthdev::domain::cost::AttemptUsage;
 use synthdev::domain::message::{ChatMessage, ChatRole, ToolCall};
 use synthdev::domain::model::{
     DeltaKind, FinishReason, ModelChoice, ModelError, ModelParameters, ModelReply, ModelRequest, ToolChoice,
 };
-use synthdev::domain::secret::Secret;
+use synthdev::domain::secret::SecretText;
 use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
 use synthdev::ports::model::{DeltaSink, ModelPort};
 
@@ -30,14 +30,14 @@ use crate::support::model_server::{Behaviour, Dialect, ModelServer, strict_check
 const KEY: &str = "sk-test-4711";
 
 #[derive(Default)]
-struct Heard(Mutex<Vec<(DeltaKind, String)>>, Mutex<Option<Used>>);
+struct Heard(Mutex<Vec<(DeltaKind, String)>>, Mutex<Option<AttemptUsage>>);
 
 impl DeltaSink for Heard {
     fn delta(&self, kind: DeltaKind, text: &str) {
         self.0.lock().unwrap().push((kind, text.to_owned()));
     }
 
-    fn used(&self, used: Used) {
+    fn report_usage(&self, used: AttemptUsage) {
         *self.1.lock().unwrap() = Some(used);
     }
 }
@@ -49,12 +49,12 @@ impl Heard {
     }
 }
 
-fn providers(idle: Duration) -> Providers {
-    let keys = BTreeMap::from([("main".to_owned(), Secret::new(KEY))]);
-    Providers::new(keys, Patience { idle, ..Patience::default() })
+fn providers(idle: Duration) -> ModelProviders {
+    let keys = BTreeMap::from([("main".to_owned(), SecretText::new(KEY))]);
+    ModelProviders::new(keys, ModelTimeouts { idle, ..ModelTimeouts::default() })
 }
 
-fn patient() -> Providers {
+fn patient() -> ModelProviders {
     providers(Duration::from_secs(30))
 }
 
@@ -278,8 +278,8 @@ async fn keys_go_only_where_they_belong() {
     asked.choice.key = Some("other".to_owned());
     let error = providers.call(&asked, &Heard::default()).await.unwrap_err();
     assert_eq!((error.code(), error.to_string().contains("`other`")), ("model.auth", true), "{error}");
-    let broken = BTreeMap::from([("other".to_owned(), Secret::new("two\nlines"))]);
-    let broken = Providers::new(broken, Patience::default());
+    let broken = BTreeMap::from([("other".to_owned(), SecretText::new("two\nlines"))]);
+    let broken = ModelProviders::new(broken, ModelTimeouts::default());
     let error = broken.call(&asked, &Heard::default()).await.unwrap_err();
     assert_eq!((error.code(), error.to_string().contains("lines")), ("model.auth", false), "{error}");
     assert_eq!(server.requests().len(), 2);

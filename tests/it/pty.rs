@@ -19,7 +19,7 @@ mod unsandboxed;
 use std::time::Duration;
 
 use serde_json::json;
-use synthdev::tui::terminal::{Screen, guarded};
+use synthdev::tui::terminal::{TerminalScreen, guarded};
 
 use crate::support::model_server::{Behaviour, ModelServer};
 use terminal::Terminal;
@@ -349,7 +349,7 @@ fn victim() {
     if std::env::var("SYNTHDEV_TEST_PANIC").is_err() {
         return;
     }
-    let mut screen = Screen::open().unwrap();
+    let mut screen = TerminalScreen::open().unwrap();
     screen
         .draw(|frame| frame.buffer_mut().set_string(0, 0, "all is well", ratatui::style::Style::new()))
         .unwrap();

@@ -13,35 +13,36 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use synthdev::adapters::git::GitSnapshots;
-use synthdev::adapters::javascript::Host;
-use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::adapters::javascript::ScriptWorkerPool;
+use synthdev::adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::adapters::system::{SystemClock, SystemIds};
+use synthdev::adapters::system_clock::{SystemClock, SystemIds};
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::cli::exit;
-use synthdev::cli::headless::{self, Show};
+use synthdev::cli::headless::{self, HeadlessOutput};
 use synthdev::domain::agent::AgentSpec;
+use synthdev::domain::approval::ApprovalDecision;
 use synthdev::domain::approval::ApprovalPolicy;
-use synthdev::domain::approval::Decision;
-use synthdev::domain::brief::Brief;
-use synthdev::domain::context::{ContextSpec, Side};
+use synthdev::domain::context::{ContextSpec, ConversationSide};
 use synthdev::domain::ids::{AgentIx, CallId, ContextIx, RunId, ScriptIx, StateIx};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::model::ModelChoice;
-use synthdev::domain::place::Place;
-use synthdev::domain::script::{Script, ScriptForm, ScriptKind};
+use synthdev::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use synthdev::domain::source_location::SourceLocation;
+use synthdev::domain::system_context::SystemContext;
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
 use synthdev::domain::workflow::{
-    AgentFunction, Branch, BranchErrors, Expect, ForEach, Input, Join, Parallel, Parameter, ParameterType,
-    Pause, PauseKind, Program, SnapshotPolicy, State, Step, Store, Transition, Wait, Work, Workflow,
+    ActionExpectation, ActionSpec, AgentFunction, BranchErrors, BranchSpec, ForEachSpec, JoinPolicy,
+    ParallelSpec, ParameterType, PauseKind, PauseSpec, SnapshotPolicy, StateBody, StateOutputSpec, StateSpec,
+    Transition, ValueSource, WaitSpec, Workflow, WorkflowParameter, WorkflowProgram,
 };
-use synthdev::engine::effect::Question;
+use synthdev::engine::effect::UserQuestion;
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::input::Answer;
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::engine::input::UserAnswer;
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev::ports::run_store::RunStore;
-use synthdev::runtime::command::Command;
-use synthdev::runtime::handle::{EventReceiver, Handle, Options, Ports};
+use synthdev::runtime::command::RunCommand;
+use synthdev::runtime::handle::{EventReceiver, RuntimeHandle, RuntimeOptions, RuntimePorts};
 use tempfile::TempDir;
 
 use crate::support::model_server::{Behaviour, ModelServer};
@@ -53,7 +54,7 @@ const REPEATS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct World {
-    handle: Handle,
+    handle: RuntimeHandle,
     events: EventReceiver,
     directory: TempDir,
 }
@@ -70,17 +71,17 @@ impl World {
             std::fs::create_dir_all(path).unwrap();
         }
         let clock = Arc::new(SystemClock);
-        let ports = Ports {
-            models: Arc::new(Providers::new(BTreeMap::new(), Patience::default())),
+        let ports = RuntimePorts {
+            models: Arc::new(ModelProviders::new(BTreeMap::new(), ModelTimeouts::default())),
             tools: Arc::new(ProjectTools::new(ToolSettings::new(&project))),
-            scripts: Arc::new(Host::default()),
+            scripts: Arc::new(ScriptWorkerPool::default()),
             snapshots: Arc::new(GitSnapshots::open(project, data.clone(), Vec::new(), clock.clone())),
-            store: watched(SqliteStore::at(data.join("runs.sqlite"))),
+            store: watched(SqliteStore::new(data.join("runs.sqlite"))),
             lock: None,
             clock,
             ids: Arc::new(SystemIds),
         };
-        let handle = Handle::new(ports, Options::default());
+        let handle = RuntimeHandle::new(ports, RuntimeOptions::default());
         let events = handle.subscribe(true);
         Self { handle, events, directory }
     }
@@ -116,10 +117,13 @@ impl World {
 }
 
 fn spec(workflow: &Arc<Workflow>, interactive: bool) -> RunSpec {
-    let program =
-        Program { workflows: vec![Arc::clone(workflow)], hash: "test".into(), start_warnings: Vec::new() };
+    let program = WorkflowProgram {
+        workflows: vec![Arc::clone(workflow)],
+        hash: "test".into(),
+        start_warnings: Vec::new(),
+    };
     let (inputs, approvals) = (Map::new(), ApprovalPolicy::default());
-    let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
+    let (machine_version, brief) = (MACHINE_VERSION, SystemContext::default());
     RunSpec { machine_version, program, inputs, approvals, brief, stops: Default::default(), interactive }
 }
 
@@ -131,7 +135,7 @@ fn agent(at: usize, base_url: &str) -> AgentSpec {
         ..ModelChoice::default()
     };
     serde_json::from_value(json!({
-        "id": format!("agent-{at}"), "role": "r", "side": Side::Assistant, "context": ContextIx(0),
+        "id": format!("agent-{at}"), "role": "r", "side": ConversationSide::Assistant, "context": ContextIx(0),
         "system_prompt": "Say who you are.", "examples": [], "choice": choice, "tools": [],
         "parsing_tools": [], "max_tool_rounds": 5, "reminder": null,
     }))
@@ -145,20 +149,20 @@ fn go(target: usize) -> Vec<Transition> {
 /// State 0 forks, state 1 ends; the bodies follow, each of a working and a terminal state.
 fn workflow(
     kind: ParameterType,
-    fork: Work,
-    bodies: Vec<(String, Work)>,
+    fork: StateBody,
+    bodies: Vec<(String, StateBody)>,
     agents: Vec<AgentSpec>,
 ) -> Arc<Workflow> {
-    let store = Some(Store { key: Some("all".into()), schema: None });
+    let store = Some(StateOutputSpec { key: Some("all".into()), schema: None });
     let mut states = vec![
-        State { name: "fork".into(), work: fork, store, transitions: go(1), ..State::default() },
-        State { name: "stop".into(), terminal: true, ..State::default() },
+        StateSpec { name: "fork".into(), work: fork, store, transitions: go(1), ..StateSpec::default() },
+        StateSpec { name: "stop".into(), terminal: true, ..StateSpec::default() },
     ];
     for (owner, work) in bodies {
         let end = states.len() + 1;
         let name = |state: &str| format!("{owner}/{state}");
-        states.push(State { name: name("start"), work, transitions: go(end), ..State::default() });
-        states.push(State { name: name("stop"), terminal: true, ..State::default() });
+        states.push(StateSpec { name: name("start"), work, transitions: go(end), ..StateSpec::default() });
+        states.push(StateSpec { name: name("stop"), terminal: true, ..StateSpec::default() });
     }
     let context: ContextSpec =
         serde_json::from_value(json!({"name": "talk", "max_length": 50_000, "starting_messages": []}))
@@ -176,32 +180,32 @@ fn workflow(
     })
 }
 
-fn result(kind: ParameterType) -> Parameter {
+fn result(kind: ParameterType) -> WorkflowParameter {
     serde_json::from_value(json!({"name": "all", "kind": kind, "description": "", "required": false}))
         .unwrap()
 }
 
-fn script(source: &str) -> Script {
+fn script(source: &str) -> WorkflowScript {
     serde_json::from_value(json!({
         "kind": ScriptKind::Input, "form": ScriptForm::Expression, "source": source, "prepared": source,
-        "place": Place::default(),
+        "place": SourceLocation::default(),
     }))
     .unwrap()
 }
 
 fn eight_agents(base_url: &str) -> Arc<Workflow> {
-    let branch = |at: usize| Branch { name: format!("b{at}"), start: StateIx(2 + 2 * at) };
-    let fork = Work::Parallel(Parallel {
+    let branch = |at: usize| BranchSpec { name: format!("b{at}"), start: StateIx(2 + 2 * at) };
+    let fork = StateBody::Parallel(ParallelSpec {
         branches: (0..AGENTS).map(branch).collect(),
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: BTreeMap::new(),
     });
-    let asks = |at: usize| Work::Agent {
+    let asks = |at: usize| StateBody::Agent {
         agent: AgentIx(at),
         function: AgentFunction::SendUserMessage,
-        input: Input::Text("Who are you?".into()),
+        input: ValueSource::Text("Who are you?".into()),
     };
     let bodies = (0..AGENTS).map(|at| (format!("fork.b{at}"), asks(at))).collect();
     workflow(ParameterType::Object, fork, bodies, (0..AGENTS).map(|at| agent(at, base_url)).collect())
@@ -268,19 +272,19 @@ async fn a_cancel_stops_every_call_and_keeps_what_each_had_said() {
         streaming += 1;
     }
     let run = world.handle.running().pop().unwrap();
-    world.handle.send(&run, Command::Cancel);
+    world.handle.send(&run, RunCommand::Cancel);
     let (_, status, _) = world.end().await;
     assert_eq!(status, RunStatus::Cancelled);
     server.closed(AGENTS).await;
-    let record = world.handle.run(run.as_str()).unwrap();
+    let record = world.handle.load_record(run.as_str()).unwrap();
     assert_eq!(record.summary.progress.status, RunStatus::Cancelled);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_items_in_order_with_a_short_path() {
     const ITEMS: usize = 1_000;
-    let fork = Work::ForEach(ForEach {
-        items: Input::Script(ScriptIx(0)),
+    let fork = StateBody::ForEach(ForEachSpec {
+        items: ValueSource::Script(ScriptIx(0)),
         each: "item".into(),
         at: "index".into(),
         start: StateIx(2),
@@ -292,7 +296,7 @@ async fn a_thousand_items_in_order_with_a_short_path() {
         sub_agent: None,
     });
     // each waits for a timer of its own
-    let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));
+    let nap = StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(0.001))));
     let mut world = World::new();
     let mut looping = workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new());
     let source = format!("Array.from({{length: {ITEMS}}}, (_, at) => at)");
@@ -307,10 +311,10 @@ async fn a_thousand_items_in_order_with_a_short_path() {
     assert_eq!(ended.count(), ITEMS);
 }
 
-fn pause(message: &str) -> Work {
-    Work::Pause(Pause {
+fn pause(message: &str) -> StateBody {
+    StateBody::Pause(PauseSpec {
         kind: PauseKind::Text,
-        message: Input::Text(message.into()),
+        message: ValueSource::Text(message.into()),
         choices: Vec::new(),
         schema: None,
         required_outputs: Vec::new(),
@@ -321,11 +325,11 @@ fn pause(message: &str) -> Work {
     })
 }
 
-fn two_branches(works: [Work; 2]) -> Arc<Workflow> {
-    let branch = |(name, start): (&str, usize)| Branch { name: name.into(), start: StateIx(start) };
-    let fork = Work::Parallel(Parallel {
+fn two_branches(works: [StateBody; 2]) -> Arc<Workflow> {
+    let branch = |(name, start): (&str, usize)| BranchSpec { name: name.into(), start: StateIx(start) };
+    let fork = StateBody::Parallel(ParallelSpec {
         branches: [("left", 2), ("right", 4)].map(branch).to_vec(),
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: BTreeMap::new(),
@@ -342,7 +346,9 @@ async fn two_branches_ask_and_each_gets_its_answer() {
     let mut asked = BTreeMap::new();
     while asked.len() < 2 {
         for event in world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await {
-            if let RunEvent::PersonAsked { call, question: Question::Pause { state, message, .. } } = event {
+            if let RunEvent::PersonAsked { call, question: UserQuestion::Pause { state, message, .. } } =
+                event
+            {
                 asked.insert(state, (call, message));
             }
         }
@@ -350,7 +356,7 @@ async fn two_branches_ask_and_each_gets_its_answer() {
     for (state, text) in [("fork.right/start", "to the right"), ("fork.left/start", "to the left")] {
         let (call, message) = &asked[state];
         assert!(text.contains(&message.trim_end_matches('?').to_lowercase()), "{state}: {message}");
-        let command = Command::Answer { call: *call, answer: Answer::Value { value: text.into() } };
+        let command = RunCommand::Answer { call: *call, answer: UserAnswer::Value { value: text.into() } };
         world.handle.send(&run, command.clone());
         // a second answer to the same question is nobody's
         world.handle.send(&run, command);
@@ -364,7 +370,7 @@ async fn two_branches_ask_and_each_gets_its_answer() {
 async fn what_is_said_early_answers_the_next_question() {
     let mut world = World::new();
     // a command that is asked for, then a question
-    let mut workflow = two_branches([Work::None, pause("Well?")]);
+    let mut workflow = two_branches([StateBody::None, pause("Well?")]);
     let changed = Arc::get_mut(&mut workflow).unwrap();
     changed.output = Some(result(ParameterType::String));
     changed.states[4].store = changed.states[0].store.take();
@@ -372,14 +378,14 @@ async fn what_is_said_early_answers_the_next_question() {
     changed.states[0].transitions = go(4);
     let run = world.start(&workflow);
     let asked = world.until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await;
-    world.handle.send(&run, Command::Say { text: "go on".into() });
+    world.handle.send(&run, RunCommand::Say { text: "go on".into() });
     let queued = world.until(|event| matches!(event, RunEvent::Queued { .. })).await;
     assert_eq!(queued.last(), Some(&RunEvent::Queued { text: "go on".into() }));
     let Some(RunEvent::ApprovalAsked { call, .. }) = asked.last() else { panic!("{asked:?}") };
-    world.handle.send(&run, Command::Approve { call: *call, decision: Decision::Allow });
+    world.handle.send(&run, RunCommand::Approve { call: *call, decision: ApprovalDecision::Allow });
     let (_, status, output) = world.end().await;
     assert_eq!((status, output), (RunStatus::Completed, Some(json!("go on"))));
-    let record = world.handle.run(run.as_str()).unwrap();
+    let record = world.handle.load_record(run.as_str()).unwrap();
     assert!(record.events.iter().any(|(_, event)| matches!(event, RunEvent::Queued { .. })), "it is kept");
 }
 
@@ -387,7 +393,7 @@ async fn what_is_said_early_answers_the_next_question() {
 async fn what_no_answer_allows_is_not_asked() {
     let mut world = World::new();
     // harmless if it ran: `rm` stands behind `false`
-    let mut workflow = two_branches([Work::None, Work::None]);
+    let mut workflow = two_branches([StateBody::None, StateBody::None]);
     let changed = Arc::get_mut(&mut workflow).unwrap();
     changed.output = Some(result(ParameterType::String));
     changed.states[0].work = shell("touch ran; false && rm -rf /");
@@ -398,12 +404,17 @@ async fn what_no_answer_allows_is_not_asked() {
         "[sandbox] refused: removes / recursively. No setting allows this; the user can run it with /cmd";
     assert_eq!((status, output), (RunStatus::Completed, Some(json!(told))));
     assert!(!world.directory.path().join("project/ran").exists());
-    assert!(world.handle.verify(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
+    assert!(world.handle.verify_replay(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
 }
 
-fn shell(line: &str) -> Work {
-    let arguments = vec![(vec!["command".to_owned()], Input::Text(line.to_owned()))];
-    Work::Step(Step { tool: "shell".into(), risk: ToolRisk::Execute, arguments, expect: Expect::Any })
+fn shell(line: &str) -> StateBody {
+    let arguments = vec![(vec!["command".to_owned()], ValueSource::Text(line.to_owned()))];
+    StateBody::Step(ActionSpec {
+        tool: "shell".into(),
+        risk: ToolRisk::Execute,
+        arguments,
+        expect: ActionExpectation::Any,
+    })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -415,7 +426,7 @@ async fn commands_of_branches_ask_say_where_and_give_their_results() {
         for event in world.until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await {
             if let RunEvent::ApprovalAsked { call, state, preview, .. } = event {
                 assert!(matches!(preview.as_deref(), Some(ToolPreview::Command { .. })), "{preview:?}");
-                world.handle.send(&run, Command::Approve { call, decision: Decision::Allow });
+                world.handle.send(&run, RunCommand::Approve { call, decision: ApprovalDecision::Allow });
                 states.push(state);
             }
         }
@@ -433,15 +444,17 @@ async fn commands_of_branches_ask_say_where_and_give_their_results() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_nobody_there_a_question_pauses_the_run_and_is_told() {
     let world = World::new();
-    let mut asks = two_branches([Work::None, Work::None]);
+    let mut asks = two_branches([StateBody::None, StateBody::None]);
     Arc::get_mut(&mut asks).unwrap().states[0].work = pause("Ship it?");
     let (_interrupt, interrupts) = tokio::sync::mpsc::unbounded_channel();
     let events = world.handle.subscribe(false);
     let run = world.handle.start(spec(&asks, false)).unwrap();
     let report =
-        headless::follow(&world.handle, run, events, Show::default(), interrupts, &Vec::new).await.unwrap();
+        headless::follow_run(&world.handle, run, events, HeadlessOutput::default(), interrupts, &Vec::new)
+            .await
+            .unwrap();
     assert_eq!(report.status, RunStatus::Paused);
-    assert_eq!(exit::of(report.status, report.error.as_ref()), exit::PAUSED);
-    let told = headless::ending(&report);
+    assert_eq!(exit::exit_code(report.status, report.error.as_ref()), exit::PAUSED);
+    let told = headless::result_text(&report);
     assert!(told.contains("in state fork: state `fork` waits for a person's answer: Ship it?"), "{told}");
 }

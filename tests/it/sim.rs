@@ -12,17 +12,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use synthdev::domain::approval::{Decision, Permission};
+use synthdev::domain::approval::{ApprovalDecision, ToolPermission};
 use synthdev::domain::ids::{CallId, Timestamp};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::tool::{ToolInvocation, ToolRisk};
 use synthdev::domain::workflow::SnapshotPolicy;
-use synthdev::engine::effect::{Effect, Question};
+use synthdev::engine::effect::{Effect, UserQuestion};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
-use synthdev::engine::machine::{Machine, Output};
-use synthdev::engine::replay::{Replayed, replay};
-use synthdev::engine::spec::RunSpec;
+use synthdev::engine::machine::{Machine, MachineOutput};
+use synthdev::engine::replay::{ReplayResult, replay};
+use synthdev::engine::run_spec::RunSpec;
 
 use super::support::requests;
 use luck::Luck;
@@ -200,10 +200,10 @@ impl Weather {
         self.pending.retain(|other| answers::call_of(other) != call);
         self.past.push(call.expect("it waits for an answer"));
         if let (Effect::AskApproval { invocation, .. }, Input::Approved { decision, .. }) = (effect, input) {
-            if matches!(decision, Decision::Allow | Decision::AllowTool) {
+            if matches!(decision, ApprovalDecision::Allow | ApprovalDecision::AllowTool) {
                 self.approved.push(invocation.clone());
             }
-            if *decision == Decision::AllowTool {
+            if *decision == ApprovalDecision::AllowTool {
                 self.allowed.push(invocation.tool.clone());
             }
         }
@@ -212,7 +212,7 @@ impl Weather {
     fn feed(&mut self, input: Input) {
         let now = Timestamp(i64::try_from(self.inputs.len()).unwrap() * 3);
         self.inputs.push((now, input.clone()));
-        let waited = input.answers().is_none_or(|call| !self.is_dropped(&input, call));
+        let waited = input.answered_call().is_none_or(|call| !self.is_dropped(&input, call));
         let output = self.machine.handle(now, input.clone());
         assert!(waited || (output.events.is_empty() && output.effects.is_empty()), "not dropped: {input:?}");
         self.take(output, now);
@@ -237,11 +237,11 @@ impl Weather {
     fn is_dropped(&self, input: &Input, call: CallId) -> bool {
         let repeated = self.inputs[..self.inputs.len() - 1]
             .iter()
-            .any(|(_, earlier)| earlier.answers() == Some(call) && !answers::is_wrong_kind(earlier));
+            .any(|(_, earlier)| earlier.answered_call() == Some(call) && !answers::is_wrong_kind(earlier));
         repeated || answers::is_wrong_kind(input)
     }
 
-    fn take(&mut self, output: Output, now: Timestamp) {
+    fn take(&mut self, output: MachineOutput, now: Timestamp) {
         for effect in output.effects {
             match &effect {
                 Effect::TakeSnapshot { call, .. } => {
@@ -278,7 +278,8 @@ impl Weather {
     fn may_run(&mut self, invocation: &ToolInvocation, risk: ToolRisk) {
         let tool = &invocation.tool;
         assert!(risk == ToolRisk::Read || self.snapshot.is_none(), "`{tool}` runs beside a snapshot");
-        let free = self.spec.approvals.of(tool, risk) == Permission::Allow || self.allowed.contains(tool);
+        let free = self.spec.approvals.permission_for(tool, risk) == ToolPermission::Allow
+            || self.allowed.contains(tool);
         // A tool that was approved may have been held back by a snapshot: the approval still counts.
         let approved = self.approved.iter().position(|one| one == invocation);
         assert!(free || approved.is_some(), "`{tool}` runs without permission");
@@ -303,7 +304,7 @@ impl Weather {
         let progress = self.machine.progress();
         let after = self.machine.handle(Timestamp(0), Input::Said { text: "hello?".to_owned() });
         assert!(after.events.is_empty() && after.effects.is_empty(), "over is over");
-        let Replayed { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let ReplayResult { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
         assert!(events == self.events, "replay differs");
         assert_eq!(machine.progress(), progress);
         self.look(&progress);
@@ -347,7 +348,7 @@ impl Weather {
             let text = serde_json::to_string(input).unwrap();
             (*at, serde_json::from_str::<Input>(&text).unwrap())
         });
-        let Replayed { events, .. } = replay(Arc::new(spec), rows);
+        let ReplayResult { events, .. } = replay(Arc::new(spec), rows);
         assert!(events == self.events, "replay of the journal differs");
     }
 }
@@ -361,10 +362,12 @@ fn kind(event: &RunEvent) -> Option<String> {
         RunEvent::Queued { .. } => "queued".to_owned(),
         RunEvent::BudgetWarning { scope, .. } if scope == "run" => "budget run".to_owned(),
         RunEvent::BudgetWarning { .. } => "budget of a state".to_owned(),
-        RunEvent::PersonAsked { question: Question::Limit { .. }, .. } => "asked limit".to_owned(),
-        RunEvent::PersonAsked { question: Question::Pause { .. }, .. } => "asked pause".to_owned(),
-        RunEvent::PersonAsked { question: Question::Failed { .. }, .. } => "asked failed".to_owned(),
-        RunEvent::PersonAsked { question: Question::Uncertain { .. }, .. } => "asked uncertain".to_owned(),
+        RunEvent::PersonAsked { question: UserQuestion::Limit { .. }, .. } => "asked limit".to_owned(),
+        RunEvent::PersonAsked { question: UserQuestion::Pause { .. }, .. } => "asked pause".to_owned(),
+        RunEvent::PersonAsked { question: UserQuestion::Failed { .. }, .. } => "asked failed".to_owned(),
+        RunEvent::PersonAsked { question: UserQuestion::Uncertain { .. }, .. } => {
+            "asked uncertain".to_owned()
+        }
         RunEvent::Resumed { .. } => "resumed".to_owned(),
         _ => return None,
     })

@@ -14,10 +14,10 @@ mod tokens;
 use std::path::{Path, PathBuf};
 
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::domain::cost::Usage;
-use synthdev::domain::failure::Failure;
+use synthdev::domain::cost::TokenUsage;
 use synthdev::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use synthdev::domain::journal::{Row, RowKind, RunHeader, RunProgress, RunQuery, RunStatus};
+use synthdev::domain::journal::{JournalRow, JournalRowKind, RunHeader, RunProgress, RunQuery, RunStatus};
+use synthdev::domain::run_error::RunError;
 use synthdev::ports::run_store::RunStore;
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ impl Place {
 
     /// A store of its own, as another process would have.
     fn store(&self) -> SqliteStore {
-        SqliteStore::at(self.path.clone())
+        SqliteStore::new(self.path.clone())
     }
 }
 
@@ -54,19 +54,19 @@ fn header(id: &str, started: i64) -> RunHeader {
     }
 }
 
-fn row(call: Option<u64>, body: impl Into<String>) -> Row {
-    Row::new(RowKind::Input, Timestamp(7), call.map(CallId), body)
+fn row(call: Option<u64>, body: impl Into<String>) -> JournalRow {
+    JournalRow::new(JournalRowKind::Input, Timestamp(7), call.map(CallId), body)
 }
 
 fn progress(status: RunStatus) -> RunProgress {
     RunProgress {
         status,
         path: vec!["start".to_owned(), "child/review".to_owned()],
-        usage: Usage { prompt: 10, completion: 5, cached: 3, reasoning: 2, ..Usage::default() },
+        usage: TokenUsage { prompt: 10, completion: 5, cached: 3, reasoning: 2, ..TokenUsage::default() },
         cost_usd: None,
         snapshot: Some(SnapshotId::from("c0ffee")),
         output: Some(serde_json::json!({"text": "done", "n": [1, 2]})),
-        error: Some(Failure::new("no_transition", "no way on", "state `review`").hint("add a transition")),
+        error: Some(RunError::new("no_transition", "no way on", "state `review`").hint("add a transition")),
         updated: Timestamp(99),
         pauses: Vec::new(),
     }
@@ -89,8 +89,11 @@ fn what_is_written_is_read_by_another_process_while_the_run_goes_on() {
     store.create(&begun).unwrap();
     let first = [
         row(None, "{\"input\":\"started\",\"seed\":1}"),
-        Row::new(RowKind::Intent, Timestamp(8), Some(CallId(3)), "{}"),
-        Row { digest: Some(u64::MAX - 1), ..Row::new(RowKind::Begun, Timestamp(8), Some(CallId(3)), "{}") },
+        JournalRow::new(JournalRowKind::Intent, Timestamp(8), Some(CallId(3)), "{}"),
+        JournalRow {
+            digest: Some(u64::MAX - 1),
+            ..JournalRow::new(JournalRowKind::Begun, Timestamp(8), Some(CallId(3)), "{}")
+        },
     ];
     store.append(&begun.id, &first, None).unwrap();
 

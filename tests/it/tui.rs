@@ -23,35 +23,37 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
-use synthdev::domain::approval::Decision;
-use synthdev::domain::context::{Author, Side};
-use synthdev::domain::cost::{Price, Usage};
-use synthdev::domain::failure::Failure;
+use synthdev::domain::approval::ApprovalDecision;
+use synthdev::domain::context::{ConversationSide, MessageAuthor};
+use synthdev::domain::cost::{TokenPrice, TokenUsage};
 use synthdev::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::DeltaKind;
-use synthdev::domain::place::Layer;
-use synthdev::domain::snapshot::{Lack, Skipped};
+use synthdev::domain::run_error::RunError;
+use synthdev::domain::snapshot::{SkipReason, SkippedPath};
+use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
 use synthdev::domain::workflow::Budget;
-use synthdev::engine::effect::Question;
-use synthdev::engine::event::{Published, RunEvent};
-use synthdev::engine::input::Answer;
-use synthdev::runtime::command::Command;
-use synthdev::tui::backend::{Preparation, RoleLine, RunFilter, SnapshotCommand, StatusFacts, WorkflowLine};
-use synthdev::tui::model::Model;
-use synthdev::tui::msg::{Beginning, Cmd, Msg, Purpose, Reply, RunsFor};
+use synthdev::engine::effect::UserQuestion;
+use synthdev::engine::event::{PublishedEvent, RunEvent};
+use synthdev::engine::input::UserAnswer;
+use synthdev::runtime::command::RunCommand;
+use synthdev::tui::backend::{
+    Preparation, RoleLine, RunFilter, SnapshotOperation, StatusFacts, WorkflowLine,
+};
+use synthdev::tui::model::UiModel;
+use synthdev::tui::msg::{BackendReply, Beginning, RunListPurpose, SnapshotPurpose, UiCommand, UiMessage};
 use synthdev::tui::program::initial;
-use synthdev::tui::theme::Theme;
+use synthdev::tui::theme::ColorTheme;
 use synthdev::tui::update::update;
 use synthdev::tui::view;
 use synthdev::tui::{FirstAction, TrustQuestion};
 
 /// A session whose commands are collected instead of performed.
 struct Desk {
-    model: Model,
-    cmds: Vec<Cmd>,
+    model: UiModel,
+    cmds: Vec<UiCommand>,
     /// Texts that later sessions shall have: they are with everything that is sent.
     kept: Vec<String>,
     /// How often those of earlier sessions were asked for.
@@ -70,15 +72,15 @@ impl Desk {
             environment: Vec::new(),
             notice: None,
         };
-        let (model, cmds) = initial(facts, None, None, &["synthdev 0.1.0".into()], Theme::default());
+        let (model, cmds) = initial(facts, None, None, &["synthdev 0.1.0".into()], ColorTheme::default());
         Self { model, cmds, kept: Vec::new(), recalls: 0, at: 1_000_000 }
     }
 
-    fn msg(&mut self, msg: Msg) -> &mut Self {
+    fn msg(&mut self, msg: UiMessage) -> &mut Self {
         for cmd in update(&mut self.model, msg) {
             match cmd {
-                Cmd::Remember(text) => self.kept.push(text),
-                Cmd::Recall => self.recalls += 1,
+                UiCommand::Remember(text) => self.kept.push(text),
+                UiCommand::Recall => self.recalls += 1,
                 cmd => self.cmds.push(cmd),
             }
         }
@@ -97,7 +99,7 @@ impl Desk {
     /// A key of somebody who has not seen what came last.
     fn unseen(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
         self.at += 100;
-        self.msg(Msg::Key(KeyEvent::new(code, modifiers), Timestamp(self.at)))
+        self.msg(UiMessage::Key(KeyEvent::new(code, modifiers), Timestamp(self.at)))
     }
 
     fn key(&mut self, code: KeyCode) -> &mut Self {
@@ -126,15 +128,15 @@ impl Desk {
 
     fn run(&mut self, run: &str, event: RunEvent) -> &mut Self {
         self.at += 10;
-        self.msg(Msg::Run(Published { run: RunId::from(run), at: Timestamp(self.at), event }))
+        self.msg(UiMessage::Run(PublishedEvent { run: RunId::from(run), at: Timestamp(self.at), event }))
     }
 
-    fn take(&mut self) -> Vec<Cmd> {
+    fn take(&mut self) -> Vec<UiCommand> {
         std::mem::take(&mut self.cmds)
     }
 
     fn screen(&mut self, width: u16, height: u16) -> String {
-        self.msg(Msg::Resize(width, height));
+        self.msg(UiMessage::Resize(width, height));
         view::arrange(&mut self.model);
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| view::view(&self.model, frame)).unwrap();
@@ -180,20 +182,31 @@ impl Desk {
 
     fn chat(&mut self) -> &mut Self {
         self.line("hello");
-        assert_eq!(self.take(), [Cmd::StartChat { role: "coder".into() }]);
-        self.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run: Ok(RunId::from("c1")) }));
+        assert_eq!(self.take(), [UiCommand::StartChat { role: "coder".into() }]);
+        self.msg(UiMessage::Reply(BackendReply::ChatStarted {
+            role: "coder".into(),
+            run: Ok(RunId::from("c1")),
+        }));
         self.run("c1", chat_started());
-        self.run("c1", person(1, Question::Message));
+        self.run("c1", person(1, UserQuestion::Message));
         assert_eq!(self.take(), [answer("c1", 1, "hello")]);
-        self.run("c1", said(Author::Human, "hello"))
+        self.run("c1", said(MessageAuthor::Human, "hello"))
     }
 
     fn workflow(&mut self) -> &mut Self {
         self.line("/workflow coder_reviewer \"add a --json flag\"");
         let name = "coder_reviewer".to_owned();
         let input = "add a --json flag".to_owned();
-        assert_eq!(self.take().pop(), Some(Cmd::StartWorkflow { name: name.clone(), input: input.clone() }));
-        self.msg(Msg::Reply(Reply::WorkflowStarted { name, input, run: Ok(RunId::from("r1")), note: None }));
+        assert_eq!(
+            self.take().pop(),
+            Some(UiCommand::StartWorkflow { name: name.clone(), input: input.clone() })
+        );
+        self.msg(UiMessage::Reply(BackendReply::WorkflowStarted {
+            name,
+            input,
+            run: Ok(RunId::from("r1")),
+            note: None,
+        }));
         self.run("r1", workflow_started("coder_reviewer", "add a --json flag"))
             .run("r1", snapshot_taken())
             .run("r1", entered("start"))
@@ -230,10 +243,10 @@ fn snapshot_taken() -> RunEvent {
         id: SnapshotId::from("ab12cd34ef56"),
         label: "Workflow: coder_reviewer".into(),
         files: 312,
-        skipped: vec![Skipped {
+        skipped: vec![SkippedPath {
             path: "vendor/sub".into(),
             reason: "a repository of its own".into(),
-            lack: Lack::Foreign,
+            lack: SkipReason::Foreign,
         }],
     }
 }
@@ -252,11 +265,11 @@ fn transition(from: &str, to: &str) -> RunEvent {
     RunEvent::Transitioned { from: from.into(), to: to.into(), guard: 0, tried: vec![] }
 }
 
-fn person(call: u64, question: Question) -> RunEvent {
+fn person(call: u64, question: UserQuestion) -> RunEvent {
     RunEvent::PersonAsked { call: CallId(call), question }
 }
 
-fn said(author: Author, text: &str) -> RunEvent {
+fn said(author: MessageAuthor, text: &str) -> RunEvent {
     RunEvent::MessageAdded {
         context: "main".into(),
         author,
@@ -266,7 +279,7 @@ fn said(author: Author, text: &str) -> RunEvent {
     }
 }
 
-fn called(call: u64, agent: &str, side: Side) -> RunEvent {
+fn called(call: u64, agent: &str, side: ConversationSide) -> RunEvent {
     RunEvent::ModelCalled {
         role: String::new(),
         state: String::new(),
@@ -283,7 +296,7 @@ fn delta(call: u64, kind: DeltaKind, text: &str) -> RunEvent {
     RunEvent::Delta { call: CallId(call), kind, text: text.into() }
 }
 
-fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> RunEvent {
+fn replied(call: u64, agent: &str, side: ConversationSide, text: &str, reasoning: &str) -> RunEvent {
     RunEvent::Replied {
         call: CallId(call),
         agent: agent.into(),
@@ -292,7 +305,13 @@ fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> R
         reasoning: reasoning.into(),
         tool_calls: vec![],
         model: "m-base".into(),
-        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40, ..Usage::default() },
+        usage: TokenUsage {
+            prompt: 1_200,
+            completion: 340,
+            cached: 200,
+            reasoning: 40,
+            ..TokenUsage::default()
+        },
         cost_usd: Some(0.0123),
         duration_ms: 900,
         estimated: false,
@@ -316,42 +335,42 @@ fn command_preview(command: &str) -> ToolPreview {
     ToolPreview::Command { command: command.into(), cwd: "/project".into(), warning: None }
 }
 
-fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<Failure>) -> RunEvent {
+fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<RunError>) -> RunEvent {
     RunEvent::Finished {
         status,
         output,
         error: error.map(Box::new),
         path: vec!["start".into(), "code".into(), "review".into(), "stop".into()],
         snapshot: Some(SnapshotId::from("ab12cd34ef56")),
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         cost_usd: Some(0.02),
     }
 }
 
-fn answer(run: &str, call: u64, text: &str) -> Cmd {
-    let answer = Answer::Text { text: text.into() };
-    Cmd::Send(RunId::from(run), Command::Answer { call: CallId(call), answer })
+fn answer(run: &str, call: u64, text: &str) -> UiCommand {
+    let answer = UserAnswer::Text { text: text.into() };
+    UiCommand::Send(RunId::from(run), RunCommand::Answer { call: CallId(call), answer })
 }
 
-fn say(text: &str) -> Cmd {
-    Cmd::Send(RunId::from("r1"), Command::Say { text: text.into() })
+fn say(text: &str) -> UiCommand {
+    UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: text.into() })
 }
 
-fn decided(run: &str, call: u64, decision: Decision) -> Cmd {
-    Cmd::Send(RunId::from(run), Command::Approve { call: CallId(call), decision })
+fn decided(run: &str, call: u64, decision: ApprovalDecision) -> UiCommand {
+    UiCommand::Send(RunId::from(run), RunCommand::Approve { call: CallId(call), decision })
 }
 
 /// `/runs`
-fn runs() -> Cmd {
-    Cmd::Runs(RunFilter { limit: 20, ..RunFilter::default() }, RunsFor::Show)
+fn runs() -> UiCommand {
+    UiCommand::Runs(RunFilter { limit: 20, ..RunFilter::default() }, RunListPurpose::Show)
 }
 
-fn cancel(run: &str) -> Cmd {
-    Cmd::Send(RunId::from(run), Command::Cancel)
+fn cancel(run: &str) -> UiCommand {
+    UiCommand::Send(RunId::from(run), RunCommand::Cancel)
 }
 
-fn interrupt(run: &str) -> Cmd {
-    Cmd::Send(RunId::from(run), Command::Interrupt)
+fn interrupt(run: &str) -> UiCommand {
+    UiCommand::Send(RunId::from(run), RunCommand::Interrupt)
 }
 
 fn workflow_lines() -> Vec<WorkflowLine> {
@@ -362,12 +381,12 @@ fn workflow_lines() -> Vec<WorkflowLine> {
             input: "the coding task".into(),
             waits_for_input: false,
             needs_input: true,
-            layer: Layer::BuiltIn,
+            layer: ConfigLayer::BuiltIn,
             broken: None,
         },
         WorkflowLine {
             name: "tick".into(),
-            layer: Layer::User,
+            layer: ConfigLayer::User,
             waits_for_input: true,
             needs_input: true,
             ..WorkflowLine::default()
@@ -375,7 +394,7 @@ fn workflow_lines() -> Vec<WorkflowLine> {
         WorkflowLine { name: "plain".into(), ..WorkflowLine::default() },
         WorkflowLine {
             name: "mine".into(),
-            layer: Layer::Project,
+            layer: ConfigLayer::Project,
             broken: Some(".synthdev/workflows/mine.json:3:5: unknown state `revew`".into()),
             ..WorkflowLine::default()
         },
@@ -390,7 +409,7 @@ fn role_lines() -> Vec<RoleLine> {
         model: format!("m-{level}"),
         tools,
         description: format!("The {name}."),
-        layer: Layer::BuiltIn,
+        layer: ConfigLayer::BuiltIn,
     };
     vec![role("", "coder", "base", 5), role("", "reviewer", "smart", 3), role("ui", "painter", "fast", 1)]
 }
@@ -404,16 +423,19 @@ fn the_start() {
 fn a_conversation_streams_and_ends() {
     let mut desk = Desk::new();
     desk.chat()
-        .run("c1", called(2, "coder", Side::Assistant))
+        .run("c1", called(2, "coder", ConversationSide::Assistant))
         .run("c1", delta(2, DeltaKind::Reasoning, "The person greets.\nI greet back."))
         .run("c1", delta(2, DeltaKind::Text, "Hello! I can\nread, "))
         .run("c1", delta(2, DeltaKind::Text, "edit and run things in this project. "));
-    desk.msg(Msg::Tick(Timestamp(desk.at + 4_200)));
+    desk.msg(UiMessage::Tick(Timestamp(desk.at + 4_200)));
     desk.frames("chat_streaming");
     let text = "# Plan\nHello! I can **read**, `edit`:\n\n- files of this project\n- commands\n\n```rust\nfn main() {}\n```\n日本語も大丈夫。";
-    desk.run("c1", replied(2, "coder", Side::Assistant, text, "The person greets.\nI greet back."))
-        .run("c1", said(Author::Agent("coder".into()), text))
-        .run("c1", person(3, Question::Message));
+    desk.run(
+        "c1",
+        replied(2, "coder", ConversationSide::Assistant, text, "The person greets.\nI greet back."),
+    )
+    .run("c1", said(MessageAuthor::Agent("coder".into()), text))
+    .run("c1", person(3, UserQuestion::Message));
     desk.frames("chat_answered");
     desk.line("more");
     assert_eq!(desk.take(), [answer("c1", 3, "more")]);
@@ -423,9 +445,9 @@ fn a_conversation_streams_and_ends() {
 fn a_workflow_from_start_to_end() {
     let mut desk = Desk::new();
     desk.workflow()
-        .run("r1", said(Author::Workflow, "add a --json flag"))
-        .run("r1", called(5, "coder", Side::Assistant))
-        .run("r1", replied(5, "coder", Side::Assistant, "", ""))
+        .run("r1", said(MessageAuthor::Workflow, "add a --json flag"))
+        .run("r1", called(5, "coder", ConversationSide::Assistant))
+        .run("r1", replied(5, "coder", ConversationSide::Assistant, "", ""))
         .run(
             "r1",
             RunEvent::ToolStarted {
@@ -456,8 +478,8 @@ fn a_workflow_from_start_to_end() {
                 arguments: json!({"command": "cargo test"}),
             },
         )
-        .run("r1", called(8, "reviewer", Side::User))
-        .run("r1", replied(8, "reviewer", Side::User, "Looks good to me.", ""))
+        .run("r1", called(8, "reviewer", ConversationSide::User))
+        .run("r1", replied(8, "reviewer", ConversationSide::User, "Looks good to me.", ""))
         .run(
             "r1",
             RunEvent::Decided {
@@ -486,14 +508,14 @@ fn a_workflow_from_start_to_end() {
 #[test]
 fn failures_say_what_to_do() {
     let mut desk = Desk::new();
-    let failure = Failure::new(
+    let failure = RunError::new(
         "model.auth",
         "The provider refused the key",
         "401 from https://api.example.com: invalid key",
     )
     .hint("set OPENAI_API_KEY, or /help");
     desk.workflow()
-        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", called(5, "coder", ConversationSide::Assistant))
         .run("r1", delta(5, DeltaKind::Text, "I begin with"))
         .run(
             "r1",
@@ -522,28 +544,29 @@ fn approvals_queue_and_show_everything() {
         .run("r1", approval(11, "execute_terminal", command_preview("rm -rf x\x1b[2K\u{202e}evil")));
     desk.frames("approval_diff");
     desk.key(KeyCode::Char('a'));
-    assert_eq!(desk.take(), [decided("r1", 10, Decision::AllowTool)]);
+    assert_eq!(desk.take(), [decided("r1", 10, ApprovalDecision::AllowTool)]);
     desk.frames("approval_command");
     desk.key(KeyCode::Char('r')).typed("too risky").frames("approval_reason");
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), [decided("r1", 11, Decision::Deny { reason: Some("too risky".into()) })]);
+    assert_eq!(desk.take(), [decided("r1", 11, ApprovalDecision::Deny { reason: Some("too risky".into()) })]);
     assert!(desk.model.dialogs.is_empty());
 }
 
 #[test]
 fn a_dialog_key_by_key() {
-    let rows: [(KeyCode, Option<Decision>); 6] = [
-        (KeyCode::Char('y'), Some(Decision::Allow)),
-        (KeyCode::Char('A'), Some(Decision::AllowTool)),
-        (KeyCode::Char('n'), Some(Decision::Deny { reason: None })),
-        (KeyCode::Esc, Some(Decision::Deny { reason: None })),
+    let rows: [(KeyCode, Option<ApprovalDecision>); 6] = [
+        (KeyCode::Char('y'), Some(ApprovalDecision::Allow)),
+        (KeyCode::Char('A'), Some(ApprovalDecision::AllowTool)),
+        (KeyCode::Char('n'), Some(ApprovalDecision::Deny { reason: None })),
+        (KeyCode::Esc, Some(ApprovalDecision::Deny { reason: None })),
         (KeyCode::Enter, None),
         (KeyCode::Char('x'), None),
     ];
     for (code, expected) in rows {
         let mut desk = Desk::new();
         desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls"))).key(code);
-        let expected: Vec<Cmd> = expected.into_iter().map(|decision| decided("r1", 9, decision)).collect();
+        let expected: Vec<UiCommand> =
+            expected.into_iter().map(|decision| decided("r1", 9, decision)).collect();
         assert_eq!(desk.take(), expected, "{code:?}");
     }
 }
@@ -556,7 +579,7 @@ fn a_key_of_someone_typing_answers_no_question() {
     assert_eq!(desk.take(), []);
     assert_eq!(desk.model.composer.text(), "why");
     desk.pause(1_000).typed("y");
-    assert_eq!(desk.take(), [decided("r1", 9, Decision::Allow)]);
+    assert_eq!(desk.take(), [decided("r1", 9, ApprovalDecision::Allow)]);
 }
 
 #[test]
@@ -568,7 +591,7 @@ fn the_beginning_of_a_sentence_answers_no_question() {
     desk.control('o');
     assert!(desk.model.details && desk.model.dialogs.len() == 1);
     desk.pause(1_000).typed("n");
-    assert_eq!(desk.take(), [decided("r1", 9, Decision::Deny { reason: None })]);
+    assert_eq!(desk.take(), [decided("r1", 9, ApprovalDecision::Deny { reason: None })]);
 }
 
 #[test]
@@ -582,7 +605,7 @@ fn an_attempt_that_broke_leaves_no_text_and_one_line() {
     };
     let mut desk = Desk::new();
     desk.workflow()
-        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", called(5, "coder", ConversationSide::Assistant))
         .run("r1", delta(5, DeltaKind::Text, "half "));
     desk.run("r1", retry(2)).run("r1", delta(5, DeltaKind::Text, "again half ")).run("r1", retry(3));
     desk.run("r1", delta(5, DeltaKind::Text, "whole"));
@@ -615,12 +638,12 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
         RunEvent::ContextSummarized {
             call: CallId(5),
             agent: "coder".into(),
-            side: Side::Assistant,
+            side: ConversationSide::Assistant,
             context: "talk".into(),
             entries: 7,
             text: "the record".into(),
             model: "m-1".into(),
-            usage: Usage { prompt: 900, completion: 90, ..Usage::default() },
+            usage: TokenUsage { prompt: 900, completion: 90, ..TokenUsage::default() },
             cost_usd: Some(0.25),
             duration_ms: 3,
             estimated: false,
@@ -636,19 +659,23 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
 fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     let mut desk = Desk::new();
     desk.line("hello");
-    assert_eq!(desk.take(), [Cmd::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take(), [UiCommand::StartChat { role: "coder".into() }]);
     let beginning = Beginning { name: "coder".into(), chat: true, waits_for: Preparation::Windows };
-    desk.msg(Msg::Reply(Reply::Beginning(beginning)));
+    desk.msg(UiMessage::Reply(BackendReply::Beginning(beginning)));
     desk.line("more").line("/workflow coder_reviewer x");
-    let started = |cmd: &Cmd| matches!(cmd, Cmd::StartChat { .. } | Cmd::StartWorkflow { .. });
+    let started =
+        |cmd: &UiCommand| matches!(cmd, UiCommand::StartChat { .. } | UiCommand::StartWorkflow { .. });
     assert!(!desk.take().iter().any(started));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("while a server is asked for the window of coder"), "{screen}");
-    desk.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run: Ok(RunId::from("c1")) }));
+    desk.msg(UiMessage::Reply(BackendReply::ChatStarted {
+        role: "coder".into(),
+        run: Ok(RunId::from("c1")),
+    }));
     desk.run("c1", chat_started());
-    desk.run("c1", person(1, Question::Message));
+    desk.run("c1", person(1, UserQuestion::Message));
     assert_eq!(desk.take(), [answer("c1", 1, "hello")]);
-    desk.run("c1", person(2, Question::Message));
+    desk.run("c1", person(2, UserQuestion::Message));
     assert_eq!(desk.take(), [answer("c1", 2, "more")]);
 }
 
@@ -657,7 +684,7 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
     let mut desk = Desk::new();
     desk.line("hello");
     let run = Err("no model is set".to_owned());
-    desk.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run }));
+    desk.msg(UiMessage::Reply(BackendReply::ChatStarted { role: "coder".into(), run }));
     assert!(desk.model.composer.is_empty());
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "hello");
@@ -669,9 +696,9 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
 fn a_narrow_status_line_keeps_what_goes_on_and_how_to_stop_it() {
     let mut desk = Desk::new();
     desk.workflow()
-        .run("r1", called(5, "coder", Side::Assistant))
-        .run("r1", replied(5, "coder", Side::Assistant, "text", ""))
-        .run("r1", called(6, "coder", Side::Assistant));
+        .run("r1", called(5, "coder", ConversationSide::Assistant))
+        .run("r1", replied(5, "coder", ConversationSide::Assistant, "text", ""))
+        .run("r1", called(6, "coder", ConversationSide::Assistant));
     for columns in [80, 60] {
         let screen = desk.screen(columns, 24);
         let status = screen.lines().last().unwrap();
@@ -690,7 +717,7 @@ fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
             RunEvent::ApprovalAnswered {
                 call: CallId(9),
                 tool: "execute_terminal".into(),
-                decision: Decision::Allow,
+                decision: ApprovalDecision::Allow,
             },
         );
     assert_eq!(desk.model.dialogs.len(), 1);
@@ -700,22 +727,22 @@ fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
 
 #[test]
 fn limits_and_missing_snapshots_are_questions() {
-    let limit = Question::Limit {
+    let limit = UserQuestion::Limit {
         limit: "max_visits".into(),
         value: 25,
         text: "`code` was entered 25 times.".into(),
     };
     let rows = [
-        (limit.clone(), 'y', Answer::Continue),
-        (limit, 'n', Answer::Stop),
-        (Question::NoSnapshot { reason: "the disk is full".into() }, 'c', Answer::Continue),
-        (Question::NoSnapshot { reason: "the disk is full".into() }, 's', Answer::Stop),
+        (limit.clone(), 'y', UserAnswer::Continue),
+        (limit, 'n', UserAnswer::Stop),
+        (UserQuestion::NoSnapshot { reason: "the disk is full".into() }, 'c', UserAnswer::Continue),
+        (UserQuestion::NoSnapshot { reason: "the disk is full".into() }, 's', UserAnswer::Stop),
     ];
     for (question, key, expected) in rows {
         let mut desk = Desk::new();
         desk.workflow().run("r1", person(20, question)).key(KeyCode::Char(key));
-        let command = Command::Answer { call: CallId(20), answer: expected };
-        assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), command)]);
+        let command = RunCommand::Answer { call: CallId(20), answer: expected };
+        assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), command)]);
     }
 }
 
@@ -735,7 +762,7 @@ fn the_start_line_says_where_one_is() {
         (full, "role coder · m-base · tools 5/12 · environment user:.env, .env · branch main"),
         (bare, "role coder · m-base · tools 5/12"),
     ] {
-        let (model, _) = initial(facts, None, None, &[], Theme::default());
+        let (model, _) = initial(facts, None, None, &[], ColorTheme::default());
         let said: Vec<String> = model.transcript.items().map(|item| item.text()).collect();
         assert_eq!(said[0].trim(), expected);
     }
@@ -749,34 +776,34 @@ fn trust_comes_before_the_first_action() {
     for (key, yes) in [('y', true), ('n', false)] {
         let facts = StatusFacts { role: "coder".into(), ..StatusFacts::default() };
         let (model, cmds) =
-            initial(facts, Some(start.clone()), Some(question.clone()), &[], Theme::default());
+            initial(facts, Some(start.clone()), Some(question.clone()), &[], ColorTheme::default());
         assert_eq!(cmds, []);
         let mut desk = Desk { model, cmds, kept: Vec::new(), recalls: 0, at: 0 };
         if yes {
             desk.frames("trust");
         }
         desk.key(KeyCode::Char(key));
-        assert_eq!(desk.take(), [Cmd::Trust(yes)]);
-        desk.msg(Msg::Reply(Reply::Trusted { yes, result: Ok(Vec::new()) }));
-        let started = Cmd::StartWorkflow { name: "demo".into(), input: "go".into() };
-        assert_eq!(desk.take(), [Cmd::Status, started]);
+        assert_eq!(desk.take(), [UiCommand::Trust(yes)]);
+        desk.msg(UiMessage::Reply(BackendReply::Trusted { yes, result: Ok(Vec::new()) }));
+        let started = UiCommand::StartWorkflow { name: "demo".into(), input: "go".into() };
+        assert_eq!(desk.take(), [UiCommand::Status, started]);
     }
 }
 
 #[test]
 fn commands_work_during_a_run() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
     desk.line("/help").line("/cost").line("/tools").line("/runs").line("/workflows").line("/roles all");
     let cmds = desk.take();
     assert_eq!(
-        cmds.iter().filter(|cmd| **cmd != Cmd::Names).collect::<Vec<_>>(),
+        cmds.iter().filter(|cmd| **cmd != UiCommand::Names).collect::<Vec<_>>(),
         [
-            &Cmd::Prices(vec![]),
-            &Cmd::Tools("coder".into()),
+            &UiCommand::Prices(vec![]),
+            &UiCommand::Tools("coder".into()),
             &runs(),
-            &Cmd::Workflows,
-            &Cmd::Roles("all".into())
+            &UiCommand::Workflows,
+            &UiCommand::Roles("all".into())
         ]
     );
     assert!(desk.screen(80, 140).contains("Commands"));
@@ -784,19 +811,22 @@ fn commands_work_during_a_run() {
 
 #[test]
 fn what_a_line_asks_for() {
-    let rows: &[(&str, &[Cmd])] = &[
-        ("/quit", &[Cmd::Quit]),
-        ("/role reviewer", &[Cmd::Role("reviewer".into())]),
-        ("/snapshot", &[Cmd::Snapshot(SnapshotCommand::List, Purpose::Show)]),
-        ("/snap diff ab", &[Cmd::Snapshot(SnapshotCommand::Diff { id: "ab".into() }, Purpose::Show)]),
-        ("/wf tick", &[Cmd::ChooseWorkflow("tick".into())]),
+    let rows: &[(&str, &[UiCommand])] = &[
+        ("/quit", &[UiCommand::Quit]),
+        ("/role reviewer", &[UiCommand::Role("reviewer".into())]),
+        ("/snapshot", &[UiCommand::Snapshot(SnapshotOperation::List, SnapshotPurpose::Show)]),
+        (
+            "/snap diff ab",
+            &[UiCommand::Snapshot(SnapshotOperation::Diff { id: "ab".into() }, SnapshotPurpose::Show)],
+        ),
+        ("/wf tick", &[UiCommand::ChooseWorkflow("tick".into())]),
         ("/wrkflow x", &[]),
-        ("/usr/bin/env is what?", &[Cmd::StartChat { role: "coder".into() }]),
+        ("/usr/bin/env is what?", &[UiCommand::StartChat { role: "coder".into() }]),
     ];
     for (line, expected) in rows {
         let mut desk = Desk::new();
         desk.line(line);
-        let cmds: Vec<Cmd> = desk.take().into_iter().filter(|cmd| *cmd != Cmd::Names).collect();
+        let cmds: Vec<UiCommand> = desk.take().into_iter().filter(|cmd| *cmd != UiCommand::Names).collect();
         assert_eq!(cmds, *expected, "{line}");
     }
     let mut desk = Desk::new();
@@ -806,13 +836,14 @@ fn what_a_line_asks_for() {
 #[test]
 fn a_workflow_without_input_asks_for_it() {
     let mut desk = Desk::new();
-    let chosen =
-        |name: &str| Msg::Reply(Reply::WorkflowChosen { wanted: name.into(), workflows: workflow_lines() });
+    let chosen = |name: &str| {
+        UiMessage::Reply(BackendReply::WorkflowChosen { wanted: name.into(), workflows: workflow_lines() })
+    };
     desk.msg(chosen("coder_reviewer"));
     assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
     desk.frames("workflow_wants_input");
     desk.line("the task");
-    let started = Cmd::StartWorkflow { name: "coder_reviewer".into(), input: "the task".into() };
+    let started = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input: "the task".into() };
     assert_eq!(desk.take(), [started]);
     desk.msg(chosen("tick"));
     assert_eq!(desk.take(), [], "it waits for a text");
@@ -820,7 +851,7 @@ fn a_workflow_without_input_asks_for_it() {
     desk.key(KeyCode::Esc);
     assert_eq!(desk.model.mode(), "role:coder");
     desk.msg(chosen("plain"));
-    assert_eq!(desk.take(), [Cmd::StartWorkflow { name: "plain".into(), input: String::new() }]);
+    assert_eq!(desk.take(), [UiCommand::StartWorkflow { name: "plain".into(), input: String::new() }]);
     desk.msg(chosen("coder_reviewr"));
     assert!(desk.screen(80, 24).contains("did you mean coder_reviewer?"));
 }
@@ -829,7 +860,7 @@ fn a_workflow_without_input_asks_for_it() {
 fn a_start_that_fails_shows_the_whole_diagnostic() {
     let mut desk = Desk::new();
     let text = "error[E07]: unknown state `revew`\n --> mine.json:3:5\n  |\n3 |   \"target\": \"revew\"\n  |             ^^^^^^^\nhelp: did you mean `review`?";
-    desk.msg(Msg::Reply(Reply::WorkflowStarted {
+    desk.msg(UiMessage::Reply(BackendReply::WorkflowStarted {
         name: "mine".into(),
         input: "x".into(),
         run: Err(text.into()),
@@ -856,12 +887,12 @@ fn texts_typed_during_a_workflow_come_back() {
 #[test]
 fn texts_typed_while_the_agent_answers_wait_for_it() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", called(2, "coder", Side::Assistant)).line("one").line("two");
+    desk.chat().run("c1", called(2, "coder", ConversationSide::Assistant)).line("one").line("two");
     assert_eq!(desk.take(), []);
     assert!(desk.screen(80, 24).contains("queued (+1): one"));
-    desk.run("c1", person(3, Question::Message));
+    desk.run("c1", person(3, UserQuestion::Message));
     assert_eq!(desk.take(), [answer("c1", 3, "one")]);
-    desk.run("c1", person(4, Question::Message));
+    desk.run("c1", person(4, UserQuestion::Message));
     assert_eq!(desk.take(), [answer("c1", 4, "two")]);
 }
 
@@ -878,26 +909,26 @@ fn stopping_and_leaving() {
     desk.pause(5_000).control('c');
     assert_eq!(desk.take(), [cancel("r1")], "too late to leave");
     desk.control('c');
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::Leave), Cmd::Quit]);
+    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]);
     assert!(desk.model.leaving);
     assert_eq!(desk.model.left, [], "a cancelled run is not taken up again");
 
     // a question of a workflow stays open for whoever leaves
-    let limit = || Question::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };
+    let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };
     let mut asked = Desk::new();
     asked.workflow().run("r1", person(20, limit())).control('c');
     assert_eq!(asked.take(), []);
     let screen = asked.screen(80, 24);
     assert!(screen.contains("Esc: later · Ctrl+C again leaves; /resume takes the run up again"), "{screen}");
     asked.control('c');
-    assert_eq!(asked.take(), [Cmd::Send(RunId::from("r1"), Command::Leave), Cmd::Quit]);
+    assert_eq!(asked.take(), [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]);
     assert_eq!(asked.model.left, [("coder_reviewer".to_owned(), RunId::from("r1"))]);
 
     let mut chat = Desk::new();
-    chat.chat().run("c1", called(2, "coder", Side::Assistant)).control('c');
+    chat.chat().run("c1", called(2, "coder", ConversationSide::Assistant)).control('c');
     assert_eq!(chat.take(), [cancel("c1")]);
     chat.control('c');
-    assert_eq!(chat.take(), [Cmd::Send(RunId::from("c1"), Command::End), Cmd::Quit]);
+    assert_eq!(chat.take(), [UiCommand::Send(RunId::from("c1"), RunCommand::End), UiCommand::Quit]);
 
     let mut idle = Desk::new();
     idle.typed("x").control('d');
@@ -905,18 +936,18 @@ fn stopping_and_leaving() {
     idle.control('c');
     assert!(idle.model.composer.is_empty() && idle.screen(80, 24).contains("Up brings it back"));
     idle.control('d');
-    assert_eq!(idle.take(), [Cmd::Quit]);
+    assert_eq!(idle.take(), [UiCommand::Quit]);
 }
 
 #[test]
 fn a_stopped_answer_is_marked() {
     let mut desk = Desk::new();
     desk.chat()
-        .run("c1", called(2, "coder", Side::Assistant))
+        .run("c1", called(2, "coder", ConversationSide::Assistant))
         .run("c1", delta(2, DeltaKind::Text, "The first half"))
         .key(KeyCode::Esc);
     assert_eq!(desk.take(), [cancel("c1")]);
-    desk.run("c1", person(3, Question::Message));
+    desk.run("c1", person(3, UserQuestion::Message));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("The first half\n  — interrupted"), "{screen}");
 }
@@ -924,24 +955,24 @@ fn a_stopped_answer_is_marked() {
 #[test]
 fn roles_change_model_and_conversation() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", person(3, Question::Message));
-    desk.msg(Msg::Reply(Reply::Role { wanted: "reviewer".into(), roles: role_lines() }));
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("c1"), Command::End)]);
+    desk.chat().run("c1", person(3, UserQuestion::Message));
+    desk.msg(UiMessage::Reply(BackendReply::Role { wanted: "reviewer".into(), roles: role_lines() }));
+    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
     assert!(desk.screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
     desk.line("look");
-    assert_eq!(desk.take(), [Cmd::StartChat { role: "reviewer".into() }]);
-    desk.msg(Msg::Reply(Reply::Role { wanted: "paintre".into(), roles: role_lines() }));
+    assert_eq!(desk.take(), [UiCommand::StartChat { role: "reviewer".into() }]);
+    desk.msg(UiMessage::Reply(BackendReply::Role { wanted: "paintre".into(), roles: role_lines() }));
     assert!(desk.screen(80, 24).contains("no role paintre"));
 }
 
 #[test]
 fn clear_keeps_the_role_and_ends_the_conversation() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", person(3, Question::Message)).line("/clear");
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("c1"), Command::End)]);
+    desk.chat().run("c1", person(3, UserQuestion::Message)).line("/clear");
+    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
     assert!(desk.model.transcript.is_empty());
     desk.line("again");
-    assert_eq!(desk.take(), [Cmd::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take(), [UiCommand::StartChat { role: "coder".into() }]);
 }
 
 #[test]
@@ -950,13 +981,13 @@ fn completion_shows_narrows_and_fills() {
     desk.typed("/w").frames("completion_commands");
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/workflow ");
-    assert_eq!(desk.take(), [Cmd::Names]);
-    desk.msg(Msg::Reply(Reply::Names { workflows: workflow_lines(), roles: role_lines() }));
+    assert_eq!(desk.take(), [UiCommand::Names]);
+    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: workflow_lines(), roles: role_lines() }));
     desk.frames("completion_workflows");
     desk.typed("rev").key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/workflow coder_reviewer ");
     desk.typed("x").key(KeyCode::Enter);
-    let started = Cmd::StartWorkflow { name: "coder_reviewer".into(), input: "x".into() };
+    let started = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input: "x".into() };
     assert_eq!(desk.take(), [started]);
 }
 
@@ -965,37 +996,37 @@ fn enter_takes_what_was_chosen_by_hand() {
     let mut desk = Desk::new();
     desk.typed("/cos").key(KeyCode::Down);
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), [Cmd::Prices(vec![])]);
+    assert_eq!(desk.take(), [UiCommand::Prices(vec![])]);
 }
 
 #[test]
 fn restoring_asks_with_the_list_of_files() {
     let mut desk = Desk::new();
     desk.line("/snapshot restore ab12");
-    let show = SnapshotCommand::Show { id: "ab12".into() };
+    let show = SnapshotOperation::Show { id: "ab12".into() };
     let asked = desk.take();
-    assert_eq!(asked.last(), Some(&Cmd::Snapshot(show.clone(), Purpose::BeforeRestore)));
-    desk.msg(Msg::Reply(Reply::Snapshot {
+    assert_eq!(asked.last(), Some(&UiCommand::Snapshot(show.clone(), SnapshotPurpose::BeforeRestore)));
+    desk.msg(UiMessage::Reply(BackendReply::Snapshot {
         command: show,
-        purpose: Purpose::BeforeRestore,
+        purpose: SnapshotPurpose::BeforeRestore,
         text: Ok("M src/main.rs\nA new.txt".into()),
     }));
     desk.frames("restore");
     desk.key(KeyCode::Char('y'));
-    let restore = SnapshotCommand::Restore { id: "ab12".into() };
-    assert_eq!(desk.take(), [Cmd::Snapshot(restore, Purpose::Show)]);
+    let restore = SnapshotOperation::Restore { id: "ab12".into() };
+    assert_eq!(desk.take(), [UiCommand::Snapshot(restore, SnapshotPurpose::Show)]);
 }
 
 #[test]
 fn reports() {
     let mut desk = Desk::new();
-    desk.msg(Msg::Reply(Reply::Workflows(workflow_lines())));
-    desk.msg(Msg::Reply(Reply::Roles { group: String::new(), roles: role_lines() }));
+    desk.msg(UiMessage::Reply(BackendReply::Workflows(workflow_lines())));
+    desk.msg(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: role_lines() }));
     desk.frames("lists");
     let mut desk = Desk::new();
-    desk.chat().run("c1", replied(2, "coder", Side::Assistant, "ok", ""));
-    let price = Price { input: 2.0, output: 10.0, cached: Some(0.5), ..Price::default() };
-    desk.msg(Msg::Reply(Reply::Prices(vec![("m-base".into(), Some(price))])));
+    desk.chat().run("c1", replied(2, "coder", ConversationSide::Assistant, "ok", ""));
+    let price = TokenPrice { input: 2.0, output: 10.0, cached: Some(0.5), ..TokenPrice::default() };
+    desk.msg(UiMessage::Reply(BackendReply::Prices(vec![("m-base".into(), Some(price))])));
     desk.frames("cost");
 }
 
@@ -1013,7 +1044,7 @@ fn a_budget_burns_down_in_the_panel() {
         budget: Some(Box::new(budget)),
         replayed: false,
     };
-    desk.run("r1", started).run("r1", replied(2, "coder", Side::Assistant, "ok", ""));
+    desk.run("r1", started).run("r1", replied(2, "coder", ConversationSide::Assistant, "ok", ""));
     desk.frames("budget");
     let wide = desk.screen(120, 40);
     for words in ["$0.01 of $0.05", " 25%", "1.5k of 2.0k tok", " 77%"] {
@@ -1030,17 +1061,20 @@ fn a_budget_burns_down_in_the_panel() {
 #[test]
 fn pastes_stay_whole() {
     let mut desk = Desk::new();
-    desk.msg(Msg::Paste("à\nb\n日本".into())).key(KeyCode::Enter);
+    desk.msg(UiMessage::Paste("à\nb\n日本".into())).key(KeyCode::Enter);
     desk.take();
-    desk.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run: Ok(RunId::from("c1")) }));
-    desk.run("c1", person(1, Question::Message));
+    desk.msg(UiMessage::Reply(BackendReply::ChatStarted {
+        role: "coder".into(),
+        run: Ok(RunId::from("c1")),
+    }));
+    desk.run("c1", person(1, UserQuestion::Message));
     assert_eq!(desk.take(), [answer("c1", 1, "à\nb\n日本")]);
-    desk.msg(Msg::Paste("x\n".repeat(10_000)));
+    desk.msg(UiMessage::Paste("x\n".repeat(10_000)));
     assert!(desk.screen(80, 24).contains("[pasted 10,000 lines #1]"));
     desk.control('u').control('u').take();
-    desk.run("c1", person(2, Question::Message));
+    desk.run("c1", person(2, UserQuestion::Message));
     let odd = "zeile é 世界 \x1b[31m\u{202e}\t\n".repeat(40_000);
-    desk.msg(Msg::Paste(odd.clone())).key(KeyCode::Enter);
+    desk.msg(UiMessage::Paste(odd.clone())).key(KeyCode::Enter);
     assert_eq!(desk.take(), [answer("c1", 2, &odd)], "a megabyte, as it was");
 }
 
@@ -1048,7 +1082,7 @@ fn pastes_stay_whole() {
 fn every_size_is_drawn_and_nothing_unclean() {
     let mut desk = Desk::new();
     desk.chat()
-        .run("c1", called(2, "co\x1b]0;x\x07der", Side::Assistant))
+        .run("c1", called(2, "co\x1b]0;x\x07der", ConversationSide::Assistant))
         .run("c1", delta(2, DeltaKind::Text, "\x1b[2J\x1b[Hevil \u{202e} 日本語 \u{9b}2J"))
         .run("c1", approval(9, "execute_terminal", command_preview("\x1b[2Jls")))
         .typed("日本語 input");
@@ -1064,9 +1098,9 @@ fn every_size_is_drawn_and_nothing_unclean() {
 #[test]
 fn no_color_uses_no_colours() {
     let mut desk = Desk::new();
-    desk.model.theme = Theme { plain: true, ..Theme::default() };
+    desk.model.theme = ColorTheme { plain: true, ..ColorTheme::default() };
     desk.workflow()
-        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", called(5, "coder", ConversationSide::Assistant))
         .run("r1", finished(RunStatus::Failed, None, None));
     view::arrange(&mut desk.model);
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();

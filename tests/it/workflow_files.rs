@@ -12,9 +12,9 @@ mod surroundings;
 
 use synthdev::config::lower::{lower, lower_file};
 use synthdev::config::source::SourceFile;
-use synthdev::domain::diagnostic::{Diagnostic, Severity};
-use synthdev::domain::place::Layer;
-use synthdev::domain::workflow::Program;
+use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::domain::workflow::WorkflowProgram;
 
 use surroundings::World;
 
@@ -28,11 +28,11 @@ const SHIPPED: [(&str, &str); 3] = [
 ];
 
 fn file(name: &str, text: &str) -> SourceFile {
-    SourceFile::new(Layer::Project, name, text)
+    SourceFile::new(ConfigLayer::Project, name, text)
 }
 
 /// Lowers `w` out of one file.
-fn one(text: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn one(text: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     World::new(vec![file("w.json", text)]).lower("w")
 }
 
@@ -55,7 +55,7 @@ fn the_seeds_two_workflows_load_unchanged() {
     assert_eq!(workflow.states[2].expects, ["review_work"]);
 
     let (program, findings) = world.lower("hierarchical_development").unwrap();
-    assert!(findings.iter().all(|finding| finding.severity < Severity::Error));
+    assert!(findings.iter().all(|finding| finding.severity < DiagnosticSeverity::Error));
     let names: Vec<&str> = program.workflows.iter().map(|workflow| workflow.name.as_str()).collect();
     assert_eq!(names, ["hierarchical_development", "coder_reviewer"]);
     assert_eq!(program.workflows[0].states.len(), 7);
@@ -64,7 +64,8 @@ fn the_seeds_two_workflows_load_unchanged() {
 
 #[test]
 fn shipped_workflows_have_no_findings_and_keep_the_names_of_the_seeds() {
-    let world = World::new(SHIPPED.map(|(name, text)| SourceFile::new(Layer::BuiltIn, name, text)).to_vec());
+    let world =
+        World::new(SHIPPED.map(|(name, text)| SourceFile::new(ConfigLayer::BuiltIn, name, text)).to_vec());
     for (name, text) in SHIPPED {
         let (program, findings) = world.lower(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
         assert_eq!(findings, [], "{name}");
@@ -102,13 +103,13 @@ fn a_later_layer_hides_an_earlier_one_and_equals_are_rivals() {
     let minimal = |note: &str| {
         format!(r#"{{"workflow_name": "w", "description": "{note}", "states": [{{"name": "start"}}]}}"#)
     };
-    let low = SourceFile::new(Layer::BuiltIn, "low.json", minimal("low"));
-    let high = SourceFile::new(Layer::User, "high.json", minimal("high"));
+    let low = SourceFile::new(ConfigLayer::BuiltIn, "low.json", minimal("low"));
+    let high = SourceFile::new(ConfigLayer::User, "high.json", minimal("high"));
     for files in [vec![low.clone(), high.clone()], vec![high.clone(), low.clone()]] {
         let (program, _) = World::new(files).lower("w").unwrap();
         assert_eq!(program.workflows[0].description, "high");
     }
-    let rival = SourceFile::new(Layer::User, "rival.json", minimal("rival"));
+    let rival = SourceFile::new(ConfigLayer::User, "rival.json", minimal("rival"));
     let found = World::new(vec![high, low, rival]).lower("w").unwrap_err();
     assert_eq!(codes(&found), ["E03"]);
     assert!(found[0].message.contains("rival.json:1:19"), "{}", found[0].message);
@@ -130,7 +131,7 @@ fn the_index_of_a_file_needs_no_roles_and_no_scripts() {
             "input": [{{"name": "n", "type": "number"}}, {{"name": "o", "type": "object", "required": false}}],
             "states": [{{"name": "start", "action": {{"script": "not ( javascript"}}}}]}}, {{"description": "nameless"}}, 7]"#
     );
-    let (heads, findings) = synthdev::config::workflow_file::index(&file("all.json", &text));
+    let (heads, findings) = synthdev::config::workflow_file::read_heads(&file("all.json", &text));
     assert_eq!(heads.len(), 2);
     assert_eq!((heads[0].name.as_str(), heads[0].inputs[0].name.as_str()), ("coder_reviewer", "task_to_do"));
     assert!(heads[0].description.starts_with("Workflow suitable"));

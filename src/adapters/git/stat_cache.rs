@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
-use super::entry::{Entry, Kind, Stat};
-use super::fault::{self, Outcome};
-use super::place::{Place, Store, private_file};
+use super::snapshot_entry::{FileStat, SnapshotEntry, TreeEntryKind};
+use super::snapshot_error::{self, SnapshotResult};
+use super::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
 
 /// Its number grew when blobs of the user's index were first looked for before they were trusted.
 const HEADER: &[u8] = b"synthdev index 2\n";
@@ -20,14 +20,18 @@ const NEVER: (i64, u32) = (i64::MIN, 0);
 /// Entries sorted by path.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct StatCache {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SnapshotEntry>,
     /// The snapshot whose objects these are; while its ref exists, git cannot prune them.
     pub snapshot: String,
 }
 
 impl StatCache {
     /// What the last snapshot knew. Blobs that may be gone are forgotten.
-    pub fn load(place: &Place, store: &Store, reference: impl Fn(&str) -> String) -> Self {
+    pub fn load(
+        place: &SnapshotLocation,
+        store: &SnapshotRepository,
+        reference: impl Fn(&str) -> String,
+    ) -> Self {
         let Some(mut cache) = fs::read(file(place, store)).ok().and_then(|bytes| decode(&bytes)) else {
             return Self::default();
         };
@@ -40,7 +44,12 @@ impl StatCache {
 
     /// Written beside and renamed, so that a reader never sees half of it. Call with the lock held.
     /// Entries that could change unseen after `since` (racy git) are stored so that they never match.
-    pub fn save(mut self, place: &Place, store: &Store, since: (i64, u32)) -> Outcome<()> {
+    pub fn save(
+        mut self,
+        place: &SnapshotLocation,
+        store: &SnapshotRepository,
+        since: (i64, u32),
+    ) -> SnapshotResult<()> {
         for entry in &mut self.entries {
             if entry.stat.is_racy(since) {
                 doubt(&mut entry.stat);
@@ -49,12 +58,14 @@ impl StatCache {
         let target = file(place, store);
         let draft = target.with_extension("new");
         let written = private_file(&draft).and_then(|mut out| out.write_all(&encode(&self)));
-        written.and_then(|()| fs::rename(&draft, &target)).map_err(|error| fault::store(&target, &error))
+        written
+            .and_then(|()| fs::rename(&draft, &target))
+            .map_err(|error| snapshot_error::store_io_error(&target, &error))
     }
 }
 
 /// The time the disk's own clock shows now, read from a file just written: comparable with file times.
-pub fn disk_time(place: &Place) -> (i64, u32) {
+pub fn disk_time(place: &SnapshotLocation) -> (i64, u32) {
     let path = place.corner.join(format!("clock-{}", std::process::id()));
     let stamp = private_file(&path).and_then(|file| file.metadata());
     let _ = fs::remove_file(&path);
@@ -63,17 +74,17 @@ pub fn disk_time(place: &Place) -> (i64, u32) {
 }
 
 /// Makes a stat that no file can have.
-pub fn doubt(stat: &mut Stat) {
+pub fn doubt(stat: &mut FileStat) {
     stat.modified = NEVER;
 }
 
 /// Looks a path up in entries sorted by path.
-pub fn lookup<'a>(entries: &'a [Entry], path: &[u8]) -> Option<&'a Entry> {
+pub fn lookup<'a>(entries: &'a [SnapshotEntry], path: &[u8]) -> Option<&'a SnapshotEntry> {
     let at = entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
     entries.get(at)
 }
 
-fn file(place: &Place, store: &Store) -> PathBuf {
+fn file(place: &SnapshotLocation, store: &SnapshotRepository) -> PathBuf {
     place.corner.join(Path::new(if store.private { "index-private" } else { "index-repository" }))
 }
 
@@ -82,7 +93,7 @@ fn encode(cache: &StatCache) -> Vec<u8> {
     out.extend_from_slice(HEADER);
     text(&mut out, cache.snapshot.as_bytes());
     out.extend_from_slice(&(cache.entries.len() as u64).to_le_bytes());
-    for Entry { path, stat, blob } in &cache.entries {
+    for SnapshotEntry { path, stat, blob } in &cache.entries {
         out.extend_from_slice(&stat.kind.mode().to_le_bytes());
         out.extend_from_slice(&stat.size.to_le_bytes());
         for (seconds, nanos) in [stat.modified, stat.changed] {
@@ -108,14 +119,14 @@ fn decode(bytes: &[u8]) -> Option<StatCache> {
     let count = u64::from_le_bytes(take(&mut rest)?);
     let mut entries = Vec::new();
     for _ in 0..count {
-        let kind = Kind::from_mode(u32::from_le_bytes(take(&mut rest)?))?;
+        let kind = TreeEntryKind::from_mode(u32::from_le_bytes(take(&mut rest)?))?;
         let size = u64::from_le_bytes(take(&mut rest)?);
         let modified = (i64::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?));
         let changed = (i64::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?));
         let inode = u32::from_le_bytes(take(&mut rest)?);
         let blob = Oid::from_bytes(&take::<20>(&mut rest)?).ok()?;
         let path = take_text(&mut rest)?.to_vec();
-        entries.push(Entry { path, stat: Stat { kind, size, modified, changed, inode }, blob });
+        entries.push(SnapshotEntry { path, stat: FileStat { kind, size, modified, changed, inode }, blob });
     }
     (rest.is_empty() && entries.is_sorted_by(|a, b| a.path < b.path))
         .then_some(StatCache { entries, snapshot })
@@ -138,9 +149,10 @@ fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    fn entry(path: &str) -> Entry {
-        let stat = Stat { kind: Kind::File, size: 3, modified: (5, 6), changed: (7, 8), inode: 9 };
-        Entry { path: path.into(), stat, blob: Oid::from_bytes(&[7; 20]).unwrap() }
+    fn entry(path: &str) -> SnapshotEntry {
+        let stat =
+            FileStat { kind: TreeEntryKind::File, size: 3, modified: (5, 6), changed: (7, 8), inode: 9 };
+        SnapshotEntry { path: path.into(), stat, blob: Oid::from_bytes(&[7; 20]).unwrap() }
     }
 
     #[test]

@@ -4,45 +4,45 @@ use std::collections::BTreeMap;
 
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
-use super::entry::{Entry, Kind, RelPath, Stat};
+use super::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind};
 
 /// A stored tree, flat.
-pub type Stored = BTreeMap<RelPath, (Kind, Oid)>;
+pub type FlatTree = BTreeMap<RelPath, (TreeEntryKind, Oid)>;
 
 /// Writes the trees of entries sorted by path and returns the root's name; existing trees are not rewritten.
-pub fn write(odb: &Odb<'_>, entries: &[Entry]) -> Result<Oid, git2::Error> {
+pub fn write(odb: &Odb<'_>, entries: &[SnapshotEntry]) -> Result<Oid, git2::Error> {
     write_below(odb, entries, 0, &mut Vec::new())
 }
 
 /// The same, and names the trees that are new.
-pub fn write_named(odb: &Odb<'_>, entries: &[Entry], new: &mut Vec<Oid>) -> Result<Oid, git2::Error> {
+pub fn write_named(odb: &Odb<'_>, entries: &[SnapshotEntry], new: &mut Vec<Oid>) -> Result<Oid, git2::Error> {
     write_below(odb, entries, 0, new)
 }
 
 /// Writes the trees of a flat one.
-pub fn write_stored(odb: &Odb<'_>, stored: &Stored) -> Result<Oid, git2::Error> {
-    let entry = |(path, (kind, blob)): (&RelPath, &(Kind, Oid))| {
-        let stat = Stat { kind: *kind, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
-        Entry { path: path.clone(), stat, blob: *blob }
+pub fn write_stored(odb: &Odb<'_>, stored: &FlatTree) -> Result<Oid, git2::Error> {
+    let entry = |(path, (kind, blob)): (&RelPath, &(TreeEntryKind, Oid))| {
+        let stat = FileStat { kind: *kind, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
+        SnapshotEntry { path: path.clone(), stat, blob: *blob }
     };
     write(odb, &stored.iter().map(entry).collect::<Vec<_>>())
 }
 
 /// The entries without what is known of their files.
-pub fn flat(entries: &[Entry]) -> Stored {
+pub fn flat(entries: &[SnapshotEntry]) -> FlatTree {
     entries.iter().map(|entry| (entry.path.clone(), (entry.stat.kind, entry.blob))).collect()
 }
 
 /// Reads a tree with all below it.
-pub fn read(repo: &Repository, tree: &Tree<'_>) -> Result<Stored, git2::Error> {
-    let mut stored = Stored::new();
+pub fn read(repo: &Repository, tree: &Tree<'_>) -> Result<FlatTree, git2::Error> {
+    let mut stored = FlatTree::new();
     read_below(repo, tree, &[], &mut stored)?;
     Ok(stored)
 }
 
 fn write_below(
     odb: &Odb<'_>,
-    entries: &[Entry],
+    entries: &[SnapshotEntry],
     depth: usize,
     new: &mut Vec<Oid>,
 ) -> Result<Oid, git2::Error> {
@@ -86,7 +86,7 @@ fn read_below(
     repo: &Repository,
     tree: &Tree<'_>,
     dir: &[u8],
-    stored: &mut Stored,
+    stored: &mut FlatTree,
 ) -> Result<(), git2::Error> {
     for item in tree.iter() {
         // A ref fetched from elsewhere must not lead a restore out of the project or into `.git`.
@@ -102,7 +102,7 @@ fn read_below(
             }
             _ => {
                 let mode = u32::try_from(item.filemode()).unwrap_or(0);
-                stored.extend(Kind::from_mode(mode).map(|kind| (path, (kind, item.id()))));
+                stored.extend(TreeEntryKind::from_mode(mode).map(|kind| (path, (kind, item.id()))));
             }
         }
     }

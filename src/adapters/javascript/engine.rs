@@ -9,13 +9,13 @@ use std::sync::Arc;
 use rquickjs::context::EvalOptions;
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
 
+use super::cached_common_data::is_plain;
 use super::compile::{compile, compile_library};
-use super::extract::Shapes;
-use super::kept::is_plain;
-use super::limits::Limits;
-use super::shared::Shared;
-use super::view;
-use crate::domain::script::{Script, ScriptForm, ScriptKind};
+use super::extract::ObjectShapes;
+use super::job_state::ScriptJobState;
+use super::limits::ScriptLimits;
+use super::scope_json;
+use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
 
 const PRELUDE: &str = include_str!("prelude.js");
 /// Workflows whose compiled scripts are kept; the oldest goes.
@@ -24,8 +24,8 @@ const PROGRAMS: usize = 8;
 const BRIDGE: usize = 8;
 
 /// The scripts of one workflow, compiled at first use. Holding the `Arc` keeps its address from being reused.
-struct Program {
-    scripts: Arc<Vec<Script>>,
+struct CompiledScripts {
+    scripts: Arc<Vec<WorkflowScript>>,
     functions: Vec<Option<Persistent<Function<'static>>>>,
     /// Where among them the library stands, and whether it is plain (`work::is_plain`).
     library: Option<(usize, bool)>,
@@ -34,30 +34,30 @@ struct Program {
 }
 
 /// Functions of the prelude.
-pub(super) struct Bridge<'js> {
+pub(super) struct PreludeFunctions<'js> {
     pub(super) begin: Function<'js>,
     pub(super) run: Function<'js>,
     pub(super) finish: Function<'js>,
     equip: Function<'js>,
-    pub(super) shapes: Shapes<'js>,
+    pub(super) shapes: ObjectShapes<'js>,
 }
 
 /// Field order is drop order: what points into the runtime goes before it.
-pub(super) struct Engine {
-    programs: RefCell<Vec<Program>>,
+pub(super) struct ScriptEngine {
+    programs: RefCell<Vec<CompiledScripts>>,
     bridge: [Persistent<Value<'static>>; BRIDGE],
     pub(super) context: Context,
     runtime: Runtime,
-    pub(super) shared: Rc<Shared>,
+    pub(super) shared: Rc<ScriptJobState>,
 }
 
-impl Engine {
+impl ScriptEngine {
     /// Builds a world: a few milliseconds, most of them for freezing what scripts share.
     ///
     /// # Errors
     /// QuickJS could not be set up within the memory limit.
-    pub(super) fn new(limits: Limits) -> Result<Self, String> {
-        let shared = Rc::new(Shared::new(limits));
+    pub(super) fn new(limits: ScriptLimits) -> Result<Self, String> {
+        let shared = Rc::new(ScriptJobState::new(limits));
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         runtime.set_memory_limit(limits.memory);
         runtime.set_max_stack_size(limits.stack);
@@ -77,7 +77,7 @@ impl Engine {
     ///
     /// # Errors
     /// Never in practice: they belong to this runtime.
-    pub(super) fn bridge<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Bridge<'js>> {
+    pub(super) fn bridge<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<PreludeFunctions<'js>> {
         let [begin, run, finish, equip, foreign, well_formed, members, plain] = self.bridge.clone();
         let function = |value: Persistent<Value<'static>>| -> rquickjs::Result<Function<'js>> {
             value.restore(ctx)?.get()
@@ -85,12 +85,12 @@ impl Engine {
         let object = |value: Persistent<Value<'static>>| -> rquickjs::Result<Object<'js>> {
             value.restore(ctx)?.get()
         };
-        Ok(Bridge {
+        Ok(PreludeFunctions {
             begin: function(begin)?,
             run: function(run)?,
             finish: function(finish)?,
             equip: function(equip)?,
-            shapes: Shapes {
+            shapes: ObjectShapes {
                 foreign: function(foreign)?,
                 well_formed: function(well_formed)?,
                 members: object(members)?,
@@ -106,9 +106,9 @@ impl Engine {
     pub(super) fn function<'js>(
         &self,
         ctx: &Ctx<'js>,
-        scripts: &Arc<Vec<Script>>,
+        scripts: &Arc<Vec<WorkflowScript>>,
         index: usize,
-        script: &Script,
+        script: &WorkflowScript,
     ) -> rquickjs::Result<Function<'js>> {
         let offers = self.shared.offers.borrow();
         let mut programs = self.programs.borrow_mut();
@@ -131,8 +131,8 @@ impl Engine {
     pub(super) fn kit<'js>(
         &self,
         ctx: &Ctx<'js>,
-        bridge: &Bridge<'js>,
-        scripts: &Arc<Vec<Script>>,
+        bridge: &PreludeFunctions<'js>,
+        scripts: &Arc<Vec<WorkflowScript>>,
     ) -> Result<Option<Object<'js>>, (rquickjs::Error, usize)> {
         let mut programs = self.programs.borrow_mut();
         let at = program(&mut programs, scripts);
@@ -160,7 +160,7 @@ impl Engine {
 }
 
 /// Where the program with these scripts stands; it is added if it is new.
-fn program(programs: &mut Vec<Program>, scripts: &Arc<Vec<Script>>) -> usize {
+fn program(programs: &mut Vec<CompiledScripts>, scripts: &Arc<Vec<WorkflowScript>>) -> usize {
     if let Some(at) = programs.iter().position(|program| Arc::ptr_eq(&program.scripts, scripts)) {
         return at;
     }
@@ -171,12 +171,15 @@ fn program(programs: &mut Vec<Program>, scripts: &Arc<Vec<Script>>) -> usize {
     let library = numbered.find(|(_, script)| script.kind == ScriptKind::Library);
     let library = library.map(|(at, script)| (at, is_plain(&script.source)));
     let functions = vec![None; scripts.len()];
-    programs.push(Program { scripts: Arc::clone(scripts), functions, library, kit: None });
+    programs.push(CompiledScripts { scripts: Arc::clone(scripts), functions, library, kit: None });
     programs.len() - 1
 }
 
 /// Evaluates the prelude and keeps the functions that it returns.
-fn prelude(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> rquickjs::Result<[Persistent<Value<'static>>; BRIDGE]> {
+fn prelude(
+    ctx: &Ctx<'_>,
+    shared: &Rc<ScriptJobState>,
+) -> rquickjs::Result<[Persistent<Value<'static>>; BRIDGE]> {
     let mut options = EvalOptions::default();
     options.filename = Some("host".to_owned());
     let make: Function<'_> = ctx.eval_with_options(PRELUDE, options)?;
@@ -197,11 +200,15 @@ fn prelude(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> rquickjs::Result<[Persistent<V
 }
 
 /// The things that the prelude asks of us.
-fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Object<'js>> {
+fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let scopes = Rc::clone(shared);
     let view = move |what: String| -> String {
-        scopes.scope.borrow().as_deref().map_or_else(|| "null".to_owned(), |scope| view::part(scope, &what))
+        scopes
+            .scope
+            .borrow()
+            .as_deref()
+            .map_or_else(|| "null".to_owned(), |scope| scope_json::part(scope, &what))
     };
     native.set("view", Function::new(ctx.clone(), view)?)?;
     let marks = Rc::clone(shared);

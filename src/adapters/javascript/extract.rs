@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use rquickjs::{Array, Function, Object, String as JsString, Type, Value, function::This};
 use serde_json::{Map, Number, Value as Json};
 
-use super::fault::Fault;
-use super::shared::Shared;
+use super::job_state::ScriptJobState;
+use super::script_error::RawScriptError;
 use crate::domain::script::ScopePatch;
 
 /// Deeper data would not survive other readers of JSON.
@@ -19,7 +19,7 @@ const VALUE_COST: usize = 16;
 const SAFE_INTEGER: f64 = 9_007_199_254_740_992.0;
 
 /// What tells plain objects from others.
-pub(super) struct Shapes<'js> {
+pub(super) struct ObjectShapes<'js> {
     /// Names the kind of an object that JSON cannot hold.
     pub(super) foreign: Function<'js>,
     /// Replaces halves of characters.
@@ -30,36 +30,36 @@ pub(super) struct Shapes<'js> {
 }
 
 /// A failed conversion: an exception of the script's own getters, or a value that is no data.
-pub(super) enum Lost {
+pub(super) enum ExtractError {
     Thrown(rquickjs::Error),
-    Fault(Fault),
+    Fault(RawScriptError),
 }
 
-impl From<rquickjs::Error> for Lost {
+impl From<rquickjs::Error> for ExtractError {
     fn from(error: rquickjs::Error) -> Self {
         Self::Thrown(error)
     }
 }
 
-type Taken<T> = Result<T, Lost>;
+type ExtractResult<T> = Result<T, ExtractError>;
 
 /// One conversion; counts what it produces with all others of its job, so that shared references cannot grow without end.
-pub(super) struct Taking<'a, 'js> {
-    shapes: &'a Shapes<'js>,
-    shared: &'a Shared,
-    path: Vec<Step>,
+pub(super) struct JsonExtractor<'a, 'js> {
+    shapes: &'a ObjectShapes<'js>,
+    shared: &'a ScriptJobState,
+    path: Vec<ExtractPathStep>,
     open: Vec<Value<'js>>,
     ticks: u32,
 }
 
-enum Step {
+enum ExtractPathStep {
     Key(String),
     Index(usize),
 }
 
-impl<'a, 'js> Taking<'a, 'js> {
-    pub(super) fn new(shapes: &'a Shapes<'js>, shared: &'a Shared, root: &str) -> Self {
-        let path = vec![Step::Key(root.to_owned())];
+impl<'a, 'js> JsonExtractor<'a, 'js> {
+    pub(super) fn new(shapes: &'a ObjectShapes<'js>, shared: &'a ScriptJobState, root: &str) -> Self {
+        let path = vec![ExtractPathStep::Key(root.to_owned())];
         Self { shapes, shared, path, open: Vec::new(), ticks: 0 }
     }
 
@@ -67,7 +67,11 @@ impl<'a, 'js> Taking<'a, 'js> {
     ///
     /// # Errors
     /// It is no object any more, or holds what JSON cannot.
-    pub(super) fn changes(&mut self, after: &Value<'js>, before: &Map<String, Json>) -> Taken<ScopePatch> {
+    pub(super) fn changes(
+        &mut self,
+        after: &Value<'js>,
+        before: &Map<String, Json>,
+    ) -> ExtractResult<ScopePatch> {
         let plain = after.as_object().filter(|_| !after.is_array() && !after.is_function());
         let Some(object) = plain else {
             return Err(self.no_data("must stay an object with named values"));
@@ -84,9 +88,9 @@ impl<'a, 'js> Taking<'a, 'js> {
                 present.push(key);
                 continue;
             }
-            self.path.push(Step::Key(key));
+            self.path.push(ExtractPathStep::Key(key));
             let new = self.json(&value)?;
-            let Some(Step::Key(key)) = self.path.pop() else { continue };
+            let Some(ExtractPathStep::Key(key)) = self.path.pop() else { continue };
             if let Some(new) = new {
                 if old.is_some() {
                     present.push(key.clone());
@@ -107,7 +111,7 @@ impl<'a, 'js> Taking<'a, 'js> {
     ///
     /// # Errors
     /// It holds something that JSON cannot hold, or is too large.
-    pub(super) fn json(&mut self, value: &Value<'js>) -> Taken<Option<Json>> {
+    pub(super) fn json(&mut self, value: &Value<'js>) -> ExtractResult<Option<Json>> {
         self.count(VALUE_COST)?;
         Ok(Some(match value.type_of() {
             Type::Undefined | Type::Uninitialized => return Ok(None),
@@ -128,8 +132,8 @@ impl<'a, 'js> Taking<'a, 'js> {
     fn nested<T>(
         &mut self,
         value: &Value<'js>,
-        take: impl FnOnce(&mut Self, &Value<'js>) -> Taken<T>,
-    ) -> Taken<T> {
+        take: impl FnOnce(&mut Self, &Value<'js>) -> ExtractResult<T>,
+    ) -> ExtractResult<T> {
         if self.open.contains(value) {
             return Err(self.no_data("refers back to itself; JSON cannot hold a circle"));
         }
@@ -142,11 +146,11 @@ impl<'a, 'js> Taking<'a, 'js> {
         Ok(taken)
     }
 
-    fn array(&mut self, value: &Value<'js>) -> Taken<Json> {
+    fn array(&mut self, value: &Value<'js>) -> ExtractResult<Json> {
         let Some(array) = value.as_array() else { return Ok(Json::Null) };
         let mut list = Vec::new();
         for index in 0..array.len() {
-            self.path.push(Step::Index(index));
+            self.path.push(ExtractPathStep::Index(index));
             match self.json(&element(array, index)?)? {
                 Some(item) => list.push(item),
                 None => return Err(self.no_data("is undefined inside a list; use null")),
@@ -156,7 +160,7 @@ impl<'a, 'js> Taking<'a, 'js> {
         Ok(Json::Array(list))
     }
 
-    fn object(&mut self, value: &Value<'js>) -> Taken<Option<Json>> {
+    fn object(&mut self, value: &Value<'js>) -> ExtractResult<Option<Json>> {
         let Some(object) = value.as_object() else { return Ok(None) };
         let convert: Value<'js> = object.get("toJSON")?;
         if let Some(convert) = convert.as_function() {
@@ -178,16 +182,16 @@ impl<'a, 'js> Taking<'a, 'js> {
         for entry in object.props::<String, Value<'js>>() {
             let (key, value) = entry?;
             self.count(key.len())?;
-            self.path.push(Step::Key(key));
+            self.path.push(ExtractPathStep::Key(key));
             let item = self.json(&value)?;
-            if let (Some(Step::Key(key)), Some(item)) = (self.path.pop(), item) {
+            if let (Some(ExtractPathStep::Key(key)), Some(item)) = (self.path.pop(), item) {
                 map.insert(key, item);
             }
         }
         Ok(Some(Json::Object(map)))
     }
 
-    fn number(&self, number: f64) -> Taken<Json> {
+    fn number(&self, number: f64) -> ExtractResult<Json> {
         if number.fract() == 0.0 && number.abs() < SAFE_INTEGER {
             #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^53")]
             return Ok(Json::from(number as i64));
@@ -198,7 +202,7 @@ impl<'a, 'js> Taking<'a, 'js> {
         }
     }
 
-    fn text(&mut self, value: &Value<'js>) -> Taken<String> {
+    fn text(&mut self, value: &Value<'js>) -> ExtractResult<String> {
         let text = value.as_string().map(JsString::to_string).transpose();
         let text = match text {
             // Half of a pair of surrogates, as `slice` leaves behind: replaced, not refused.
@@ -212,7 +216,7 @@ impl<'a, 'js> Taking<'a, 'js> {
     }
 
     /// Whether a value equals its JSON, without building anything.
-    fn same(&mut self, value: &Value<'js>, json: &Json) -> Taken<bool> {
+    fn same(&mut self, value: &Value<'js>, json: &Json) -> ExtractResult<bool> {
         self.count(0)?;
         Ok(match json {
             Json::Null => value.is_null(),
@@ -237,7 +241,7 @@ impl<'a, 'js> Taking<'a, 'js> {
         })
     }
 
-    fn same_object(&mut self, value: &Value<'js>, old: &Map<String, Json>) -> Taken<bool> {
+    fn same_object(&mut self, value: &Value<'js>, old: &Map<String, Json>) -> ExtractResult<bool> {
         let object = value.as_object().filter(|_| value.type_of() == Type::Object);
         let Some(object) =
             object.filter(|object| object.get_prototype().as_ref() == Some(&self.shapes.plain))
@@ -256,27 +260,27 @@ impl<'a, 'js> Taking<'a, 'js> {
         Ok(met == old.len())
     }
 
-    fn count(&mut self, bytes: usize) -> Taken<()> {
+    fn count(&mut self, bytes: usize) -> ExtractResult<()> {
         self.ticks = self.ticks.wrapping_add(1);
-        if !self.shared.take(bytes) {
-            return Err(Lost::Fault(Fault::result(&self.shared.limits)));
+        if !self.shared.count_result_bytes(bytes) {
+            return Err(ExtractError::Fault(RawScriptError::result(&self.shared.limits)));
         }
         if self.ticks.is_multiple_of(1024) && self.shared.overdue() {
-            return Err(Lost::Fault(Fault::time(&self.shared.limits)));
+            return Err(ExtractError::Fault(RawScriptError::time(&self.shared.limits)));
         }
         Ok(())
     }
 
-    fn no_data(&self, what: &str) -> Lost {
+    fn no_data(&self, what: &str) -> ExtractError {
         let mut path = String::new();
         for step in &self.path {
             match step {
-                Step::Key(key) if path.is_empty() => path.push_str(key),
-                Step::Key(key) => path.push_str(&format!(".{key}")),
-                Step::Index(index) => path.push_str(&format!("[{index}]")),
+                ExtractPathStep::Key(key) if path.is_empty() => path.push_str(key),
+                ExtractPathStep::Key(key) => path.push_str(&format!(".{key}")),
+                ExtractPathStep::Index(index) => path.push_str(&format!("[{index}]")),
             }
         }
-        Lost::Fault(Fault::not_data(format!("{path} {what}")))
+        ExtractError::Fault(RawScriptError::not_data(format!("{path} {what}")))
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What one job may use (A56, ERR-5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct ScriptLimits {
     /// For all scripts of one job together, conversions included.
     pub time: Duration,
     /// Bytes, for the runtime with everything in it.
@@ -15,7 +15,7 @@ pub struct Limits {
     pub stack: usize,
 }
 
-impl Default for Limits {
+impl Default for ScriptLimits {
     fn default() -> Self {
         Self { time: Duration::from_millis(250), memory: 32 << 20, result: 8 << 20, stack: 512 * 1024 }
     }

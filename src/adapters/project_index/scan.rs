@@ -11,9 +11,11 @@ use ignore::DirEntry;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use sha2::{Digest, Sha256};
 
-use crate::adapters::beneath::{open_parent, open_unfollowed, read_held, read_regular};
 use crate::adapters::ignore_files::walk_unignored;
-use crate::domain::project_index::{LeftOut, ROOT, Seen, SeenDirectory, SeenFile, SizeLimit, parent};
+use crate::adapters::open_beneath::{open_parent, open_unfollowed, read_held, read_regular};
+use crate::domain::project_index::{
+    ProjectScan, ROOT, ScannedDirectory, ScannedFile, SizeLimit, UnindexedFiles, parent,
+};
 
 /// More are no project that somebody wants described file by file.
 const MOST: usize = 20_000;
@@ -47,14 +49,14 @@ const KEYS: &[&str] = &[
 const KEY_MARK: &str = "PRIVATE KEY-----";
 
 /// Why a file is left out.
-pub(super) enum Out {
+pub(super) enum IndexSkipReason {
     Binary,
     TooLarge,
     Secret,
     Unreadable(String),
 }
 
-impl fmt::Display for Out {
+impl fmt::Display for IndexSkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Binary => f.write_str("it is no UTF-8 text"),
@@ -69,10 +71,10 @@ pub(super) fn scan(
     root: &Path,
     (secret, hidden): (&[String], &[PathBuf]),
     limit: SizeLimit,
-) -> Result<Seen, String> {
+) -> Result<ProjectScan, String> {
     let keys = patterns(root, secret)?;
     let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let (mut files, mut left_out) = (Vec::new(), LeftOut::default());
+    let (mut files, mut left_out) = (Vec::new(), UnindexedFiles::default());
     for entry in walk(root, hidden) {
         let entry = match entry {
             Ok(entry) => entry,
@@ -95,20 +97,20 @@ pub(super) fn scan(
             ));
         }
         let found = if keys.matched_path_or_any_parents(&path, false).is_ignore() {
-            Err(Out::Secret)
+            Err(IndexSkipReason::Secret)
         } else {
             text(&real, &real.join(&path), limit)
         };
         match found {
-            Ok((text, sum)) => files.push(SeenFile { path, sum, bytes: text.len() as u64 }),
-            Err(Out::Binary) => left_out.binary.push(path),
-            Err(Out::TooLarge) => left_out.too_large.push(path),
-            Err(Out::Secret) => left_out.secret.push(path),
-            Err(Out::Unreadable(why)) => left_out.unreadable.push(format!("{path}: {why}")),
+            Ok((text, sum)) => files.push(ScannedFile { path, sum, bytes: text.len() as u64 }),
+            Err(IndexSkipReason::Binary) => left_out.binary.push(path),
+            Err(IndexSkipReason::TooLarge) => left_out.too_large.push(path),
+            Err(IndexSkipReason::Secret) => left_out.secret.push(path),
+            Err(IndexSkipReason::Unreadable(why)) => left_out.unreadable.push(format!("{path}: {why}")),
         }
     }
     let directories = directories(&files);
-    Ok(Seen { files, directories, left_out })
+    Ok(ProjectScan { files, directories, left_out })
 }
 
 /// As the tools that search: in the order of their paths.
@@ -136,26 +138,27 @@ fn relative(root: &Path, path: &Path) -> Option<String> {
 }
 
 /// The text of a file and its checksum. `root`: free of links, and `path` is below it.
-pub(super) fn text(root: &Path, path: &Path, limit: SizeLimit) -> Result<(String, String), Out> {
-    let told = |error: io::Error| Out::Unreadable(error.to_string());
+pub(super) fn text(root: &Path, path: &Path, limit: SizeLimit) -> Result<(String, String), IndexSkipReason> {
+    let told = |error: io::Error| IndexSkipReason::Unreadable(error.to_string());
     let largest = limit.kilobytes().map_or(LARGEST, |kilobytes| kilobytes * 1024);
     let parent = open_parent(root, path, false).map_err(told)?;
     let found = fs::symlink_metadata(parent.entry()).map_err(told)?;
     if !found.is_file() {
-        return Err(Out::Unreadable("it is no regular file".to_owned()));
+        return Err(IndexSkipReason::Unreadable("it is no regular file".to_owned()));
     }
     if found.len() > largest {
-        return Err(Out::TooLarge);
+        return Err(IndexSkipReason::TooLarge);
     }
     let bytes = open_unfollowed(&parent.entry()).and_then(|file| read_held(file, largest));
     let bytes = bytes.map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => Out::TooLarge,
+        io::ErrorKind::FileTooLarge => IndexSkipReason::TooLarge,
         _ => told(error),
     })?;
     let sum = hex(&Sha256::digest(&bytes));
-    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(Out::Binary)?;
+    let text =
+        String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(IndexSkipReason::Binary)?;
     if text.contains(KEY_MARK) {
-        return Err(Out::Secret);
+        return Err(IndexSkipReason::Secret);
     }
     Ok((text, sum))
 }
@@ -170,7 +173,7 @@ fn hex(digest: &[u8]) -> String {
 }
 
 /// Those that lead to the files; the checksum of each is over names and checksums of what is in it.
-fn directories(files: &[SeenFile]) -> Vec<SeenDirectory> {
+fn directories(files: &[ScannedFile]) -> Vec<ScannedDirectory> {
     let mut sums: BTreeMap<&str, String> =
         files.iter().map(|file| (file.path.as_str(), file.sum.clone())).collect();
     let mut inside: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -198,7 +201,7 @@ fn directories(files: &[SeenFile]) -> Vec<SeenDirectory> {
         let sum = hex(&digest.finalize());
         sums.insert(path, sum.clone());
         let children = children.iter().map(|child| (*child).to_owned()).collect();
-        found.push(SeenDirectory { path: path.to_owned(), sum, children });
+        found.push(ScannedDirectory { path: path.to_owned(), sum, children });
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found

@@ -13,11 +13,16 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn of(directory: &tempfile::TempDir) -> ProjectIndex {
-    ProjectIndex::of(directory.path(), vec!["private.*".to_owned()], vec![directory.path().join("data")])
+    ProjectIndex::new(directory.path(), vec!["private.*".to_owned()], vec![directory.path().join("data")])
 }
 
-fn entry(path: &str) -> Entry {
-    Entry { path: path.to_owned(), directory: false, sum: "s".to_owned(), summary: "it is".to_owned() }
+fn entry(path: &str) -> ProjectIndexEntry {
+    ProjectIndexEntry {
+        path: path.to_owned(),
+        directory: false,
+        sum: "s".to_owned(),
+        summary: "it is".to_owned(),
+    }
 }
 
 #[test]
@@ -90,12 +95,12 @@ fn the_checksum_of_a_directory_is_that_of_all_in_it() {
 fn what_was_added_is_there_after_a_crash() {
     let directory = project(&[]);
     let port = of(&directory);
-    assert_eq!(port.load().unwrap(), Index::default());
+    assert_eq!(port.load().unwrap(), ProjectIndexEntries::default());
     assert!(!directory.path().join(PLACE).exists(), "reading makes nothing");
     let mut writer = port.writer().unwrap();
     assert!(port.writer().err().unwrap().contains("by somebody else"));
     writer.add(&entry("a")).unwrap();
-    writer.add(&Entry { summary: "once more".to_owned(), ..entry("a") }).unwrap();
+    writer.add(&ProjectIndexEntry { summary: "once more".to_owned(), ..entry("a") }).unwrap();
     writer.add(&entry("b")).unwrap();
     drop(writer);
     let file = directory.path().join(PLACE).join(FILE);

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use reqwest::Url;
 
 use crate::domain::model::ModelError;
-use crate::domain::printable;
+use crate::domain::terminal_safe;
 
 /// A base URL that has been read.
 #[derive(Clone, Debug)]
-pub struct Address {
+pub struct ProviderAddress {
     /// Without a slash at its end.
     pub base: String,
     /// For error texts.
@@ -19,7 +19,7 @@ pub struct Address {
     pub loopback: bool,
 }
 
-impl Address {
+impl ProviderAddress {
     /// Reads a base URL. `tails`: what people copy along with it and a protocol adds itself, last part first.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Address {
         let refuse = |why: &str| ModelError::Protocol {
             detail: format!(
                 "the base URL `{}` {why}; it looks like http://localhost:11434/v1",
-                printable::url(base)
+                terminal_safe::redact_url(base)
             ),
         };
         let url = Url::parse(base).map_err(|error| refuse(&format!("is not a URL ({error})")))?;
@@ -84,12 +84,12 @@ mod tests {
             ("http://[::1]:80/v1", "http://[::1]/v1", true),
         ];
         for (text, shown, loopback) in rows {
-            let address = Address::parse(text, &["/chat/completions"]).unwrap();
+            let address = ProviderAddress::parse(text, &["/chat/completions"]).unwrap();
             assert_eq!((address.shown.as_str(), address.loopback), (shown, loopback), "{text}");
         }
         for text in ["https://a.example", "https://a.example/v1/", "https://a.example/v1/messages"] {
             assert_eq!(
-                Address::parse(text, &["/messages", "/v1"]).unwrap().base,
+                ProviderAddress::parse(text, &["/messages", "/v1"]).unwrap().base,
                 "https://a.example",
                 "{text}"
             );
@@ -97,7 +97,7 @@ mod tests {
         for bad in
             ["https://me:pass@h.example/v1", "https://h.example/v1?key=pass", "https://h.example/v1#pass"]
         {
-            let told = Address::parse(bad, &[]).unwrap_err().to_string();
+            let told = ProviderAddress::parse(bad, &[]).unwrap_err().to_string();
             assert!(
                 told.contains("`https://h.example/v1` holds a password") && !told.contains("pass@"),
                 "{told}"
@@ -105,7 +105,7 @@ mod tests {
             assert!(!told.contains("=pass") && !told.contains("#pass"), "{told}");
         }
         for bad in ["", "api.example.com", "ftp://x/v1", "http://"] {
-            assert_eq!(Address::parse(bad, &[]).unwrap_err().code(), "model.protocol", "{bad}");
+            assert_eq!(ProviderAddress::parse(bad, &[]).unwrap_err().code(), "model.protocol", "{bad}");
         }
         assert!(is_local("http://192.168.1.7:8000/v1") && !is_local("https://api.openai.com/v1"));
     }

@@ -6,7 +6,7 @@
 //!
 //! Refuses: retries (the runtime's), redirects, a key in any text.
 
-mod cache;
+mod cache_marks;
 mod conversation;
 mod decode;
 mod request;
@@ -15,13 +15,13 @@ mod thinking;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
-use crate::domain::secret::Secret;
+use crate::domain::secret::SecretText;
 use crate::ports::model::DeltaSink;
 
-use super::address::Address;
-use super::http::{Http, Post, longest_answer};
-use super::keys;
-use decode::Message;
+use super::address::ProviderAddress;
+use super::api_keys;
+use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
+use decode::AnthropicReplyDecoder;
 
 pub use request::build;
 
@@ -33,34 +33,34 @@ const VERSION: &str = "2023-06-01";
 /// # Errors
 /// Every way in which no whole answer arrived.
 pub async fn call(
-    http: &Http,
+    http: &ProviderTransport,
     request: &ModelRequest,
-    key: Option<&Secret>,
+    key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
     let address = address(&request.choice)?;
     let body = build(request);
     let (url, longest) = (format!("{}/v1/messages", address.base), longest_answer(&body, &request.choice));
     let (headers, turn) = (headers(key)?, request.messages.len());
-    let post = Post { url, headers, body: body.to_string(), turn, longest };
-    http.ask::<Message>(&address, post, sink).await
+    let post = ProviderPostRequest { url, headers, body: body.to_string(), turn, longest };
+    http.ask::<AnthropicReplyDecoder>(&address, post, sink).await
 }
 
 /// Where the server of a choice is.
 ///
 /// # Errors
 /// The base URL is none.
-pub fn address(choice: &ModelChoice) -> Result<Address, ModelError> {
-    Address::parse(&choice.base_url, &["/messages", "/v1"])
+pub fn address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
+    ProviderAddress::parse(&choice.base_url, &["/messages", "/v1"])
 }
 
 /// # Errors
 /// The key holds what no header can.
-pub fn headers(key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
+pub fn headers(key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
     let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
     let mut headers = HeaderMap::from_iter([version]);
     if let Some(key) = key {
-        headers.insert(HeaderName::from_static("x-api-key"), keys::header(key)?);
+        headers.insert(HeaderName::from_static("x-api-key"), api_keys::header(key)?);
     }
     Ok(headers)
 }

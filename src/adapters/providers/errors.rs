@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, LOCATION};
 use serde_json::Value;
 
 use crate::domain::model::ModelError;
-use crate::domain::secret::{REDACTION_MARK, Secret};
+use crate::domain::secret::{REDACTION_MARK, SecretText};
 
 use super::retry_after::retry_after_ms;
 
@@ -59,7 +59,13 @@ const NOT_ALLOWED: &str = "permission_error";
 const EMPTY_ACCOUNT: &str = "credit balance is too low";
 
 /// An answer with a status other than 2xx. `now` is only used for dates in `Retry-After`.
-pub fn of_status(status: u16, headers: &HeaderMap, body: &[u8], shown: &str, now: SystemTime) -> ModelError {
+pub fn from_status(
+    status: u16,
+    headers: &HeaderMap,
+    body: &[u8],
+    shown: &str,
+    now: SystemTime,
+) -> ModelError {
     let words = String::from_utf8_lossy(&body[..body.len().min(4096)]).to_lowercase();
     let text = body_line(body);
     let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
@@ -82,7 +88,7 @@ pub fn of_status(status: u16, headers: &HeaderMap, body: &[u8], shown: &str, now
 }
 
 /// An error object inside an answer whose status was 200.
-pub fn of_object(value: &Value, shown: &str) -> ModelError {
+pub fn from_error_object(value: &Value, shown: &str) -> ModelError {
     let inner = value.get("error").filter(|inner| inner.is_object()).unwrap_or(value);
     let status = ["code", "status", "status_code"].iter().find_map(|key| match inner.get(key)? {
         Value::Number(number) => number.as_u64(),
@@ -95,7 +101,7 @@ pub fn of_object(value: &Value, shown: &str) -> ModelError {
 }
 
 /// A failure below HTTP. `had`: what had arrived of the answer, for the text.
-pub fn of_transport(error: reqwest::Error, shown: &str, connect: Duration, had: &str) -> ModelError {
+pub fn from_transport_error(error: reqwest::Error, shown: &str, connect: Duration, had: &str) -> ModelError {
     let error = error.without_url();
     let mut cause = error.to_string();
     let mut next = error.source();
@@ -163,7 +169,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// The same error without the key, in case a server echoes it (CFG-20).
-pub fn scrub(mut error: ModelError, key: &Secret) -> ModelError {
+pub fn scrub(mut error: ModelError, key: &SecretText) -> ModelError {
     let key = key.expose().trim();
     if key.len() >= SCRUBBED {
         let detail = detail_mut(&mut error);

@@ -12,13 +12,13 @@ use async_openai::config::{Config, OpenAIConfig};
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 
 use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
-use crate::domain::secret::Secret;
+use crate::domain::secret::SecretText;
 use crate::ports::model::DeltaSink;
 
-use super::address::Address;
-use super::http::{Http, Post, longest_answer};
-use super::keys;
-use decode::Completion;
+use super::address::ProviderAddress;
+use super::api_keys;
+use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
+use decode::ChatCompletionDecoder;
 
 pub use request::build;
 
@@ -29,35 +29,35 @@ const PATH: &str = "/chat/completions";
 /// # Errors
 /// Every way in which no whole answer arrived.
 pub async fn call(
-    http: &Http,
+    http: &ProviderTransport,
     request: &ModelRequest,
-    key: Option<&Secret>,
+    key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
     let address = address(&request.choice)?;
     let body = build(request)?;
     let (url, longest) = (config(&address).url(PATH), longest_answer(&body, &request.choice));
     let (headers, turn) = (headers(&address, key)?, request.messages.len());
-    let post = Post { url, headers, body: body.to_string(), turn, longest };
-    http.ask::<Completion>(&address, post, sink).await
+    let post = ProviderPostRequest { url, headers, body: body.to_string(), turn, longest };
+    http.ask::<ChatCompletionDecoder>(&address, post, sink).await
 }
 
 /// Where the server of a choice is.
 ///
 /// # Errors
 /// The base URL is none.
-pub fn address(choice: &ModelChoice) -> Result<Address, ModelError> {
-    Address::parse(&choice.base_url, &[PATH])
+pub fn address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
+    ProviderAddress::parse(&choice.base_url, &[PATH])
 }
 
 /// Set to nothing what it would else take from the environment.
-fn config(address: &Address) -> OpenAIConfig {
+fn config(address: &ProviderAddress) -> OpenAIConfig {
     OpenAIConfig::new().with_org_id("").with_project_id("").with_api_base(&address.base)
 }
 
 /// # Errors
 /// The key holds what no header can.
-pub fn headers(address: &Address, key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
+pub fn headers(address: &ProviderAddress, key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
     let config = config(address);
     let Some(key) = key else {
         let mut headers = config.with_api_key("").headers();
@@ -65,7 +65,7 @@ pub fn headers(address: &Address, key: Option<&Secret>) -> Result<HeaderMap, Mod
         return Ok(headers);
     };
     // Asked first, because the config would panic.
-    keys::header(key)?;
+    api_keys::header(key)?;
     let mut headers = config.with_api_key(key.expose().trim()).headers();
     if let Some(value) = headers.get_mut(AUTHORIZATION) {
         value.set_sensitive(true);

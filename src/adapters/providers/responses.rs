@@ -5,24 +5,24 @@
 
 mod decode;
 mod input;
-mod limits;
 mod request;
-mod strict;
+mod server_quirks;
+mod strict_schema;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::domain::secret::Secret;
+use crate::domain::secret::SecretText;
 use crate::ports::model::DeltaSink;
 
-use super::address::Address;
-use super::http::{Http, Post, longest_answer};
-use super::keys;
-use decode::Response;
+use super::address::ProviderAddress;
+use super::api_keys;
+use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
+use decode::ResponsesDecoder;
 use request::build_within;
 
-pub use limits::Learnt;
 pub use request::build;
+pub use server_quirks::ServerQuirks;
 
 const PATH: &str = "/responses";
 
@@ -31,23 +31,24 @@ const PATH: &str = "/responses";
 /// # Errors
 /// Every way in which no whole answer arrived.
 pub async fn call(
-    (http, learnt): (&Http, &Learnt),
+    (http, learnt): (&ProviderTransport, &ServerQuirks),
     request: &ModelRequest,
-    key: Option<&Secret>,
+    key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
-    let address = Address::parse(&request.choice.base_url, &[PATH])?;
+    let address = ProviderAddress::parse(&request.choice.base_url, &[PATH])?;
     let mut headers = HeaderMap::new();
     if let Some(key) = key {
-        headers.insert(AUTHORIZATION, keys::bearer(key)?);
+        headers.insert(AUTHORIZATION, api_keys::bearer(key)?);
     }
-    let mut limits = learnt.of(&request.choice);
+    let mut limits = learnt.known_limits(&request.choice);
     loop {
         let body = build_within(request, limits);
         let (url, turn) = (format!("{}{PATH}", address.base), request.messages.len());
         let longest = longest_answer(&body, &request.choice);
-        let post = Post { url, headers: headers.clone(), body: body.to_string(), turn, longest };
-        let error = match http.ask::<Response>(&address, post, sink).await {
+        let post =
+            ProviderPostRequest { url, headers: headers.clone(), body: body.to_string(), turn, longest };
+        let error = match http.ask::<ResponsesDecoder>(&address, post, sink).await {
             Ok(reply) => return Ok(reply),
             Err(error) => error,
         };

@@ -22,9 +22,9 @@
 //! is the number of characters per streamed piece (default: all at once). Without `usage` it is estimated.
 //! Other keys at the top belong to other readers of the file; unknown keys inside a reply are refused.
 
-mod fault;
-mod script;
-mod wants;
+mod expectations;
+mod replies_file;
+mod replies_file_error;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -33,19 +33,19 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::domain::cost::Usage;
+use crate::domain::cost::TokenUsage;
 use crate::domain::message::{ChatMessage, ToolCall};
 use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply, ModelRequest};
 use crate::ports::model::{DeltaSink, ModelPort};
 
-pub use fault::{BadScript, Problem};
-use script::{Outcome, Reply};
+use replies_file::{ScriptedReply, ScriptedReplyOutcome};
+pub use replies_file_error::{RepliesFileError, RepliesFileProblem};
 
 /// The replies and how far each agent has come.
 #[derive(Debug)]
 pub struct ScriptedModel {
     model: String,
-    replies: BTreeMap<String, Vec<Reply>>,
+    replies: BTreeMap<String, Vec<ScriptedReply>>,
     next: Mutex<BTreeMap<String, usize>>,
     /// Delays are told, not waited for.
     instant: bool,
@@ -67,8 +67,8 @@ impl ScriptedModel {
     ///
     /// # Errors
     /// Every problem of the file at once.
-    pub fn from_value(file: &Value) -> Result<Self, BadScript> {
-        let (model, replies) = script::read(file)?;
+    pub fn from_value(file: &Value) -> Result<Self, RepliesFileError> {
+        let (model, replies) = replies_file::read(file)?;
         Ok(Self { model, replies, next: Mutex::default(), instant: false })
     }
 
@@ -101,7 +101,7 @@ impl ScriptedModel {
     /// The replies that nobody asked for: agent and position from 0.
     pub fn unused(&self) -> Vec<(String, usize)> {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let rest = |(agent, list): (&String, &Vec<Reply>)| {
+        let rest = |(agent, list): (&String, &Vec<ScriptedReply>)| {
             let used = next.get(agent).copied().unwrap_or(0);
             (used..list.len()).map(|index| (agent.clone(), index)).collect::<Vec<_>>()
         };
@@ -113,13 +113,13 @@ impl ScriptedModel {
     /// # Errors
     /// The scripted error; `Drift` where the script holds no fitting reply.
     pub async fn call(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
-        let (index, reply) = self.take(request)?;
+        let (index, reply) = self.next_reply(request)?;
         if reply.delay_ms > 0 && !self.instant {
             tokio::time::sleep(Duration::from_millis(reply.delay_ms)).await;
         }
         let answer = match &reply.outcome {
-            Outcome::Error(error) => return Err(error.clone()),
-            Outcome::Answer(answer) => answer,
+            ScriptedReplyOutcome::Error(error) => return Err(error.clone()),
+            ScriptedReplyOutcome::Answer(answer) => answer,
         };
         stream(sink, DeltaKind::Reasoning, &answer.reasoning, reply.chunk).await;
         stream(sink, DeltaKind::Text, &answer.text, reply.chunk).await;
@@ -142,7 +142,7 @@ impl ScriptedModel {
         })
     }
 
-    fn take(&self, request: &ModelRequest) -> Result<(usize, &Reply), ModelError> {
+    fn next_reply(&self, request: &ModelRequest) -> Result<(usize, &ScriptedReply), ModelError> {
         let agent = &request.agent;
         let drift = |detail: String| ModelError::Drift { detail };
         let asked = request.messages.last().map_or_else(|| "(nothing)".to_owned(), excerpt);
@@ -201,14 +201,14 @@ fn excerpt(message: &ChatMessage) -> String {
 }
 
 /// Four bytes a token, as for servers that report nothing.
-fn estimate(request: &ModelRequest, text: &str, calls: &[ToolCall]) -> Usage {
+fn estimate(request: &ModelRequest, text: &str, calls: &[ToolCall]) -> TokenUsage {
     let size = |message: &ChatMessage| {
         message.content.len() + message.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
     };
     let prompt: usize = request.messages.iter().map(size).sum();
     let completion = text.len() + calls.iter().map(|c| c.name.len() + c.arguments.len()).sum::<usize>();
     let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
-    Usage { prompt: tokens(prompt), completion: tokens(completion), ..Usage::default() }
+    TokenUsage { prompt: tokens(prompt), completion: tokens(completion), ..TokenUsage::default() }
 }
 
 #[cfg(test)]

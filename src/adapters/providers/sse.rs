@@ -14,7 +14,7 @@ const EVENT_LIMIT: usize = 16 * 1024 * 1024;
 pub type OnEvent<'a> = dyn FnMut(&str, &str) -> Result<(), ModelError> + Send + 'a;
 
 #[derive(Default, Debug)]
-pub struct Events {
+pub struct SseParser {
     /// The start of a line whose end has not arrived.
     partial: Vec<u8>,
     name: String,
@@ -22,7 +22,7 @@ pub struct Events {
     has_data: bool,
 }
 
-impl Events {
+impl SseParser {
     /// Reads the next bytes and hands out each event that they complete.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ mod tests {
             ("a comment", ": ".to_owned(), long.clone()),
         ];
         for (about, start, more) in rows {
-            let mut parser = Events::default();
+            let mut parser = SseParser::default();
             let mut feed = |text: &str| parser.feed(text.as_bytes(), &mut |_, _| Ok(()));
             feed(&start).unwrap();
             let fed = (0..20).take_while(|_| feed(&more).is_ok()).count();
@@ -152,7 +152,7 @@ mod tests {
             found.push((name.to_owned(), data.to_owned()));
             Ok(())
         };
-        let mut parser = Events::default();
+        let mut parser = SseParser::default();
         for piece in text.chunks(step) {
             parser.feed(piece, &mut on).unwrap();
         }

@@ -11,8 +11,8 @@ use tokio::sync::OnceCell;
 use crate::domain::model::ModelChoice;
 
 use super::address::is_local;
-use super::http::Http;
-use super::listing;
+use super::model_listing;
+use super::transport::ProviderTransport;
 
 /// What a server has answered; inside, nothing: it does not tell.
 type Told = Arc<OnceCell<Option<u64>>>;
@@ -32,14 +32,14 @@ impl Windows {
 
     /// The same; a server that has told nothing yet is asked. One that cannot be reached, or is busy, is asked again the
     /// next time.
-    pub async fn told(&self, http: &Http, choice: &ModelChoice) -> Option<u64> {
+    pub async fn told(&self, http: &ProviderTransport, choice: &ModelChoice) -> Option<u64> {
         if let Some(known) = self.known(choice) {
             return known;
         }
         let told = self.of(choice);
         let asked = told.get_or_try_init(async || {
             let key = http.key(choice).map_err(drop)?;
-            match listing::window(http, choice, key).await {
+            match model_listing::window(http, choice, key).await {
                 Ok(window) => Ok(window),
                 Err(error) if error.is_transient() => Err(()),
                 Err(_) => Ok(None),

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use seccompiler::BpfProgram;
 
-use super::launch::{Launch, PORTS_COMMAND, SandboxedCommand};
+use super::launch::{PORTS_COMMAND, SandboxLaunch, SandboxedCommand};
 use super::policy::{PathAccess, PathRule};
-use super::syscall_filter::{self, Sockets};
+use super::syscall_filter::{self, SocketPolicy};
 
 /// Never looked for in `PATH`: a project's directory could stand there.
 const PLACES: [&str; 4] =
@@ -73,7 +73,11 @@ pub fn find() -> Result<PathBuf, String> {
 
 /// # Errors
 /// A filter cannot be written.
-pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::Result<SandboxedCommand> {
+pub fn wrap(
+    program: &Path,
+    launch: &SandboxLaunch<'_>,
+    arguments: &[OsString],
+) -> io::Result<SandboxedCommand> {
     let mut line: Vec<OsString> = vec![program.into()];
     line.extend(ALWAYS.map(OsString::from));
     if !launch.network {
@@ -100,7 +104,7 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
     }
     line.push("--chdir".into());
     line.push(launch.directory.into());
-    let sockets = if launch.network { Sockets::Internet } else { Sockets::OwnNetwork };
+    let sockets = if launch.network { SocketPolicy::Internet } else { SocketPolicy::OwnNetwork };
     let (denied, missing) = (format!("denied-{}", sockets.name()), "missing");
     let bytes = |filter: io::Result<BpfProgram>| Ok(syscall_filter::bytes(&filter?));
     let files = vec![
@@ -130,7 +134,7 @@ pub fn wrap(program: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::
 }
 
 /// Shortest paths first: what is mounted later lies over what was mounted before.
-fn mount_policy(line: &mut Vec<OsString>, launch: &Launch<'_>) -> io::Result<()> {
+fn mount_policy(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>) -> io::Result<()> {
     let unreadable = launch.private.unreadable_file()?;
     let mut held = launch.policy.directories_to_hold(&launch.rules);
     held.sort_by_key(|path| path.as_os_str().len());
@@ -155,7 +159,7 @@ fn mount_policy(line: &mut Vec<OsString>, launch: &Launch<'_>) -> io::Result<()>
     Ok(())
 }
 
-fn mount(line: &mut Vec<OsString>, launch: &Launch<'_>, rule: &PathRule, unreadable: &Path) {
+fn mount(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>, rule: &PathRule, unreadable: &Path) {
     let path = rule.path.as_path();
     // the private directory is mounted as /tmp; the whole file system is read only already
     let is_private = path == launch.private.temporary();

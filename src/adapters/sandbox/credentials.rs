@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::places::SandboxPlaces;
+use super::sandbox_places::SandboxPlaces;
 
 /// Never needed to build or test something.
 const HIDDEN: [&str; 55] = [
@@ -136,11 +136,11 @@ fn all_of(name: &str, places: &SandboxPlaces) -> Vec<PathBuf> {
 
 /// Files that held no token when the policy was made, and how they were when they were looked at last.
 pub struct CredentialWatch {
-    files: Vec<(CredentialFile, Mutex<Seen>)>,
+    files: Vec<(CredentialFile, Mutex<CredentialFileState>)>,
 }
 
 /// What tells one state of a file from another, and whether it held a token.
-type Seen = (Option<(u64, u64, i64, i64)>, bool);
+type CredentialFileState = (Option<(u64, u64, i64, i64)>, bool);
 
 impl CredentialWatch {
     pub fn new(places: &SandboxPlaces) -> Self {
@@ -149,7 +149,7 @@ impl CredentialWatch {
 
     /// Those that hold one now. What did not change is not read again.
     pub fn with_tokens(&self) -> Vec<&Path> {
-        let holds = |(file, seen): &&(CredentialFile, Mutex<Seen>)| {
+        let holds = |(file, seen): &&(CredentialFile, Mutex<CredentialFileState>)| {
             let now = std::fs::metadata(&file.path).ok();
             let now = now.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use crate::domain::sandbox::{NetworkAccess, NetworkReach, ProcessLimits, Sandbox
 
 /// What was denied, in lines for the model and the user.
 #[derive(Default, Debug)]
-pub struct Denials {
+pub struct SandboxDenials {
     pub lines: Vec<String>,
     /// The network was missing, and the user may be asked for it.
     pub network: bool,
@@ -71,7 +71,7 @@ const NOT_WRITTEN: &str = "written";
 
 /// One line for a path that a file tool is denied: the words of a command's denial, then why, and what to do.
 /// `path`: as it is shown.
-pub fn of_file_tool(policy: &SandboxPolicy, path: &str, access: PathAccess, reason: &str) -> String {
+pub fn file_tool_denial(policy: &SandboxPolicy, path: &str, access: PathAccess, reason: &str) -> String {
     let (what, reason) = match access {
         PathAccess::Hidden => (NOT_READ, reason),
         _ if policy.mode == SandboxMode::ReadOnly => (NOT_WRITTEN, "this policy lets nothing be written"),
@@ -102,9 +102,9 @@ pub fn found(
     directory: &Path,
     failed: bool,
     network: MissingNetwork<'_>,
-) -> Denials {
+) -> SandboxDenials {
     let access = network.reach.access;
-    let mut denials = Denials::default();
+    let mut denials = SandboxDenials::default();
     let mut more = 0_usize;
     let mode = policy.mode.as_str();
     for words in printed.lines() {
@@ -282,7 +282,7 @@ fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::sandbox::places::SandboxPlaces;
+    use crate::adapters::sandbox::sandbox_places::SandboxPlaces;
     use crate::domain::sandbox::SandboxSettings;
 
     const NO_PORTS: MissingNetwork<'_> = MissingNetwork {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn declared_ports_are_told_with_the_network() {
-        let places = SandboxPlaces::of_project(Path::new("/home/x/p"));
+        let places = SandboxPlaces::for_project(Path::new("/home/x/p"));
         let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
         let ports = BTreeSet::from([80, 5432]);
         for (closed, expected) in [
@@ -318,7 +318,7 @@ mod tests {
     fn denials_are_told_by_their_path() {
         let settings =
             SandboxSettings { hidden: vec!["/home/x/.ssh".to_owned()], ..SandboxSettings::default() };
-        let policy = SandboxPolicy::resolve(&settings, &SandboxPlaces::of_project(Path::new("/home/x/p")));
+        let policy = SandboxPolicy::resolve(&settings, &SandboxPlaces::for_project(Path::new("/home/x/p")));
         let told =
             |printed: &str, failed: bool| found(&policy, printed, Path::new("/home/x/p"), failed, NO_PORTS);
         for (printed, expected) in [
@@ -356,7 +356,7 @@ mod tests {
         }
         let project = tempfile::tempdir().unwrap();
         let policy =
-            SandboxPolicy::resolve(&SandboxSettings::default(), &SandboxPlaces::of_project(project.path()));
+            SandboxPolicy::resolve(&SandboxSettings::default(), &SandboxPlaces::for_project(project.path()));
         std::fs::write(project.path().join("a"), "").unwrap();
         for (line, lines) in [
             ("cat: ./a: Permission denied", 0),

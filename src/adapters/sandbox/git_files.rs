@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::git_configuration::GitConfiguration;
-use super::places::SandboxPlaces;
+use super::sandbox_places::SandboxPlaces;
 use crate::adapters::git_entries::work_tree;
 use crate::adapters::repository_bounds::RepositoryBounds;
 

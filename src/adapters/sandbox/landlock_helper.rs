@@ -17,17 +17,17 @@ use landlock::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::launch::{HELPER_COMMAND, Launch, SandboxedCommand};
+use super::launch::{HELPER_COMMAND, SandboxLaunch, SandboxedCommand};
 use super::policy::{PathAccess, SandboxPolicy};
-use super::process_keeper::{self, Keeper};
-use super::syscall_filter::{self, Sockets};
+use super::process_keeper::{self, ProcessKeeper};
+use super::syscall_filter::{self, SocketPolicy};
 
 /// What is used of Landlock, where the kernel has it.
 const VERSION: ABI = ABI::V6;
 
 /// What the helper reads.
 #[derive(Serialize, Deserialize)]
-struct Restrictions {
+struct LandlockRestrictions {
     writable: Vec<PathBuf>,
     /// Directories with something hidden in them: what is made there can be written, and read by later commands. Nothing is
     /// moved there.
@@ -73,7 +73,11 @@ pub fn version() -> Result<u32, String> {
 
 /// # Errors
 /// What the helper reads cannot be written.
-pub fn wrap(helper: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::Result<SandboxedCommand> {
+pub fn wrap(
+    helper: &Path,
+    launch: &SandboxLaunch<'_>,
+    arguments: &[OsString],
+) -> io::Result<SandboxedCommand> {
     let policy = launch.policy;
     let temporary = launch.private.temporary().to_owned();
     let text = temporary.display().to_string();
@@ -83,7 +87,7 @@ pub fn wrap(helper: &Path, launch: &Launch<'_>, arguments: &[OsString]) -> io::R
     let (mut writable, made) = writable(policy);
     writable.extend(DEVICES.map(PathBuf::from));
     writable.retain(|path| path.exists());
-    let restrictions = Restrictions {
+    let restrictions = LandlockRestrictions {
         writable,
         made,
         readable: readable(policy),
@@ -177,10 +181,10 @@ pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
     }
 }
 
-fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<Keeper>)> {
+fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<ProcessKeeper>)> {
     let [file, program, rest @ ..] = arguments else { return Err(io::ErrorKind::InvalidInput.into()) };
     let text = std::fs::read(file)?;
-    let restrictions: Restrictions = serde_json::from_slice(&text)?;
+    let restrictions: LandlockRestrictions = serde_json::from_slice(&text)?;
     let mut command = Command::new(program);
     command.args(rest).current_dir(&restrictions.directory);
     let variables: BTreeMap<&str, &str> =
@@ -189,9 +193,9 @@ fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<Keeper>)> {
     process_keeper::give_up_capabilities()?;
     let keeper = process_keeper::start()?;
     restrict_files(&restrictions)?;
-    let sockets = if restrictions.network { Sockets::Internet } else { Sockets::None };
+    let sockets = if restrictions.network { SocketPolicy::Internet } else { SocketPolicy::None };
     let mut filters = vec![syscall_filter::missing()?, syscall_filter::denied(sockets)?];
-    if sockets == Sockets::None {
+    if sockets == SocketPolicy::None {
         filters.push(syscall_filter::no_network()?);
     }
     if keeper.is_none() {
@@ -212,7 +216,7 @@ fn open_in_place(path: &Path) -> io::Result<(OwnedFd, bool)> {
     Ok((opened, is_directory))
 }
 
-fn restrict_files(restrictions: &Restrictions) -> io::Result<()> {
+fn restrict_files(restrictions: &LandlockRestrictions) -> io::Result<()> {
     let all = AccessFs::from_all(VERSION);
     let read = AccessFs::from_read(VERSION);
     let other = |error: landlock::RulesetError| io::Error::other(error);

@@ -27,7 +27,7 @@ pub struct SandboxedCommand {
     pub forwarded: BTreeSet<u16>,
 }
 
-pub struct Launch<'a> {
+pub struct SandboxLaunch<'a> {
     pub policy: &'a SandboxPolicy,
     /// Those of the policy's rules that hold now, in the order in which they are mounted.
     pub rules: Vec<&'a PathRule>,

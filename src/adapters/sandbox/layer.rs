@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::launch::{Launch, SandboxedCommand};
+use super::launch::{SandboxLaunch, SandboxedCommand};
 use crate::domain::sandbox::SandboxLayer;
 
 /// A layer that was tried.
@@ -70,7 +70,7 @@ impl WorkingLayer {
 
     /// # Errors
     /// A file that the layer reads cannot be written.
-    pub fn wrap(&self, launch: &Launch<'_>, arguments: &[OsString]) -> io::Result<SandboxedCommand> {
+    pub fn wrap(&self, launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> io::Result<SandboxedCommand> {
         match self {
             #[cfg(target_os = "linux")]
             Self::Bubblewrap(program) => super::bubblewrap::wrap(program, launch, arguments),
@@ -101,43 +101,45 @@ pub fn working(wanted: SandboxLayer, helper: &Path) -> Result<WorkingLayer, Stri
 }
 
 #[derive(Clone, Copy)]
-enum Candidate {
+enum SandboxLayerCandidate {
     Bubblewrap,
     Landlock,
     Seatbelt,
 }
 
-fn candidates(wanted: SandboxLayer) -> Vec<Candidate> {
+fn candidates(wanted: SandboxLayer) -> Vec<SandboxLayerCandidate> {
     match wanted {
-        SandboxLayer::Auto if cfg!(target_os = "macos") => vec![Candidate::Seatbelt],
-        SandboxLayer::Auto => vec![Candidate::Bubblewrap, Candidate::Landlock],
-        SandboxLayer::Bubblewrap => vec![Candidate::Bubblewrap],
-        SandboxLayer::Landlock => vec![Candidate::Landlock],
+        SandboxLayer::Auto if cfg!(target_os = "macos") => vec![SandboxLayerCandidate::Seatbelt],
+        SandboxLayer::Auto => vec![SandboxLayerCandidate::Bubblewrap, SandboxLayerCandidate::Landlock],
+        SandboxLayer::Bubblewrap => vec![SandboxLayerCandidate::Bubblewrap],
+        SandboxLayer::Landlock => vec![SandboxLayerCandidate::Landlock],
         SandboxLayer::None => Vec::new(),
     }
 }
 
 #[cfg(target_os = "linux")]
-fn try_layer(candidate: Candidate, helper: &Path) -> Result<WorkingLayer, String> {
+fn try_layer(candidate: SandboxLayerCandidate, helper: &Path) -> Result<WorkingLayer, String> {
     match candidate {
-        Candidate::Bubblewrap => super::bubblewrap::find().map(WorkingLayer::Bubblewrap),
-        Candidate::Landlock => {
+        SandboxLayerCandidate::Bubblewrap => super::bubblewrap::find().map(WorkingLayer::Bubblewrap),
+        SandboxLayerCandidate::Landlock => {
             let version = super::landlock_helper::version()?;
             if !helper.is_file() {
                 return Err("landlock: this program's own file is not known".to_owned());
             }
             Ok(WorkingLayer::Landlock { version, helper: helper.to_owned() })
         }
-        Candidate::Seatbelt => Err("seatbelt: not on this system".to_owned()),
+        SandboxLayerCandidate::Seatbelt => Err("seatbelt: not on this system".to_owned()),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn try_layer(candidate: Candidate, _helper: &Path) -> Result<WorkingLayer, String> {
+fn try_layer(candidate: SandboxLayerCandidate, _helper: &Path) -> Result<WorkingLayer, String> {
     match candidate {
-        Candidate::Seatbelt if Path::new("/usr/bin/sandbox-exec").is_file() => Ok(WorkingLayer::Seatbelt),
-        Candidate::Seatbelt => Err("seatbelt: /usr/bin/sandbox-exec is missing".to_owned()),
-        Candidate::Bubblewrap => Err("bubblewrap: not on this system".to_owned()),
-        Candidate::Landlock => Err("landlock: not on this system".to_owned()),
+        SandboxLayerCandidate::Seatbelt if Path::new("/usr/bin/sandbox-exec").is_file() => {
+            Ok(WorkingLayer::Seatbelt)
+        }
+        SandboxLayerCandidate::Seatbelt => Err("seatbelt: /usr/bin/sandbox-exec is missing".to_owned()),
+        SandboxLayerCandidate::Bubblewrap => Err("bubblewrap: not on this system".to_owned()),
+        SandboxLayerCandidate::Landlock => Err("landlock: not on this system".to_owned()),
     }
 }

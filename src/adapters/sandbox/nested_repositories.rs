@@ -28,7 +28,7 @@ struct SeenIndex {
 
 impl NestedRepositories {
     /// Those that are there already are not told.
-    pub(super) fn of(root: &Path) -> Self {
+    pub(super) fn new(root: &Path) -> Self {
         let own = linked(root).map_or_else(|| root.join(".git"), |linked| linked.own);
         let found = Self { index: own.join("index"), seen: Mutex::default() };
         found.added();
@@ -51,7 +51,8 @@ impl NestedRepositories {
         let nested = index.iter().filter(|entry| entry.mode & 0o170_000 == 0o160_000);
         let names = nested.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).collect();
         let before = std::mem::replace(&mut seen.names, names);
-        let mut told: Vec<String> = seen.names.difference(&before).map(|name| tell(name)).collect();
+        let mut told: Vec<String> =
+            seen.names.difference(&before).map(|name| describe_nested_repository(name)).collect();
         if told.len() > MOST_TOLD {
             let more = told.split_off(MOST_TOLD).len();
             told.push(format!("[sandbox] {more} more nested repositories are in the index"));
@@ -60,7 +61,7 @@ impl NestedRepositories {
     }
 }
 
-fn tell(name: &str) -> String {
+fn describe_nested_repository(name: &str) -> String {
     let name: String = name.chars().filter(|letter| !letter.is_control()).take(200).collect();
     format!(
         "[sandbox] {name} is a nested repository in the index now: `git status` in the project runs what its configuration \
@@ -100,10 +101,10 @@ mod tests {
                 .unwrap();
             index.write().unwrap();
         };
-        let without_index = NestedRepositories::of(root);
+        let without_index = NestedRepositories::new(root);
         assert_eq!(without_index.added(), Vec::<String>::new());
         add("known", 0o160_000);
-        let nested = NestedRepositories::of(root);
+        let nested = NestedRepositories::new(root);
         assert_eq!(nested.added(), Vec::<String>::new());
         add("file", 0o100_644);
         assert_eq!(nested.added(), Vec::<String>::new());

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::credentials::CredentialFile;
 use super::git_files::git_files;
-use super::places::SandboxPlaces;
 use super::plain_paths::{canonical, lexical, way_of};
+use super::sandbox_places::SandboxPlaces;
 use super::{credentials, toolchains};
 
 use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode, SandboxSettings};
@@ -291,7 +291,7 @@ mod tests {
         let places = SandboxPlaces {
             home: Some(home.clone()),
             data: home.join("data"),
-            ..SandboxPlaces::of_project(&root)
+            ..SandboxPlaces::for_project(&root)
         };
         let settings = SandboxSettings {
             read_only: vec!["vendor".to_owned()],
@@ -350,7 +350,7 @@ mod tests {
         let root = home.join("project");
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(home.join(".ssh")).unwrap();
-        let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::of_project(&root) };
+        let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::for_project(&root) };
         let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
         let mounted = |known: bool, name: &str| {
             policy.in_mount_order(|_| known).iter().any(|rule| rule.path == root.join(name))
@@ -391,7 +391,7 @@ mod tests {
             "project/.git/modules/sub/config",
             "[core]\n worktree = ../../../sub\n fsmonitor = ./watch\n[include] path=../../../sub.inc\n",
         );
-        let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::of_project(&root) };
+        let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::for_project(&root) };
         let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
         for name in
             ["hooks-of-all/pre-commit", "shared", "more", "a", "b/x", "clean.sh", "sub/watch", "sub.inc"]
@@ -429,7 +429,7 @@ mod tests {
             config_home: Some(home.join("config")),
             docker_home: Some(home.join("docker")),
             key_places: vec![home.join("gnupg"), home.join("kube/one"), home.clone(), root.clone()],
-            ..SandboxPlaces::of_project(&root)
+            ..SandboxPlaces::for_project(&root)
         };
         let mut policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
         for (name, expected) in [

@@ -13,7 +13,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 const WAIT_AND_END: &str = "read -r _; kill -s KILL -- -1";
 
 /// Lives until the command and this process have ended.
-pub(super) struct Keeper {
+pub(super) struct ProcessKeeper {
     _process: Child,
     _alive: PipeWriter,
 }
@@ -31,7 +31,7 @@ pub(super) fn give_up_capabilities() -> io::Result<()> {
 ///
 /// # Errors
 /// The keeper cannot be started.
-pub(super) fn start() -> io::Result<Option<Keeper>> {
+pub(super) fn start() -> io::Result<Option<ProcessKeeper>> {
     // who started us is outside, and must be out of reach from here on: without that proof all of the user's processes
     // would be ended
     let Some(outside) = getppid().filter(|outside| test_kill_process(*outside).is_ok()) else {
@@ -54,10 +54,10 @@ pub(super) fn start() -> io::Result<Option<Keeper>> {
         .stdin(Stdio::from(waiting))
         .process_group(0)
         .spawn()?;
-    Ok(Some(Keeper { _process: process, _alive: alive }))
+    Ok(Some(ProcessKeeper { _process: process, _alive: alive }))
 }
 
-impl Keeper {
+impl ProcessKeeper {
     /// Runs the command to its end; the exit code is as shells say it.
     pub(super) fn run(self, mut command: Command) -> io::Result<u8> {
         let status = command.status()?;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-use super::beneath::{HeldDirectory, Parent, open_parent, open_unfollowed, read_held};
+use super::open_beneath::{AnchoredPath, DirectoryHandle, open_parent, open_unfollowed, read_held};
 use super::policy::{PathAccess, SandboxPolicy};
 
 /// Files of one protected path, and bytes of one file, that are kept.
@@ -29,14 +29,14 @@ const MOST_TOLD: usize = 10;
 
 /// What tells one state of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Identity {
+struct ProtectedFileStamp {
     inode: u64,
     size: u64,
     mode: u32,
     changed: (i64, i64),
 }
 
-impl Identity {
+impl ProtectedFileStamp {
     fn of(found: &fs::Metadata) -> Self {
         Self {
             inode: found.ino(),
@@ -48,7 +48,7 @@ impl Identity {
 }
 
 #[derive(Clone, Debug)]
-enum Kept {
+enum ProtectedContent {
     Directory,
     Link(PathBuf),
     /// `None`: too large to be kept.
@@ -56,9 +56,9 @@ enum Kept {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
-    identity: Identity,
-    kept: Kept,
+struct ProtectedEntry {
+    identity: ProtectedFileStamp,
+    kept: ProtectedContent,
 }
 
 /// The protected paths of a policy, and what was in them before the last command.
@@ -70,7 +70,7 @@ pub struct ProtectedPaths {
     aside: PathBuf,
     /// The layer keeps a path that exists, as long as its parents stay where they are.
     held_by_layer: bool,
-    seen: Mutex<BTreeMap<PathBuf, Entry>>,
+    seen: Mutex<BTreeMap<PathBuf, ProtectedEntry>>,
     running: Mutex<RunningCommands>,
 }
 
@@ -119,7 +119,7 @@ impl Drop for ProtectedCommand {
 
 /// What was there before a command.
 struct ProtectedState {
-    entries: BTreeMap<PathBuf, Entry>,
+    entries: BTreeMap<PathBuf, ProtectedEntry>,
     /// Of those paths that existed: which directories lead to them.
     parents: BTreeMap<PathBuf, Vec<u64>>,
 }
@@ -136,7 +136,7 @@ impl ProtectedState {
 
 impl ProtectedPaths {
     /// Those that lie in something that may be written: nothing else can be reached.
-    pub fn of(policy: &SandboxPolicy, aside: PathBuf, held_by_layer: bool) -> Self {
+    pub fn from_policy(policy: &SandboxPolicy, aside: PathBuf, held_by_layer: bool) -> Self {
         let within =
             |path: &Path| path.parent().is_some_and(|parent| policy.access(parent).0 == PathAccess::Write);
         let paths = policy.with_access(PathAccess::Read).map(|rule| rule.path.clone());
@@ -169,7 +169,7 @@ impl ProtectedPaths {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = BTreeMap::new();
         for path in &self.paths {
-            self.look(path, &seen, &mut now);
+            self.collect_entries(path, &seen, &mut now);
         }
         *seen = now.clone();
         let existing = self.paths.iter().filter(|path| now.contains_key(*path));
@@ -195,13 +195,17 @@ impl ProtectedPaths {
     fn restore_path(&self, path: &Path, before: &ProtectedState, told: &mut Vec<String>) {
         self.straighten(path, told);
         let mut now = BTreeMap::new();
-        let count = self.look(path, &before.entries, &mut now);
+        let count = self.collect_entries(path, &before.entries, &mut now);
         let kept = before.entries.range(path.to_owned()..).take_while(|(known, _)| known.starts_with(path));
-        let kept: Vec<(&PathBuf, &Entry)> = kept.collect();
+        let kept: Vec<(&PathBuf, &ProtectedEntry)> = kept.collect();
         let mut refilled = false;
         if count > MOST_FILES && kept.len() < MOST_FILES {
             // more than is looked at: what is in it cannot be told one by one
-            told.push(tell(path, self.set_aside(path), "was filled by the command and is put back"));
+            told.push(describe_restore(
+                path,
+                self.set_aside(path),
+                "was filled by the command and is put back",
+            ));
             now.clear();
             refilled = true;
         }
@@ -212,24 +216,32 @@ impl ProtectedPaths {
                 continue;
             }
             gone = Some(new);
-            told.push(tell(new, self.set_aside(new), "was made by the command and is taken away"));
+            told.push(describe_restore(
+                new,
+                self.set_aside(new),
+                "was made by the command and is taken away",
+            ));
         }
         for (known, entry) in kept {
             if !now.get(known).is_some_and(|found| is_same(entry, found)) {
                 let done = self.put_back(known, entry, now.get(known));
                 if !refilled || done.is_err() {
-                    told.push(tell(known, done, "was changed while the command ran and is put back"));
+                    told.push(describe_restore(
+                        known,
+                        done,
+                        "was changed while the command ran and is put back",
+                    ));
                 }
             }
         }
     }
 
     /// What a path is, and all below it, reached without following a link: how many files there are, or too many.
-    fn look(
+    fn collect_entries(
         &self,
         path: &Path,
-        known: &BTreeMap<PathBuf, Entry>,
-        into: &mut BTreeMap<PathBuf, Entry>,
+        known: &BTreeMap<PathBuf, ProtectedEntry>,
+        into: &mut BTreeMap<PathBuf, ProtectedEntry>,
     ) -> usize {
         let mut look = Look { known, into, count: 0 };
         if let Ok(parent) = self.parent(path, false) {
@@ -248,7 +260,7 @@ impl ProtectedPaths {
             match at.symlink_metadata() {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => {
-                    told.push(tell(
+                    told.push(describe_restore(
                         &at,
                         self.set_aside(&at),
                         "was put in place of a directory and is taken away",
@@ -267,7 +279,7 @@ impl ProtectedPaths {
     }
 
     /// A handle on the directory of a path that no link has led to.
-    fn parent(&self, path: &Path, make: bool) -> io::Result<Parent> {
+    fn parent(&self, path: &Path, make: bool) -> io::Result<AnchoredPath> {
         let base = self.base(path).ok_or(io::ErrorKind::InvalidInput)?;
         open_parent(base, path, make)
     }
@@ -298,8 +310,13 @@ impl ProtectedPaths {
         }
     }
 
-    fn put_back(&self, path: &Path, entry: &Entry, found: Option<&Entry>) -> io::Result<()> {
-        let is_directory = |entry: &Entry| matches!(entry.kept, Kept::Directory);
+    fn put_back(
+        &self,
+        path: &Path,
+        entry: &ProtectedEntry,
+        found: Option<&ProtectedEntry>,
+    ) -> io::Result<()> {
+        let is_directory = |entry: &ProtectedEntry| matches!(entry.kept, ProtectedContent::Directory);
         if !(is_directory(entry) && found.is_some_and(is_directory)) {
             self.set_aside(path)?;
         }
@@ -307,32 +324,32 @@ impl ProtectedPaths {
         let to = parent.entry();
         let mode = fs::Permissions::from_mode(entry.identity.mode & 0o7777);
         match &entry.kept {
-            Kept::Directory => {
+            ProtectedContent::Directory => {
                 match fs::create_dir(&to) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                     _ => {}
                 }
-                fs::set_permissions(parent.directory().child(parent.name())?.place(), mode)
+                fs::set_permissions(parent.directory().child(parent.name())?.stable_path(), mode)
             }
-            Kept::Link(target) => std::os::unix::fs::symlink(target, &to),
-            Kept::File(Some(bytes)) => {
+            ProtectedContent::Link(target) => std::os::unix::fs::symlink(target, &to),
+            ProtectedContent::File(Some(bytes)) => {
                 let mut file = fs::File::create_new(&to)?;
                 file.write_all(bytes)?;
                 file.set_permissions(mode)
             }
-            Kept::File(None) => Err(io::Error::other("it was too large to be kept")),
+            ProtectedContent::File(None) => Err(io::Error::other("it was too large to be kept")),
         }
     }
 }
 
 /// Links are not kept.
-fn copy_all(directory: &HeldDirectory, name: &OsStr, to: &Path) -> io::Result<()> {
-    let from = directory.place().join(name);
+fn copy_all(directory: &DirectoryHandle, name: &OsStr, to: &Path) -> io::Result<()> {
+    let from = directory.stable_path().join(name);
     let kind = from.symlink_metadata()?;
     if kind.is_dir() {
         let from = directory.child(name)?;
         fs::create_dir(to)?;
-        for entry in fs::read_dir(from.place())? {
+        for entry in fs::read_dir(from.stable_path())? {
             let name = entry?.file_name();
             copy_all(&from, &name, &to.join(&name))?;
         }
@@ -350,7 +367,7 @@ fn directories_to(path: &Path) -> Vec<u64> {
         .collect()
 }
 
-fn tell(path: &Path, done: io::Result<()>, what: &str) -> String {
+fn describe_restore(path: &Path, done: io::Result<()>, what: &str) -> String {
     match done {
         Ok(()) => format!("[sandbox] {} {what}: programs outside of the sandbox read it", path.display()),
         Err(error) => format!(
@@ -361,46 +378,51 @@ fn tell(path: &Path, done: io::Result<()>, what: &str) -> String {
 }
 
 /// Directories change whenever something in them does: what is in them is compared itself.
-fn is_same(before: &Entry, now: &Entry) -> bool {
+fn is_same(before: &ProtectedEntry, now: &ProtectedEntry) -> bool {
     match (&before.kept, &now.kept) {
-        (Kept::Directory, Kept::Directory) => before.identity.mode == now.identity.mode,
-        (Kept::Link(one), Kept::Link(other)) => one == other,
-        (Kept::File(Some(one)), Kept::File(Some(other))) => {
+        (ProtectedContent::Directory, ProtectedContent::Directory) => {
+            before.identity.mode == now.identity.mode
+        }
+        (ProtectedContent::Link(one), ProtectedContent::Link(other)) => one == other,
+        (ProtectedContent::File(Some(one)), ProtectedContent::File(Some(other))) => {
             one == other && before.identity.mode == now.identity.mode
         }
-        (Kept::File(None), Kept::File(None)) => before.identity == now.identity,
+        (ProtectedContent::File(None), ProtectedContent::File(None)) => before.identity == now.identity,
         _ => false,
     }
 }
 
 /// A look at a protected path.
 struct Look<'a> {
-    known: &'a BTreeMap<PathBuf, Entry>,
-    into: &'a mut BTreeMap<PathBuf, Entry>,
+    known: &'a BTreeMap<PathBuf, ProtectedEntry>,
+    into: &'a mut BTreeMap<PathBuf, ProtectedEntry>,
     /// Files so far; one more than is kept where not all can be looked at.
     count: usize,
 }
 
 impl Look<'_> {
     /// `path` is what the entry is called; it is reached through its directory.
-    fn entry(&mut self, directory: &HeldDirectory, name: &OsStr, path: &Path, depth: usize) {
-        let place = directory.place().join(name);
+    fn entry(&mut self, directory: &DirectoryHandle, name: &OsStr, path: &Path, depth: usize) {
+        let place = directory.stable_path().join(name);
         let Ok(found) = place.symlink_metadata() else { return };
         self.count += 1;
         if self.count > MOST_FILES || depth > DEEPEST {
             self.count = MOST_FILES + 1;
             return;
         }
-        let identity = Identity::of(&found);
+        let identity = ProtectedFileStamp::of(&found);
         let same = self.known.get(path).filter(|entry| entry.identity == identity && !found.is_dir());
         let entry = match same {
             Some(entry) => entry.clone(),
-            None if found.is_symlink() => {
-                Entry { identity, kept: Kept::Link(fs::read_link(&place).unwrap_or_default()) }
+            None if found.is_symlink() => ProtectedEntry {
+                identity,
+                kept: ProtectedContent::Link(fs::read_link(&place).unwrap_or_default()),
+            },
+            None if found.is_dir() => ProtectedEntry { identity, kept: ProtectedContent::Directory },
+            None if found.is_file() => {
+                file(&place).unwrap_or(ProtectedEntry { identity, kept: ProtectedContent::File(None) })
             }
-            None if found.is_dir() => Entry { identity, kept: Kept::Directory },
-            None if found.is_file() => file(&place).unwrap_or(Entry { identity, kept: Kept::File(None) }),
-            None => Entry { identity, kept: Kept::File(None) },
+            None => ProtectedEntry { identity, kept: ProtectedContent::File(None) },
         };
         self.into.insert(path.to_owned(), entry);
         if found.is_dir() {
@@ -412,8 +434,8 @@ impl Look<'_> {
         }
     }
 
-    fn directory(&mut self, directory: &HeldDirectory, path: &Path, depth: usize) {
-        for entry in fs::read_dir(directory.place()).into_iter().flatten().flatten() {
+    fn directory(&mut self, directory: &DirectoryHandle, path: &Path, depth: usize) {
+        for entry in fs::read_dir(directory.stable_path()).into_iter().flatten().flatten() {
             let name = entry.file_name();
             self.entry(directory, &name, &path.join(&name), depth);
         }
@@ -421,10 +443,10 @@ impl Look<'_> {
 }
 
 /// What is told and what is kept of a file are of the same one.
-fn file(place: &Path) -> io::Result<Entry> {
+fn file(place: &Path) -> io::Result<ProtectedEntry> {
     let file = open_unfollowed(place)?;
-    let identity = Identity::of(&file.metadata()?);
-    Ok(Entry { identity, kept: Kept::File(read_held(file, LARGEST).ok()) })
+    let identity = ProtectedFileStamp::of(&file.metadata()?);
+    Ok(ProtectedEntry { identity, kept: ProtectedContent::File(read_held(file, LARGEST).ok()) })
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::launch::{Launch, SandboxedCommand};
+use super::launch::{SandboxLaunch, SandboxedCommand};
 use super::policy::PathAccess;
 
-pub fn wrap(launch: &Launch<'_>, arguments: &[OsString]) -> SandboxedCommand {
+pub fn wrap(launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> SandboxedCommand {
     let mut line: Vec<OsString> = vec!["/usr/bin/sandbox-exec".into(), "-p".into(), profile(launch).into()];
     line.push("/usr/bin/env".into());
     line.push(format!("TMPDIR={}", launch.private.temporary().display()).into());
@@ -24,7 +24,7 @@ pub fn wrap(launch: &Launch<'_>, arguments: &[OsString]) -> SandboxedCommand {
 }
 
 /// What is said later wins.
-fn profile(launch: &Launch<'_>) -> String {
+fn profile(launch: &SandboxLaunch<'_>) -> String {
     let mut text = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
     for device in ["/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx"] {
         let _ = writeln!(text, "(allow file-write* (literal {}))", quoted(Path::new(device)));

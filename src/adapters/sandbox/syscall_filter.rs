@@ -10,7 +10,7 @@ use seccompiler::{
 
 /// Which sockets a command may make.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sockets {
+pub enum SocketPolicy {
     /// Of its own network namespace, and between its own processes.
     OwnNetwork,
     /// Of the internet. Not of this machine's services that listen on files.
@@ -18,7 +18,7 @@ pub enum Sockets {
     None,
 }
 
-impl Sockets {
+impl SocketPolicy {
     pub fn name(self) -> &'static str {
         match self {
             Self::OwnNetwork => "own-network",
@@ -99,7 +99,7 @@ const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 
 /// # Errors
 /// The filter is none for this processor.
-pub fn denied(sockets: Sockets) -> io::Result<BpfProgram> {
+pub fn denied(sockets: SocketPolicy) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
     let is = |argument, value| condition(argument, SeccompCmpOp::Eq, value);
     rules.insert(
@@ -114,7 +114,7 @@ pub fn denied(sockets: Sockets) -> io::Result<BpfProgram> {
         rules.insert(call, new.collect::<io::Result<_>>()?);
     }
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
-    if sockets != Sockets::OwnNetwork {
+    if sockets != SocketPolicy::OwnNetwork {
         // limits of other processes: no layer but a namespace of processes keeps a command from them
         rules.insert(libc::SYS_prlimit64, vec![rule(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
     }
@@ -147,12 +147,12 @@ pub fn missing() -> io::Result<BpfProgram> {
     compile(MISSING.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)
 }
 
-fn socket_rules(sockets: Sockets) -> io::Result<Vec<SeccompRule>> {
+fn socket_rules(sockets: SocketPolicy) -> io::Result<Vec<SeccompRule>> {
     let allowed: &[i32] = match sockets {
         // refused by `no_network`
-        Sockets::None => &[libc::AF_INET, libc::AF_INET6],
-        Sockets::Internet => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
-        Sockets::OwnNetwork => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+        SocketPolicy::None => &[libc::AF_INET, libc::AF_INET6],
+        SocketPolicy::Internet => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+        SocketPolicy::OwnNetwork => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
     };
     let others =
         allowed.iter().map(|family| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::places::SandboxPlaces;
+use super::sandbox_places::SandboxPlaces;
 
 /// A cache below the home directory, and a program that uses it.
 const IN_HOME: [(&str, &str); 12] = [

@@ -17,7 +17,7 @@ pub(super) fn store(transaction: &Connection, text: &str) -> rusqlite::Result<St
 }
 
 /// Hashes of all texts that a run uses.
-pub(super) fn of_run(transaction: &Connection, key: i64) -> rusqlite::Result<Vec<String>> {
+pub(super) fn hashes_of_run(transaction: &Connection, key: i64) -> rusqlite::Result<Vec<String>> {
     transaction
         .prepare_cached(
             "SELECT spec FROM runs WHERE key = ?1

@@ -3,14 +3,15 @@
 use rusqlite::types::{Type, ValueRef};
 use serde::de::DeserializeOwned;
 
-use super::process::Census;
-use crate::domain::cost::Usage;
+use super::process_liveness::ProcessLivenessCache;
+use crate::domain::cost::TokenUsage;
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{
-    Origin, OriginKind, Row, RowKind, RunHeader, RunOutline, RunProgress, RunStatus, RunSummary,
+    JournalRow, JournalRowKind, RunHeader, RunOrigin, RunOriginKind, RunOutline, RunProgress, RunStatus,
+    RunSummary,
 };
-use crate::domain::snapshot::Worktree;
-use crate::ports::run_store::RowRef;
+use crate::domain::snapshot::RunWorktree;
+use crate::ports::run_store::JournalRowRef;
 
 /// What [`summary`] reads.
 pub(super) const SUMMARY: &str =
@@ -36,7 +37,7 @@ pub(super) fn header(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, RunHeade
         project: row.get(4)?,
         started: Timestamp(row.get(5)?),
         origin: origin(row, 6)?,
-        worktree: json::<Worktree>(row, 9)?,
+        worktree: json::<RunWorktree>(row, 9)?,
         spec: text(row, 10)?,
         pid: row.get(11)?,
     };
@@ -44,16 +45,16 @@ pub(super) fn header(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, RunHeade
 }
 
 /// Columns kind, at, call, body, bytes of the blob, length, digest.
-pub(super) fn journal_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
-    row_ref(row).map(Row::from)
+pub(super) fn journal_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<JournalRow> {
+    row_ref(row).map(JournalRow::from)
 }
 
 /// The same without a copy of the body.
-pub(super) fn row_ref<'a>(row: &'a rusqlite::Row<'_>) -> rusqlite::Result<RowRef<'a>> {
+pub(super) fn row_ref<'a>(row: &'a rusqlite::Row<'_>) -> rusqlite::Result<JournalRowRef<'a>> {
     let kind = match row.get_ref(0)?.as_str()? {
-        "intent" => RowKind::Intent,
-        "begun" => RowKind::Begun,
-        "input" => RowKind::Input,
+        "intent" => JournalRowKind::Intent,
+        "begun" => JournalRowKind::Begun,
+        "input" => JournalRowKind::Input,
         other => return Err(unreadable(0, format!("unknown kind of row `{other}`"))),
     };
     let column = if row.get_ref(4)?.data_type() == Type::Null { 3 } else { 4 };
@@ -68,10 +69,13 @@ pub(super) fn row_ref<'a>(row: &'a rusqlite::Row<'_>) -> rusqlite::Result<RowRef
     }
     let call = row.get::<_, Option<i64>>(2)?.map(|call| CallId(call.cast_unsigned()));
     let digest = row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned);
-    Ok(RowRef { kind, at: Timestamp(row.get(1)?), call, body, digest })
+    Ok(JournalRowRef { kind, at: Timestamp(row.get(1)?), call, body, digest })
 }
 
-pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite::Result<RunSummary> {
+pub(super) fn summary(
+    row: &rusqlite::Row<'_>,
+    census: &mut ProcessLivenessCache,
+) -> rusqlite::Result<RunSummary> {
     Ok(RunSummary {
         id: RunId(row.get(0)?),
         workflow: row.get(1)?,
@@ -84,13 +88,13 @@ pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite:
         progress: RunProgress {
             status: seen_status(row, 10, census)?,
             updated: Timestamp(row.get(13)?),
-            usage: Usage {
+            usage: TokenUsage {
                 prompt: count(row, 14)?,
                 completion: count(row, 15)?,
                 cached: count(row, 16)?,
                 reasoning: count(row, 17)?,
                 // kept in the journal only: `runs cost` has it
-                ..Usage::default()
+                ..TokenUsage::default()
             },
             cost_usd: row.get(18)?,
             snapshot: row.get::<_, Option<String>>(19)?.map(SnapshotId),
@@ -102,7 +106,10 @@ pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite:
     })
 }
 
-pub(super) fn outline(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite::Result<RunOutline> {
+pub(super) fn outline(
+    row: &rusqlite::Row<'_>,
+    census: &mut ProcessLivenessCache,
+) -> rusqlite::Result<RunOutline> {
     Ok(RunOutline {
         id: RunId(row.get(0)?),
         started: Timestamp(row.get(1)?),
@@ -116,7 +123,7 @@ pub(super) fn outline(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite:
 pub(super) fn seen_status(
     row: &rusqlite::Row<'_>,
     first: usize,
-    census: &mut Census,
+    census: &mut ProcessLivenessCache,
 ) -> rusqlite::Result<RunStatus> {
     let name = row.get_ref(first)?.as_str()?;
     let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == name);
@@ -141,12 +148,12 @@ pub(super) fn if_readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Opti
 }
 
 /// Columns run, kind and step.
-fn origin(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Origin>> {
+fn origin(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<RunOrigin>> {
     let Some(run) = row.get::<_, Option<String>>(first)? else { return Ok(None) };
     let name = row.get_ref(first + 1)?.as_str()?;
-    let kind = OriginKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+    let kind = RunOriginKind::ALL.into_iter().find(|kind| kind.as_str() == name);
     let kind = kind.ok_or_else(|| unreadable(first + 1, format!("unknown origin `{name}`")))?;
-    Ok(Some(Origin { run: RunId(run), kind, step: row.get(first + 2)? }))
+    Ok(Some(RunOrigin { run: RunId(run), kind, step: row.get(first + 2)? }))
 }
 
 fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {

@@ -6,13 +6,13 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::decode::{self, SUMMARY};
-use super::process::Census;
+use super::process_liveness::ProcessLivenessCache;
 use crate::domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
 
 pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = Census::of(connection);
-    let filter = Filter::of(query);
+    let mut census = ProcessLivenessCache::for_store(connection);
+    let filter = RunListFilter::from_query(query);
     if filter.needle.is_none() && query.statuses.is_empty() {
         let sql = format!(
             "{SUMMARY} {} ORDER BY started DESC, key DESC LIMIT {} OFFSET {}",
@@ -33,7 +33,7 @@ pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Resul
 /// Every run, newest first.
 pub(super) fn outlines(connection: &Connection) -> rusqlite::Result<Vec<RunOutline>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = Census::default();
+    let mut census = ProcessLivenessCache::default();
     let mut statement =
         moment.prepare_cached(&format!("{} ORDER BY started DESC, key DESC", decode::OUTLINE))?;
     let found = statement.query_map([], |row| decode::outline(row, &mut census))?;
@@ -41,14 +41,14 @@ pub(super) fn outlines(connection: &Connection) -> rusqlite::Result<Vec<RunOutli
 }
 
 /// What SQLite decides, and the text that it does not.
-struct Filter {
+struct RunListFilter {
     condition: String,
     values: Vec<Value>,
-    needle: Option<Needle>,
+    needle: Option<CaseInsensitiveNeedle>,
 }
 
-impl Filter {
-    fn of(query: &RunQuery) -> Self {
+impl RunListFilter {
+    fn from_query(query: &RunQuery) -> Self {
         let mut parts: Vec<String> = Vec::new();
         let mut values: Vec<Value> = Vec::new();
         let mut add = |part: &str, value: Option<Value>| {
@@ -70,7 +70,12 @@ impl Filter {
         }
         let condition =
             if parts.is_empty() { String::new() } else { format!("WHERE {}", parts.join(" AND ")) };
-        let needle = query.words.as_deref().map(str::trim).filter(|words| !words.is_empty()).map(Needle::new);
+        let needle = query
+            .words
+            .as_deref()
+            .map(str::trim)
+            .filter(|words| !words.is_empty())
+            .map(CaseInsensitiveNeedle::new);
         Self { condition, values, needle }
     }
 }
@@ -92,8 +97,8 @@ fn stored_statuses(wanted: &[RunStatus]) -> String {
 fn walk(
     connection: &Connection,
     query: &RunQuery,
-    filter: &Filter,
-    census: &mut Census,
+    filter: &RunListFilter,
+    census: &mut ProcessLivenessCache,
 ) -> rusqlite::Result<Vec<i64>> {
     let by_status = !query.statuses.is_empty();
     let progress = if by_status { ", status, pid, process" } else { "" };
@@ -133,12 +138,12 @@ fn walk(
 }
 
 /// A part of a text, in small or capital letters.
-struct Needle {
+struct CaseInsensitiveNeedle {
     small: String,
     ascii: bool,
 }
 
-impl Needle {
+impl CaseInsensitiveNeedle {
     fn new(text: &str) -> Self {
         let small = text.to_lowercase();
         Self { ascii: small.is_ascii(), small }
@@ -175,7 +180,7 @@ mod tests {
             ("x", "", false),
             ("e ad", "pleasE ADd", true),
         ] {
-            assert_eq!(Needle::new(needle).is_in(text), found, "{needle} in {text}");
+            assert_eq!(CaseInsensitiveNeedle::new(needle).is_in(text), found, "{needle} in {text}");
         }
     }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{failure, log, schema, sync};
-use crate::adapters::disk;
+use super::{schema, store_errors, wal_check, wal_sync};
+use crate::adapters::file_io;
 use crate::ports::run_store::StoreError;
 
 /// How long a call waits for another process's write.
@@ -31,14 +31,14 @@ const SHORTEST: u64 = 100;
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Why a file was not opened.
-pub(super) struct NotOpened {
+pub(super) struct OpenStoreError {
     pub(super) error: StoreError,
     /// Nothing can be written at the place; reading may still work.
-    place: Place,
+    place: StoreWritability,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StoreWritability {
     Writable,
     /// Nobody may write there.
     ReadOnly,
@@ -46,9 +46,9 @@ enum Place {
     Full,
 }
 
-impl From<StoreError> for NotOpened {
+impl From<StoreError> for OpenStoreError {
     fn from(error: StoreError) -> Self {
-        Self { error, place: Place::Writable }
+        Self { error, place: StoreWritability::Writable }
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn is_absent(path: &Path) -> bool {
 
 /// Neither the file, nor a log that was left without it, nor the pieces of a replacement that was cut off.
 pub(super) fn is_untouched(path: &Path) -> bool {
-    is_absent(path) && sync::log_bytes(path) == 0 && !is_unfinished(path)
+    is_absent(path) && wal_sync::log_bytes(path) == 0 && !is_unfinished(path)
 }
 
 /// The note of a replacement that is under way: see `salvage::replace`.
@@ -89,7 +89,7 @@ pub(super) fn refuse_unfinished(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Opens the store, creating it and its directory if there is none.
-pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
+pub(super) fn open(path: &Path) -> Result<Connection, OpenStoreError> {
     refuse_unfinished(path)?;
     if is_absent(path) {
         refuse_lone_log(path, "is missing")?;
@@ -97,7 +97,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
     } else if std::fs::metadata(path).is_ok_and(|known| known.len() < SHORTEST) {
         // SQLite would take it for a new one
         refuse_lone_log(path, "is empty")?;
-        return Err(failure::damaged(path, "it is empty").into());
+        return Err(store_errors::damaged(path, "it is empty").into());
     }
     let connection = connect(path)?;
     // what is damaged stays as it is: its log is not folded into it
@@ -108,9 +108,9 @@ pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
         enter_wal(&connection).map_err(told)?;
         schema::migrate(&mut connection).map_err(told)?;
     }
-    let damage = log::damage(path, &connection);
-    if let Some(what) = damage.map_err(|error| failure::io(&sync::log_of(path), "read", &error))? {
-        return Err(failure::damaged(path, what).into());
+    let damage = wal_check::damage(path, &connection);
+    if let Some(what) = damage.map_err(|error| store_errors::io(&wal_sync::log_of(path), "read", &error))? {
+        return Err(store_errors::damaged(path, what).into());
     }
     configure(&connection).map_err(told)?;
     keep_log(&connection, false);
@@ -123,12 +123,12 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         Ok(connection) => return Ok(connection),
         Err(refused) => refused,
     };
-    let told = |error: rusqlite::Error| failure::explain(path, "read", &error);
+    let told = |error: rusqlite::Error| store_errors::explain(path, "read", &error);
     let connection = match refused.place {
         // nobody can change the file, and it has no log: it is read as it stands
-        Place::ReadOnly if sync::log_bytes(path) == 0 => immutable(path).map_err(told)?,
-        Place::Full => alone(path).map_err(|_| refused.error.clone())?,
-        Place::ReadOnly | Place::Writable => return Err(refused.error),
+        StoreWritability::ReadOnly if wal_sync::log_bytes(path) == 0 => immutable(path).map_err(told)?,
+        StoreWritability::Full => alone(path).map_err(|_| refused.error.clone())?,
+        StoreWritability::ReadOnly | StoreWritability::Writable => return Err(refused.error),
     };
     match marks(&connection).map_err(told)? {
         (schema::VERSION, schema::APPLICATION_ID, _) => Ok(connection),
@@ -142,7 +142,7 @@ pub(super) fn keep_log(connection: &Connection, keep: bool) {
     let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
 }
 
-fn connect(path: &Path) -> Result<Connection, NotOpened> {
+fn connect(path: &Path) -> Result<Connection, OpenStoreError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
@@ -175,41 +175,43 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(format!("{name}?immutable=1"), flags)
 }
 
-fn refused(path: &Path, error: &rusqlite::Error) -> NotOpened {
+fn refused(path: &Path, error: &rusqlite::Error) -> OpenStoreError {
     let place = match error.sqlite_error_code() {
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Place::ReadOnly,
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => Place::Full,
-        _ => Place::Writable,
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            StoreWritability::ReadOnly
+        }
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreWritability::Full,
+        _ => StoreWritability::Writable,
     };
-    NotOpened { error: failure::explain(path, "open", error), place }
+    OpenStoreError { error: store_errors::explain(path, "open", error), place }
 }
 
 /// A log without its file holds rows that SQLite would throw away with the first touch.
 fn refuse_lone_log(path: &Path, what: &str) -> Result<(), StoreError> {
-    if sync::log_bytes(path) == 0 {
+    if wal_sync::log_bytes(path) == 0 {
         return Ok(());
     }
-    Err(failure::damaged(
+    Err(store_errors::damaged(
         path,
-        &format!("it {what}, though its log {} is there", sync::log_of(path).display()),
+        &format!("it {what}, though its log {} is there", wal_sync::log_of(path).display()),
     ))
 }
 
 /// Looks before anything is changed: a foreign or newer file stays as it is.
-fn is_new(connection: &Connection, path: &Path) -> Result<bool, NotOpened> {
+fn is_new(connection: &Connection, path: &Path) -> Result<bool, OpenStoreError> {
     let (version, application, tables) = marks(connection).map_err(|error| refused(path, &error))?;
     let file = path.display();
     if version == 0 && application == 0 && tables == 0 {
         return Ok(true);
     }
     if application != schema::APPLICATION_ID {
-        return Err(NotOpened::from(StoreError {
+        return Err(OpenStoreError::from(StoreError {
             message: format!("{file} is a database of another program, not a run history"),
             hint: Some("it was left as it is; move it away or choose another data directory".to_owned()),
         }));
     }
     if version > schema::VERSION {
-        return Err(NotOpened::from(StoreError {
+        return Err(OpenStoreError::from(StoreError {
             message: format!(
                 "the run history {file} has version {version}; this program knows versions up to {}",
                 schema::VERSION
@@ -259,12 +261,13 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Makes the directory (0700) and a whole new file (0600) elsewhere before it gets its name: so an empty file is one
 /// that was cut off, and never one that somebody is about to fill. The log gets the file's mode.
-fn create(path: &Path) -> Result<(), NotOpened> {
+fn create(path: &Path) -> Result<(), OpenStoreError> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        disk::make_private(parent).map_err(|error| failure::io(parent, "create", &error))?;
+        file_io::ensure_private_directory(parent)
+            .map_err(|error| store_errors::io(parent, "create", &error))?;
     }
     let fresh = fresh_name(path);
-    disk::create_private(&fresh).map_err(|error| failure::io(path, "create", &error))?;
+    file_io::create_private(&fresh).map_err(|error| store_errors::io(path, "create", &error))?;
     let named = fill(&fresh).map_err(|error| refused(path, &error)).and_then(|()| {
         let named = match std::fs::hard_link(&fresh, path) {
             // another process was faster
@@ -273,9 +276,9 @@ fn create(path: &Path) -> Result<(), NotOpened> {
             Err(_) => std::fs::rename(&fresh, path),
             Ok(()) => Ok(()),
         };
-        named.map_err(|error| failure::io(path, "create", &error).into())
+        named.map_err(|error| store_errors::io(path, "create", &error).into())
     });
-    for file in [&fresh, &sync::log_of(&fresh)] {
+    for file in [&fresh, &wal_sync::log_of(&fresh)] {
         // best effort: a leftover is small and in nobody's way
         let _ = std::fs::remove_file(file);
     }

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::decode::{self, HEADER, SUMMARY};
-use super::failure;
-use super::process::Census;
+use super::process_liveness::ProcessLivenessCache;
+use super::store_errors;
 use crate::domain::ids::RunId;
-use crate::domain::journal::{Row, RunHeader, RunSummary};
-use crate::ports::run_store::{RowRef, RunReader, StoreError};
+use crate::domain::journal::{JournalRow, RunHeader, RunSummary};
+use crate::ports::run_store::{JournalRowRef, RunReader, StoreError};
 
 /// Candidates that an ambiguous id shows.
 const CANDIDATES: usize = 5;
@@ -24,18 +24,18 @@ pub(super) const ROWS_FROM: &str =
   WHERE run = ?1 AND seq >= ?2 ORDER BY seq";
 
 /// What a prefix led to.
-pub(super) enum Found {
+pub(super) enum RunLookup {
     Nothing,
     One(Box<RunSummary>),
     Several { newest: Vec<String>, total: usize },
 }
 
-impl Found {
+impl RunLookup {
     pub(super) fn into_result(self, id: &str) -> Result<RunSummary, StoreError> {
         match self {
-            Self::Nothing => Err(failure::unknown_run(id)),
+            Self::Nothing => Err(store_errors::unknown_run(id)),
             Self::One(run) => Ok(*run),
-            Self::Several { newest, total } => Err(failure::ambiguous(id, &newest, total)),
+            Self::Several { newest, total } => Err(store_errors::ambiguous(id, &newest, total)),
         }
     }
 }
@@ -44,7 +44,7 @@ impl Found {
 pub(super) fn exact(
     connection: &Connection,
     id: &str,
-    census: &mut Census,
+    census: &mut ProcessLivenessCache,
 ) -> rusqlite::Result<Option<RunSummary>> {
     connection
         .prepare_cached(&format!("{SUMMARY} WHERE id = ?1"))?
@@ -53,13 +53,13 @@ pub(super) fn exact(
 }
 
 /// A whole id wins over the prefixes of others.
-pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Found> {
-    let mut census = Census::of(connection);
+pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<RunLookup> {
+    let mut census = ProcessLivenessCache::for_store(connection);
     if let Some(run) = exact(connection, id, &mut census)? {
-        return Ok(Found::One(Box::new(run)));
+        return Ok(RunLookup::One(Box::new(run)));
     }
     if id.is_empty() {
-        return Ok(Found::Nothing);
+        return Ok(RunLookup::Nothing);
     }
     let mut ids = connection.prepare_cached(
         "SELECT id FROM runs WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 AND id < ?1 || char(1114111)
@@ -67,12 +67,12 @@ pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Found>
     )?;
     let ids: Vec<String> = ids.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
     match ids.as_slice() {
-        [] => Ok(Found::Nothing),
+        [] => Ok(RunLookup::Nothing),
         [only] => {
             let run = exact(connection, only, &mut census)?;
-            Ok(run.map_or(Found::Nothing, |run| Found::One(Box::new(run))))
+            Ok(run.map_or(RunLookup::Nothing, |run| RunLookup::One(Box::new(run))))
         }
-        several => Ok(Found::Several {
+        several => Ok(RunLookup::Several {
             newest: several.iter().take(CANDIDATES).cloned().collect(),
             total: several.len(),
         }),
@@ -80,8 +80,11 @@ pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Found>
 }
 
 /// Header and rows as of one moment, though another process may be appending.
-pub(super) fn load(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<(RunHeader, Vec<Row>)>> {
-    let mut all = All::default();
+pub(super) fn load(
+    connection: &Connection,
+    run: &RunId,
+) -> rusqlite::Result<Option<(RunHeader, Vec<JournalRow>)>> {
+    let mut all = JournalCollector::default();
     visit(connection, run, &mut all)?;
     Ok(all.header.map(|header| (header, all.rows)))
 }
@@ -112,18 +115,18 @@ pub(super) fn visit(
 }
 
 #[derive(Default)]
-struct All {
+struct JournalCollector {
     header: Option<RunHeader>,
-    rows: Vec<Row>,
+    rows: Vec<JournalRow>,
 }
 
-impl RunReader for All {
+impl RunReader for JournalCollector {
     fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
         self.header = Some(header);
         ControlFlow::Continue(())
     }
 
-    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()> {
+    fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()> {
         self.rows.push(row.into());
         ControlFlow::Continue(())
     }

@@ -4,32 +4,32 @@
 //! trees have to be whole. It is never written to and never deleted; taking its place means that it is renamed
 //! (`replace`).
 
-mod found;
-mod holders;
+mod file_holders;
 mod indexes;
-pub(super) mod log;
 mod pages;
-mod record;
+mod rebuild;
+mod record_format;
 mod replace;
-mod rescue;
+mod salvaged_rows;
+pub(super) mod wal;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::{failure, open, sync};
+use super::{open, store_errors, wal_sync};
 use crate::ports::run_store::StoreError;
 
 pub use replace::{finish, replace};
 
-use found::Found;
-use pages::Pages;
-use rescue::Saved;
+use pages::DatabasePages;
+use rebuild::RescueTotals;
+use salvaged_rows::SalvagedRows;
 
 /// What could be saved.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Salvaged {
+pub struct SalvageReport {
     pub runs: u64,
     pub rows: u64,
     /// What could not, a line each; empty if the history is whole.
@@ -44,10 +44,10 @@ pub struct Salvaged {
 /// # Errors
 /// Another process has `path` open, there is nothing at `path`, something is at `to`, a file cannot be read or
 /// written, or the new file did not turn out sound. Then nothing is left at `to`.
-pub fn salvage(path: &Path, to: &Path) -> Result<Salvaged, StoreError> {
+pub fn salvage(path: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
     unused(path)?;
     open::refuse_unfinished(path)?;
-    if open::is_absent(path) && sync::log_bytes(path) == 0 {
+    if open::is_absent(path) && wal_sync::log_bytes(path) == 0 {
         return Err(StoreError {
             message: format!("there is no run history {}", path.display()),
             hint: None,
@@ -59,25 +59,25 @@ pub fn salvage(path: &Path, to: &Path) -> Result<Salvaged, StoreError> {
             hint: Some("nothing is overwritten: move it away".to_owned()),
         });
     }
-    let pages = Pages::open(path).map_err(|error| failure::io(path, "read", &error))?;
-    let found = Found::look(&pages);
-    let saved = fill(to, |connection| rescue::write(connection, &pages, found));
+    let pages = DatabasePages::open(path).map_err(|error| store_errors::io(path, "read", &error))?;
+    let found = SalvagedRows::scan_pages(&pages);
+    let saved = fill(to, |connection| rebuild::write(connection, &pages, found));
     if saved.is_err() {
-        for file in [to.to_owned(), sync::log_of(to), beside(to, "-shm")] {
+        for file in [to.to_owned(), wal_sync::log_of(to), beside(to, "-shm")] {
             // best effort: the first error is the one to tell
             let _ = std::fs::remove_file(file);
         }
     }
-    let Saved { runs, rows, lost } = saved?;
-    Ok(Salvaged { runs, rows, lost })
+    let RescueTotals { runs, rows, lost } = saved?;
+    Ok(SalvageReport { runs, rows, lost })
 }
 
 fn fill(
     to: &Path,
-    work: impl FnOnce(&mut Connection) -> rusqlite::Result<Saved>,
-) -> Result<Saved, StoreError> {
+    work: impl FnOnce(&mut Connection) -> rusqlite::Result<RescueTotals>,
+) -> Result<RescueTotals, StoreError> {
     let mut connection = open::open(to).map_err(|refused| refused.error)?;
-    let told = |error: rusqlite::Error| failure::explain(to, "write", &error);
+    let told = |error: rusqlite::Error| store_errors::explain(to, "write", &error);
     let saved = work(&mut connection).map_err(told)?;
     let sound: String =
         connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(told)?;
@@ -101,7 +101,7 @@ fn fill(
 
 /// Refuses while another process could still write.
 fn unused(path: &Path) -> Result<(), StoreError> {
-    let holders = holders::of(path);
+    let holders = file_holders::processes_using(path);
     if holders.is_empty() {
         return Ok(());
     }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{decode, read, words};
+use super::{decode, full_text_index, read};
 use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{Hit, Row, RowKind, SearchQuery};
-use crate::ports::run_store::WordsOf;
+use crate::domain::journal::{JournalRow, JournalRowKind, SearchHit, SearchQuery};
+use crate::ports::run_store::SearchTextOfRow;
 
 /// What a person typed, as the index understands it; `None` if there is no word in it. Every part is quoted, so
 /// nothing in it is an operator: words are all wanted, a phrase is wanted as it is, and the last part may go on.
@@ -34,23 +34,23 @@ pub(super) fn expression(typed: &str) -> Option<String> {
 pub(super) fn search(
     connection: &Connection,
     query: &SearchQuery,
-    words: WordsOf<'_>,
-) -> rusqlite::Result<Vec<Hit>> {
+    words: SearchTextOfRow<'_>,
+) -> rusqlite::Result<Vec<SearchHit>> {
     let Some(expression) = expression(&query.text) else { return Ok(Vec::new()) };
     let moment = connection.unchecked_transaction()?;
     let (mut low, mut high) = (0, i64::MAX);
     if let Some(run) = &query.run {
         let Some(key) = super::write::key_of(&moment, run)? else { return Ok(Vec::new()) };
-        (low, high) = (words::number(key, 0), words::number(key + 1, 0) - 1);
+        (low, high) = (full_text_index::number(key, 0), full_text_index::number(key + 1, 0) - 1);
     }
     let mut statement = moment.prepare_cached(
         "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC",
     )?;
     let mut found = statement.query(params![expression, low, high])?;
-    let mut runs: HashMap<i64, Option<Run>> = HashMap::new();
+    let mut runs: HashMap<i64, Option<SearchedRun>> = HashMap::new();
     let mut hits = Vec::new();
     while let Some(row) = found.next()? {
-        let (key, seq) = words::place(row.get(0)?);
+        let (key, seq) = full_text_index::place(row.get(0)?);
         let run = match runs.get(&key) {
             Some(run) => run,
             None => {
@@ -68,7 +68,7 @@ pub(super) fn search(
 }
 
 /// A run that hits are in.
-struct Run {
+struct SearchedRun {
     id: RunId,
     workflow: String,
     started: Timestamp,
@@ -76,13 +76,13 @@ struct Run {
 }
 
 /// `None` if it is not of the workflow that is asked for.
-fn run(connection: &Connection, key: i64, workflow: Option<&str>) -> rusqlite::Result<Option<Run>> {
+fn run(connection: &Connection, key: i64, workflow: Option<&str>) -> rusqlite::Result<Option<SearchedRun>> {
     connection
         .prepare_cached(
             "SELECT id, workflow, started, input FROM runs WHERE key = ?1 AND (?2 IS NULL OR workflow = ?2)",
         )?
         .query_row(params![key, workflow], |row| {
-            Ok(Run {
+            Ok(SearchedRun {
                 id: RunId(row.get(0)?),
                 workflow: row.get(1)?,
                 started: Timestamp(row.get(2)?),
@@ -96,18 +96,18 @@ fn hit(
     connection: &Connection,
     key: i64,
     seq: i64,
-    run: &Run,
-    words: WordsOf<'_>,
-) -> rusqlite::Result<Option<Hit>> {
+    run: &SearchedRun,
+    words: SearchTextOfRow<'_>,
+) -> rusqlite::Result<Option<SearchHit>> {
     let row = if seq == 0 {
         let body = serde_json::Value::from(run.input.as_str()).to_string();
         let words = Some(super::write::input_words(&run.workflow, &run.input));
-        Some(Row { words, ..Row::new(RowKind::Input, run.started, None, body) })
+        Some(JournalRow { words, ..JournalRow::new(JournalRowKind::Input, run.started, None, body) })
     } else {
         let found = connection.prepare_cached(read::ONE_ROW)?.query_row([key, seq], decode::journal_row);
-        decode::if_readable(found.optional())?.flatten().map(|row| Row { words: words(&row), ..row })
+        decode::if_readable(found.optional())?.flatten().map(|row| JournalRow { words: words(&row), ..row })
     };
-    Ok(row.map(|row| Hit {
+    Ok(row.map(|row| SearchHit {
         run: run.id.clone(),
         workflow: run.workflow.clone(),
         started: run.started,
@@ -124,7 +124,7 @@ fn is_one_letter(part: &str) -> bool {
 /// As a string of the index's language; `None` if no word is in it.
 fn quoted(text: &str) -> Option<String> {
     let shown: String = text.chars().filter(|c| !c.is_control()).collect();
-    shown.chars().any(char::is_alphanumeric).then(|| format!("\"{}\"", words::apart(&shown)))
+    shown.chars().any(char::is_alphanumeric).then(|| format!("\"{}\"", full_text_index::apart(&shown)))
 }
 
 #[cfg(test)]

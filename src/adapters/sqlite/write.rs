@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::presence::{self, Presence};
-use super::queue::Queue;
-use super::refusal::{self, Outcome, Refusal};
-use super::{blob, glance, process};
+use super::index_queue::SearchIndexQueue;
+use super::liveness_lock::{self, LivenessLock};
+use super::write_refusal::{self, StoreRefusal, StoreWriteResult};
+use super::{blob, preview, process_liveness};
 use crate::domain::ids::{CallId, RunId};
-use crate::domain::journal::{Row, RunHeader, RunProgress};
+use crate::domain::journal::{JournalRow, RunHeader, RunProgress};
 
 /// Longer bodies are stored once by content hash (architecture §7).
 const INLINE_LIMIT: usize = 128 * 1024;
@@ -19,26 +19,26 @@ const PREVIEW: usize = 200;
 
 /// The writing connection with what it needs not look up again.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     pub(super) connection: Connection,
     /// Runs that this process drives, or did until another one claimed them.
-    pub(super) desks: HashMap<RunId, Desk>,
-    pub(super) queue: Queue,
-    pub(super) me: Me,
+    pub(super) desks: HashMap<RunId, DrivenRun>,
+    pub(super) queue: SearchIndexQueue,
+    pub(super) me: OwnProcessIdentity,
     /// Until a run was driven there is none.
-    pub(super) presence: Option<Presence>,
+    pub(super) presence: Option<LivenessLock>,
 }
 
 /// This process, as the store knows it.
 #[derive(Clone, Debug)]
-pub(super) struct Me {
+pub(super) struct OwnProcessIdentity {
     pub(super) pid: u32,
     pub(super) identity: String,
 }
 
 /// What a driver knows of its run. True as long as the claim is: nobody else writes rows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Desk {
+pub(super) struct DrivenRun {
     pub(super) key: i64,
     pub(super) claim: i64,
     /// Number of the next row.
@@ -51,7 +51,7 @@ pub(super) struct Desk {
 
 /// What happens in the same moment as an append.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Also<'a> {
+pub(super) enum AppendExtra<'a> {
     Nothing,
     /// The run's unused tokens are gone, and those that answered one of these calls; and what a reader saw of it first,
     /// unless it is this by now.
@@ -60,45 +60,46 @@ pub(super) enum Also<'a> {
     Glance(&'a str),
 }
 
-impl Writer {
+impl StoreWriter {
     pub(super) fn new(connection: Connection) -> Self {
         let pid = std::process::id();
-        let me = Me { pid, identity: process::identity(pid) };
-        Self { connection, desks: HashMap::new(), queue: Queue::default(), me, presence: None }
+        let me = OwnProcessIdentity { pid, identity: process_liveness::identity(pid) };
+        Self { connection, desks: HashMap::new(), queue: SearchIndexQueue::default(), me, presence: None }
     }
 
     /// Before a run is driven: others are to see that its driver lives.
-    pub(super) fn appear(&mut self) {
+    pub(super) fn hold_liveness_lock(&mut self) {
         if self.presence.is_none() {
-            self.presence = self.connection.path().and_then(|path| Presence::begin(Path::new(path)));
+            self.presence =
+                self.connection.path().and_then(|path| LivenessLock::acquire_lock(Path::new(path)));
             if let Some(presence) = &self.presence {
-                self.me.identity = process::locked(&self.me.identity, presence);
+                self.me.identity = process_liveness::locked(&self.me.identity, presence);
             }
         }
     }
 
     /// Where this process listens to others.
     pub(super) fn control(&mut self) -> Option<PathBuf> {
-        self.appear();
+        self.hold_liveness_lock();
         let presence = self.presence.as_ref()?;
-        presence::control_of(Path::new(self.connection.path()?), &presence.name)
+        liveness_lock::control_of(Path::new(self.connection.path()?), &presence.name)
     }
 
-    pub(super) fn create(&mut self, header: &RunHeader) -> Outcome<()> {
-        self.appear();
+    pub(super) fn create(&mut self, header: &RunHeader) -> StoreWriteResult<()> {
+        self.hold_liveness_lock();
         let transaction = begin(&mut self.connection)?;
         let (key, claim) = next_numbers(&transaction)?;
         if !insert_run(&transaction, key, header)? {
-            return Ok(Err(Refusal::Exists));
+            return Ok(Err(StoreRefusal::Exists));
         }
         let identity = match header.pid {
             pid if pid == self.me.pid => self.me.identity.clone(),
-            pid => process::identity(pid),
+            pid => process_liveness::identity(pid),
         };
-        let driver = Me { pid: header.pid, identity };
-        insert_progress(&transaction, key, claim, &RunProgress::begun(header.started), &driver)?;
+        let driver = OwnProcessIdentity { pid: header.pid, identity };
+        insert_progress(&transaction, key, claim, &RunProgress::new(header.started), &driver)?;
         transaction.commit()?;
-        self.desks.insert(header.id.clone(), Desk::new(key, claim, 1));
+        self.desks.insert(header.id.clone(), DrivenRun::new(key, claim, 1));
         self.queue.push(key, 0, std::iter::once(Some(input_words(&header.workflow, &header.input))));
         Ok(Ok(()))
     }
@@ -107,14 +108,14 @@ impl Writer {
     pub(super) fn append(
         &mut self,
         run: &RunId,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
-        also: Also<'_>,
-    ) -> Outcome<()> {
+        also: AppendExtra<'_>,
+    ) -> StoreWriteResult<()> {
         let Some(desk) = self.desks.get_mut(run) else {
             return Ok(Err(match key_of(&self.connection, run)? {
-                Some(_) => Refusal::NotClaimed,
-                None => Refusal::Unknown,
+                Some(_) => StoreRefusal::NotClaimed,
+                None => StoreRefusal::Unknown,
             }));
         };
         let unsure = std::mem::replace(&mut desk.unsure, true);
@@ -122,16 +123,16 @@ impl Writer {
         if unsure {
             desk.next = next_seq(&transaction, desk.key)?;
         }
-        if !put(&transaction, desk, rows, progress, &self.me)? {
-            return refusal::of_former_driver(&transaction, run).map(Err);
+        if !write_rows(&transaction, desk, rows, progress, &self.me)? {
+            return write_refusal::lost_claim_refusal(&transaction, run).map(Err);
         }
         match also {
-            Also::Nothing => {}
-            Also::EndTokens(void, glance) => {
+            AppendExtra::Nothing => {}
+            AppendExtra::EndTokens(void, glance) => {
                 end_tokens_of(&transaction, desk.key, void)?;
-                glance::replace(&transaction, desk.key, glance)?;
+                preview::replace(&transaction, desk.key, glance)?;
             }
-            Also::Glance(body) => glance::keep(&transaction, desk.key, body)?,
+            AppendExtra::Glance(body) => preview::keep(&transaction, desk.key, body)?,
         }
         transaction.commit()?;
         desk.unsure = false;
@@ -143,32 +144,37 @@ impl Writer {
     pub(super) fn import(
         &mut self,
         header: &RunHeader,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: &RunProgress,
         glance: Option<&str>,
-    ) -> Outcome<()> {
+    ) -> StoreWriteResult<()> {
         let transaction = begin(&mut self.connection)?;
         let (key, _) = next_numbers(&transaction)?;
         if !insert_run(&transaction, key, header)? {
-            return Ok(Err(Refusal::Exists));
+            return Ok(Err(StoreRefusal::Exists));
         }
         // no process has this identity: a run that was running there is interrupted here
-        let nobody = Me { pid: header.pid, identity: "imported".to_owned() };
+        let nobody = OwnProcessIdentity { pid: header.pid, identity: "imported".to_owned() };
         insert_progress(&transaction, key, 0, progress, &nobody)?;
-        put(&transaction, &Desk::new(key, 0, 1), rows, None, &nobody)?;
-        glance::replace(&transaction, key, glance)?;
+        write_rows(&transaction, &DrivenRun::new(key, 0, 1), rows, None, &nobody)?;
+        preview::replace(&transaction, key, glance)?;
         transaction.commit()?;
         Ok(Ok(()))
     }
 }
 
-impl Desk {
+impl DrivenRun {
     pub(super) fn new(key: i64, claim: i64, next: i64) -> Self {
         Self { key, claim, next, over: false, unsure: false }
     }
 
     /// After the commit: the numbers that were given, and the words that wait for the index.
-    pub(super) fn written(&mut self, rows: &[Row], progress: Option<&RunProgress>, queue: &mut Queue) {
+    pub(super) fn written(
+        &mut self,
+        rows: &[JournalRow],
+        progress: Option<&RunProgress>,
+        queue: &mut SearchIndexQueue,
+    ) {
         queue.push(self.key, self.next, rows.iter().map(|row| row.words.clone()));
         self.next += i64::try_from(rows.len()).unwrap_or(0);
         if let Some(progress) = progress {
@@ -206,12 +212,12 @@ pub(super) fn next_seq(transaction: &Transaction<'_>, key: i64) -> rusqlite::Res
 }
 
 /// Inside a transaction: rows and progress, if the desk's claim still holds; `false` if not.
-pub(super) fn put(
+pub(super) fn write_rows(
     transaction: &Transaction<'_>,
-    desk: &Desk,
-    rows: &[Row],
+    desk: &DrivenRun,
+    rows: &[JournalRow],
     progress: Option<&RunProgress>,
-    me: &Me,
+    me: &OwnProcessIdentity,
 ) -> rusqlite::Result<bool> {
     if desk.over && !rows.is_empty() {
         mark_behind(transaction, desk.key, desk.next)?;
@@ -242,7 +248,7 @@ pub(super) fn put(
 }
 
 /// Whether nobody has claimed the run since the desk was taken, and it is still there.
-pub(super) fn holds(connection: &Connection, desk: &Desk) -> rusqlite::Result<bool> {
+pub(super) fn holds(connection: &Connection, desk: &DrivenRun) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
         .exists([desk.key, desk.claim])
@@ -309,7 +315,7 @@ fn insert_progress(
     key: i64,
     claim: i64,
     progress: &RunProgress,
-    driver: &Me,
+    driver: &OwnProcessIdentity,
 ) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
@@ -324,16 +330,16 @@ fn insert_progress(
             driver.identity,
             progress.updated.0
         ])?;
-    update_progress(transaction, &Desk::new(key, claim, 1), progress, driver)?;
+    update_progress(transaction, &DrivenRun::new(key, claim, 1), progress, driver)?;
     Ok(())
 }
 
 /// `false` if the desk's claim no longer holds.
 fn update_progress(
     transaction: &Transaction<'_>,
-    desk: &Desk,
+    desk: &DrivenRun,
     progress: &RunProgress,
-    me: &Me,
+    me: &OwnProcessIdentity,
 ) -> rusqlite::Result<bool> {
     let pauses = if progress.pauses.is_empty() { None } else { Some(json(&progress.pauses)?) };
     let changed = transaction

@@ -7,39 +7,39 @@ use serde_json::json;
 
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::answer::Answer;
-use super::change::Change;
-use super::encoding::{self, Encoding};
-use super::load::load;
-use super::locate::{Span, line_of, only_place};
-use super::project::{FILE_LIMIT, Project};
+use super::encoding::{self, FileEncoding};
+use super::load_file::load;
+use super::planned_change::PlannedFileChange;
+use super::tool_answer::ToolAnswer;
+use super::tool_context::{FILE_LIMIT, ToolContext};
+use super::unique_match::{ByteSpan, line_of, only_place};
 
 pub(super) const NAME: &str = "edit_file";
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Operation {
+enum EditOperation {
     Replace,
     Delete,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct EditFileArguments {
     file_path: String,
     #[serde(default)]
-    operation: Option<Operation>,
+    operation: Option<EditOperation>,
     boundary_start: Option<String>,
     boundary_end: Option<String>,
     new_content: Option<String>,
     old_text: Option<String>,
     new_text: Option<String>,
     #[serde(default)]
-    encoding: Encoding,
+    encoding: FileEncoding,
 }
 
 /// The place and what to put there.
-struct Edit {
-    span: Span,
+struct SpanReplacement {
+    span: ByteSpan,
     text: Vec<u8>,
 }
 
@@ -72,31 +72,37 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 /// What the call would do.
-pub(super) fn plan(project: &Project, arguments: &Arguments) -> Result<Change, String> {
+pub(super) fn plan(
+    project: &ToolContext,
+    arguments: &EditFileArguments,
+) -> Result<PlannedFileChange, String> {
     edit(project, arguments).map(|(change, _)| change)
 }
 
 /// What the call would do, and answer.
-pub(super) fn foretell(project: &Project, arguments: &Arguments) -> Result<(Change, Answer), String> {
+pub(super) fn predict_effect(
+    project: &ToolContext,
+    arguments: &EditFileArguments,
+) -> Result<(PlannedFileChange, ToolAnswer), String> {
     let (change, edit) = edit(project, arguments)?;
     change.permitted()?;
-    let told = told(&change, &edit);
+    let told = change_answer(&change, &edit);
     Ok((change, told))
 }
 
-pub(super) fn run(project: &Project, arguments: &Arguments) -> Answer {
+pub(super) fn run(project: &ToolContext, arguments: &EditFileArguments) -> ToolAnswer {
     let made = edit(project, arguments)
-        .and_then(|(change, edit)| change.make(&project.fence).map(|_| told(&change, &edit)));
-    made.unwrap_or_else(Answer::failed)
+        .and_then(|(change, edit)| change.make(&project.fence).map(|_| change_answer(&change, &edit)));
+    made.unwrap_or_else(ToolAnswer::failed)
 }
 
-fn told(change: &Change, edit: &Edit) -> Answer {
+fn change_answer(change: &PlannedFileChange, edit: &SpanReplacement) -> ToolAnswer {
     let before = change.before.as_deref().unwrap_or_default();
     let name = change.spot.relative.as_str();
     let first = line_of(before, edit.span.start);
     let removed = lines_in(&before[edit.span.clone()]);
     let added = lines_in(&edit.text);
-    Answer::succeeded(format!("edited {name} at line {first} (-{removed} +{added} lines)"))
+    ToolAnswer::succeeded(format!("edited {name} at line {first} (-{removed} +{added} lines)"))
         .fact("file_path", name)
         .fact("line", first)
         .fact("lines_removed", removed)
@@ -105,7 +111,10 @@ fn told(change: &Change, edit: &Edit) -> Answer {
         .changed(change.changed())
 }
 
-fn edit(project: &Project, arguments: &Arguments) -> Result<(Change, Edit), String> {
+fn edit(
+    project: &ToolContext,
+    arguments: &EditFileArguments,
+) -> Result<(PlannedFileChange, SpanReplacement), String> {
     let spot = project.fence.writable(&arguments.file_path).map_err(|error| error.to_string())?;
     let blame = |why: String| format!("`{}` was not edited: {why}", spot.relative);
     let before = load(&project.fence, &spot).map_err(&blame)?;
@@ -120,10 +129,10 @@ fn edit(project: &Project, arguments: &Arguments) -> Result<(Change, Edit), Stri
     if after.len() as u64 > FILE_LIMIT {
         return Err(blame(format!("it would grow over the limit of {FILE_LIMIT} bytes (10 MiB)")));
     }
-    Ok((Change { spot, before: Some(before), after }, edit))
+    Ok((PlannedFileChange { spot, before: Some(before), after }, edit))
 }
 
-fn find(arguments: &Arguments, before: &[u8]) -> Result<Edit, String> {
+fn find(arguments: &EditFileArguments, before: &[u8]) -> Result<SpanReplacement, String> {
     let bytes = |name: &str, text: &str| {
         let bytes = arguments.encoding.bytes(text).map_err(|why| format!("`{name}`: {why}"))?;
         Ok::<_, String>(if arguments.encoding.is_text() { with_line_ends_of(before, bytes) } else { bytes })
@@ -132,20 +141,22 @@ fn find(arguments: &Arguments, before: &[u8]) -> Result<Edit, String> {
     match (&arguments.old_text, &arguments.new_text, boundaries || arguments.boundary_end.is_some()) {
         (Some(old), Some(new), false) if arguments.new_content.is_none() => {
             let span = only_place("old_text", before, &bytes("old_text", old)?)?;
-            Ok(Edit { span, text: bytes("new_text", new)? })
+            Ok(SpanReplacement { span, text: bytes("new_text", new)? })
         }
         (None, None, true) => {
             let (Some(start), Some(end)) = (&arguments.boundary_start, &arguments.boundary_end) else {
                 return Err("`boundary_start` and `boundary_end` must both be given".to_owned());
             };
             let text = match (arguments.operation, arguments.new_content.as_deref()) {
-                (Some(Operation::Replace), Some(text)) => bytes("new_content", text)?,
-                (Some(Operation::Delete), None | Some("")) => Vec::new(),
-                (Some(Operation::Replace), None) => return Err("`new_content` is missing".to_owned()),
-                (Some(Operation::Delete), Some(_)) => return Err("delete takes no `new_content`".to_owned()),
+                (Some(EditOperation::Replace), Some(text)) => bytes("new_content", text)?,
+                (Some(EditOperation::Delete), None | Some("")) => Vec::new(),
+                (Some(EditOperation::Replace), None) => return Err("`new_content` is missing".to_owned()),
+                (Some(EditOperation::Delete), Some(_)) => {
+                    return Err("delete takes no `new_content`".to_owned());
+                }
                 (None, _) => return Err("`operation` is missing: replace or delete".to_owned()),
             };
-            Ok(Edit {
+            Ok(SpanReplacement {
                 span: between(before, &bytes("boundary_start", start)?, &bytes("boundary_end", end)?)?,
                 text,
             })
@@ -156,7 +167,7 @@ fn find(arguments: &Arguments, before: &[u8]) -> Result<Edit, String> {
     }
 }
 
-fn between(content: &[u8], start: &[u8], end: &[u8]) -> Result<Span, String> {
+fn between(content: &[u8], start: &[u8], end: &[u8]) -> Result<ByteSpan, String> {
     // both problems at once: the model then needs one more attempt, not two
     let (first, last) =
         match (only_place("boundary_start", content, start), only_place("boundary_end", content, end)) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Encoding {
+pub(super) enum FileEncoding {
     #[default]
     Utf8,
     Ascii,
@@ -23,7 +23,7 @@ pub(super) fn schema(what: &str) -> Value {
         "description": format!("{what} utf8 (the default) suits almost every text; base64 and hex carry any bytes.")})
 }
 
-impl Encoding {
+impl FileEncoding {
     /// Whether the form is made of lines.
     pub(super) fn is_text(self) -> bool {
         matches!(self, Self::Utf8 | Self::Ascii | Self::Latin1)
@@ -127,13 +127,13 @@ mod tests {
         }
         assert_eq!(from_hex("0aFF"), Some(vec![10, 255]));
         assert_eq!(from_hex("0aF"), None);
-        assert!(Encoding::Latin1.bytes("€").is_err() && Encoding::Ascii.bytes("é").is_err());
+        assert!(FileEncoding::Latin1.bytes("€").is_err() && FileEncoding::Ascii.bytes("é").is_err());
     }
 
     proptest! {
         #[test]
         fn bytes_survive(bytes: Vec<u8>) {
-            for encoding in [Encoding::Base64, Encoding::Hex] {
+            for encoding in [FileEncoding::Base64, FileEncoding::Hex] {
                 let text = encoding.show(bytes.clone()).unwrap();
                 prop_assert_eq!(encoding.bytes(&text).unwrap(), bytes.clone());
             }

@@ -15,9 +15,9 @@ use serde_json::json;
 use crate::adapters::ignore_files::walk_unignored;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::answer::Answer;
-use super::capped::shorten_line;
-use super::project::{FILE_LIMIT, Project};
+use super::tool_answer::ToolAnswer;
+use super::tool_context::{FILE_LIMIT, ToolContext};
+use super::truncated_output::shorten_line;
 
 pub(super) const NAME: &str = "exact_search";
 
@@ -29,7 +29,7 @@ const HITS: usize = 200;
 const LINE: usize = 400;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ExactSearchArguments {
     search_string: String,
     #[serde(default = "project_directory")]
     directory_path: String,
@@ -66,23 +66,23 @@ impl Drop for StopOnDrop {
     }
 }
 
-pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+pub(super) async fn run(project: &Arc<ToolContext>, arguments: ExactSearchArguments) -> ToolAnswer {
     let stop = StopOnDrop(Arc::default());
     let (project, stopped) = (Arc::clone(project), Arc::clone(&stop.0));
     let searching = tokio::task::spawn_blocking(move || search(&project, &arguments, &stopped));
-    searching.await.unwrap_or_else(|_| Answer::failed("the search could not be run"))
+    searching.await.unwrap_or_else(|_| ToolAnswer::failed("the search could not be run"))
 }
 
-fn search(project: &Project, arguments: &Arguments, stopped: &AtomicBool) -> Answer {
+fn search(project: &ToolContext, arguments: &ExactSearchArguments, stopped: &AtomicBool) -> ToolAnswer {
     let start = match project.fence.readable(&arguments.directory_path) {
         Ok(spot) if spot.absolute.exists() => spot.absolute,
-        Ok(spot) => return Answer::failed(format!("`{}` does not exist", spot.relative)),
-        Err(error) => return Answer::failed(error.to_string()),
+        Ok(spot) => return ToolAnswer::failed(format!("`{}` does not exist", spot.relative)),
+        Err(error) => return ToolAnswer::failed(error.to_string()),
     };
     let mut builder = RegexMatcherBuilder::new();
     let matcher = match builder.fixed_strings(true).build(&arguments.search_string) {
         Ok(matcher) => matcher,
-        Err(error) => return Answer::failed(format!("`search_string` cannot be searched for: {error}")),
+        Err(error) => return ToolAnswer::failed(format!("`search_string` cannot be searched for: {error}")),
     };
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
@@ -91,7 +91,7 @@ fn search(project: &Project, arguments: &Arguments, stopped: &AtomicBool) -> Ans
         .after_context(AROUND)
         .binary_detection(BinaryDetection::quit(0))
         .build();
-    let mut found = Found { room: project.cap, ..Found::default() };
+    let mut found = ExactSearchResults { room: project.cap, ..ExactSearchResults::default() };
     for entry in walk(project, &start).flatten() {
         if found.full() || stopped.load(Ordering::Relaxed) {
             break;
@@ -104,7 +104,7 @@ fn search(project: &Project, arguments: &Arguments, stopped: &AtomicBool) -> Ans
 }
 
 /// The files to look at, in the order of their paths.
-fn walk(project: &Project, start: &Path) -> ignore::Walk {
+fn walk(project: &ToolContext, start: &Path) -> ignore::Walk {
     let hidden = project.fence.hidden().clone();
     // not `max_filesize`: with it the walk asks no filter about files
     let small = |entry: &DirEntry| {
@@ -117,7 +117,7 @@ fn walk(project: &Project, start: &Path) -> ignore::Walk {
 }
 
 #[derive(Default)]
-struct Found {
+struct ExactSearchResults {
     body: String,
     hits: usize,
     files: usize,
@@ -126,14 +126,14 @@ struct Found {
     room: usize,
 }
 
-impl Found {
+impl ExactSearchResults {
     fn full(&self) -> bool {
         self.hits >= HITS || self.body.len() >= self.room
     }
 
-    fn add(&mut self, project: &Project, searcher: &mut Searcher, matcher: &RegexMatcher, path: &Path) {
+    fn add(&mut self, project: &ToolContext, searcher: &mut Searcher, matcher: &RegexMatcher, path: &Path) {
         let room = self.room.saturating_sub(self.body.len());
-        let mut sink = Fragments { hits_left: HITS - self.hits, room, ..Fragments::default() };
+        let mut sink = FileSearchHits { hits_left: HITS - self.hits, room, ..FileSearchHits::default() };
         let opened = project.fence.open(path);
         if opened.and_then(|file| searcher.search_file(matcher, &file, &mut sink)).is_err() {
             self.unreadable += 1;
@@ -148,10 +148,10 @@ impl Found {
         }
     }
 
-    fn into_answer(self) -> Answer {
+    fn into_answer(self) -> ToolAnswer {
         let summary = format!("{} hits in {} files", self.hits, self.files);
         let full = self.full();
-        let mut answer = Answer::succeeded(summary).fact("matches", self.hits).fact("files", self.files);
+        let mut answer = ToolAnswer::succeeded(summary).fact("matches", self.hits).fact("files", self.files);
         if full {
             let notice =
                 "there may be more hits; search for a longer text or in a subdirectory (directory_path)";
@@ -166,7 +166,7 @@ impl Found {
 
 /// What one file has to show.
 #[derive(Default)]
-struct Fragments {
+struct FileSearchHits {
     text: String,
     hits: usize,
     hits_left: usize,
@@ -174,7 +174,7 @@ struct Fragments {
     binary: bool,
 }
 
-impl Fragments {
+impl FileSearchHits {
     fn line(&mut self, number: u64, mark: char, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
         let line = shorten_line(&line, LINE);
@@ -182,7 +182,7 @@ impl Fragments {
     }
 }
 
-impl Sink for Fragments {
+impl Sink for FileSearchHits {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {

@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::domain::command_preview::TERMINAL;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::answer::Answer;
-use super::fence::reason;
-use super::process::{self, Confinement, Exit, Job, What};
-use super::project::Project;
+use super::path_guard::reason;
+use super::process::{self, CommandConfinement, JobCommand, ProcessExit, ProcessJob};
+use super::tool_answer::ToolAnswer;
+use super::tool_context::ToolContext;
 use crate::domain::refused_commands::CommandText;
 
 pub(super) const NAME: &str = TERMINAL;
@@ -23,7 +23,7 @@ pub(super) const NAME: &str = TERMINAL;
 pub(super) const LONGEST: u64 = 3600;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ExecuteTerminalArguments {
     command: String,
     timeout_seconds: Option<u64>,
 }
@@ -46,22 +46,30 @@ pub(super) fn spec(default: Duration) -> ToolSpec {
 }
 
 /// Why no setting allows this call.
-pub(super) fn refusal(project: &Project, arguments: &Arguments, network: bool) -> Option<String> {
+pub(super) fn refusal(
+    project: &ToolContext,
+    arguments: &ExecuteTerminalArguments,
+    network: bool,
+) -> Option<String> {
     project.refusal(CommandText::Line(&arguments.command), project.fence.root(), network)
 }
 
-pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement<'_>) -> Answer {
+pub(super) async fn run(
+    project: &ToolContext,
+    arguments: ExecuteTerminalArguments,
+    confinement: CommandConfinement<'_>,
+) -> ToolAnswer {
     if arguments.command.contains('\0') {
-        return Answer::failed("`command` must not contain NUL");
+        return ToolAnswer::failed("`command` must not contain NUL");
     }
     let network = confinement.network().is_open();
     let command = CommandText::Line(&arguments.command);
     if let Some(why) = project.refusal(command, project.fence.root(), network) {
-        return Answer::failed(why);
+        return ToolAnswer::failed(why);
     }
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
-    let job = Job {
-        what: What::Line(&arguments.command),
+    let job = ProcessJob {
+        what: JobCommand::Line(&arguments.command),
         directory: project.fence.root(),
         environment: &[],
         apart: false,
@@ -69,9 +77,11 @@ pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Co
     };
     let ended = match process::run(project, &job, limit).await {
         Ok(ended) => ended,
-        Err(error) => return Answer::failed(format!("the command could not be started: {}", reason(&error))),
+        Err(error) => {
+            return ToolAnswer::failed(format!("the command could not be started: {}", reason(&error)));
+        }
     };
-    let mut answer = of_exit(&ended.exit, limit).fact("output_bytes_left_out", ended.output.omitted);
+    let mut answer = answer_for_exit(&ended.exit, limit).fact("output_bytes_left_out", ended.output.omitted);
     if let Some(notice) = ended.left_over.notice() {
         answer = answer.fact("notice", notice);
     }
@@ -88,28 +98,28 @@ pub(super) fn with_denials(mut printed: String, lines: &[String]) -> String {
 }
 
 /// How a command ended, in words and numbers.
-pub(super) fn of_exit(exit: &Exit, limit: Duration) -> Answer {
+pub(super) fn answer_for_exit(exit: &ProcessExit, limit: Duration) -> ToolAnswer {
     match exit {
-        Exit::Status(status) => exited(*status),
-        Exit::Lost(error) => Answer::failed(format!("the command was lost: {}", reason(error))),
-        Exit::TimedOut => {
+        ProcessExit::Status(status) => exited(*status),
+        ProcessExit::Lost(error) => ToolAnswer::failed(format!("the command was lost: {}", reason(error))),
+        ProcessExit::TimedOut => {
             let problem = format!(
                 "timed out after {} s; the command and its process group were stopped (a process that left the \
                  group, as with `setsid`, may still run)",
                 limit.as_secs_f64()
             );
-            Answer::failed(problem).fact("timed_out", true)
+            ToolAnswer::failed(problem).fact("timed_out", true)
         }
     }
 }
 
-fn exited(status: ExitStatus) -> Answer {
+fn exited(status: ExitStatus) -> ToolAnswer {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(0), _) => Answer::succeeded("exit 0").fact("exit_code", 0),
-        (Some(code), _) => Answer::succeeded(format!("exit {code}"))
+        (Some(0), _) => ToolAnswer::succeeded("exit 0").fact("exit_code", 0),
+        (Some(code), _) => ToolAnswer::succeeded(format!("exit {code}"))
             .with_error(format!("exit code {code}"))
             .fact("exit_code", code),
-        (None, signal) => Answer::failed(format!("killed by signal {}", signal.unwrap_or_default())),
+        (None, signal) => ToolAnswer::failed(format!("killed by signal {}", signal.unwrap_or_default())),
     }
 }

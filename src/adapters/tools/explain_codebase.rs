@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::adapters::project_index::{ProjectIndex, checksum_of};
-use crate::domain::printable;
-use crate::domain::project_index::finding::{found, is_within};
-use crate::domain::project_index::{Entry, Index};
+use crate::domain::project_index::search::{is_within, search_entries};
+use crate::domain::project_index::{ProjectIndexEntries, ProjectIndexEntry};
+use crate::domain::terminal_safe;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 use crate::ports::project_index::ProjectIndexPort as _;
 
-use super::answer::Answer;
-use super::project::Project;
+use super::tool_answer::ToolAnswer;
+use super::tool_context::ToolContext;
 
 pub(super) const NAME: &str = "explain_codebase";
 
@@ -24,7 +24,7 @@ const ENTRIES: usize = 20;
 const LOOKED_AT: usize = 500;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ExplainCodebaseArguments {
     question: String,
     path: Option<String>,
 }
@@ -47,29 +47,29 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+pub(super) async fn run(project: &Arc<ToolContext>, arguments: ExplainCodebaseArguments) -> ToolAnswer {
     let project = Arc::clone(project);
-    let looking = tokio::task::spawn_blocking(move || look(&project, &arguments));
-    looking.await.unwrap_or_else(|_| Answer::failed("the index could not be read"))
+    let looking = tokio::task::spawn_blocking(move || search_index(&project, &arguments));
+    looking.await.unwrap_or_else(|_| ToolAnswer::failed("the index could not be read"))
 }
 
-fn look(project: &Project, arguments: &Arguments) -> Answer {
+fn search_index(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> ToolAnswer {
     let under = match arguments.path.as_deref().map(|path| project.fence.readable(path)) {
         Some(Ok(spot)) => Some(spot.relative),
-        Some(Err(error)) => return Answer::failed(error.to_string()),
+        Some(Err(error)) => return ToolAnswer::failed(error.to_string()),
         None => None,
     };
-    let index = match ProjectIndex::of(&project.indexed, Vec::new(), Vec::new()).load() {
+    let index = match ProjectIndex::new(&project.indexed, Vec::new(), Vec::new()).load() {
         Ok(index) => without_hidden(project, index),
-        Err(error) => return Answer::failed(error),
+        Err(error) => return ToolAnswer::failed(error),
     };
     if index.entries.is_empty() {
-        return Answer::failed(
+        return ToolAnswer::failed(
             "there is no index of this project: its user makes one with /index or `synthdev index`; \
              use list_directory and exact_search meanwhile",
         );
     }
-    let entries = found(&index, &arguments.question, under.as_deref(), ENTRIES);
+    let entries = search_entries(&index, &arguments.question, under.as_deref(), ENTRIES);
     let (mut body, mut shown, mut stale) = (String::new(), 0, 0);
     for entry in &entries {
         let state = state_of(project, &index, entry);
@@ -82,7 +82,7 @@ fn look(project: &Project, arguments: &Arguments) -> Answer {
         stale += usize::from(state.is_some());
     }
     let summary = if shown == 1 { "1 entry".to_owned() } else { format!("{shown} entries") };
-    let answer = Answer::succeeded(summary).fact("entries", shown).fact("stale", stale);
+    let answer = ToolAnswer::succeeded(summary).fact("entries", shown).fact("stale", stale);
     let notice = match (shown, stale) {
         (0, _) => "nothing in the index has these words; use exact_search or other words",
         (_, 0) => return answer.body(body),
@@ -94,22 +94,27 @@ fn look(project: &Project, arguments: &Arguments) -> Answer {
 }
 
 /// What was described before it was hidden is not shown.
-fn without_hidden(project: &Project, mut index: Index) -> Index {
+fn without_hidden(project: &ToolContext, mut index: ProjectIndexEntries) -> ProjectIndexEntries {
     index.entries.retain(|path, _| !project.fence.is_hidden(&project.fence.root().join(path)));
     index
 }
 
 /// `src/config/ [changed since]: Reads settings.`
-fn line(entry: &Entry, state: Option<&str>) -> String {
+fn line(entry: &ProjectIndexEntry, state: Option<&str>) -> String {
     let sign = if entry.directory && entry.path != "." { "/" } else { "" };
     let mark = state.map(|state| format!(" [{state}]")).unwrap_or_default();
-    let (path, summary) = (printable::name(&entry.path), printable::name(&entry.summary));
+    let (path, summary) =
+        (terminal_safe::escape_name(&entry.path), terminal_safe::escape_name(&entry.summary));
     format!("{path}{sign}{mark}: {summary}\n")
 }
 
 /// How it differs from what was described, if it does. Files that came into a directory since are not looked for.
-fn state_of(project: &Project, index: &Index, entry: &Entry) -> Option<&'static str> {
-    let is_as_described = |entry: &Entry| {
+fn state_of(
+    project: &ToolContext,
+    index: &ProjectIndexEntries,
+    entry: &ProjectIndexEntry,
+) -> Option<&'static str> {
+    let is_as_described = |entry: &ProjectIndexEntry| {
         let spot = project.fence.readable(&entry.path).ok()?;
         checksum_of(project.fence.root(), &spot.absolute).map(|sum| sum == entry.sum)
     };

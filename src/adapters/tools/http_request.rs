@@ -6,9 +6,9 @@
 
 mod arguments;
 mod client;
-mod received;
 mod redaction;
 mod request;
+mod response;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,16 +18,16 @@ use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::domain::tool::{Repeat, ToolPreview};
+use crate::domain::tool::{RerunPolicy, ToolPreview};
 
-use super::answer::Answer;
 use super::execute_terminal::LONGEST;
-use super::project::Project;
+use super::tool_answer::ToolAnswer;
+use super::tool_context::ToolContext;
 use crate::domain::command_preview::scalar;
-pub(super) use arguments::Arguments;
-pub(super) use client::Clients;
-use received::Received;
-use request::{Prepared, same_origin, shown};
+pub(super) use arguments::HttpRequestArguments;
+pub(super) use client::HttpRequestClients;
+use request::{PreparedHttpRequest, same_origin, shown};
+use response::ReceivedResponse;
 
 pub(super) const NAME: &str = "http_request";
 
@@ -49,7 +49,7 @@ pub(super) fn schema() -> Value {
 }
 
 /// Names of variables, never their values.
-pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
+pub(super) fn preview(arguments: &HttpRequestArguments) -> ToolPreview {
     let mut lines = vec![format!("{} {}", arguments.method.as_deref().unwrap_or("GET"), arguments.url)];
     for (name, value) in arguments.query.iter().flatten() {
         lines.push(format!("  {name} = {}", scalar(value).unwrap_or_else(|| value.to_string())));
@@ -71,20 +71,24 @@ pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
 }
 
 /// Methods that by their definition only read are safe to repeat; whatever else was sent may have been received.
-pub(super) fn repeat(arguments: &Arguments) -> Repeat {
+pub(super) fn repeat(arguments: &HttpRequestArguments) -> RerunPolicy {
     let method = arguments.method.as_deref().unwrap_or("GET");
     let reads = ["GET", "HEAD", "OPTIONS"].iter().any(|name| method.eq_ignore_ascii_case(name));
-    if reads { Repeat::Safe } else { Repeat::Ask }
+    if reads { RerunPolicy::Safe } else { RerunPolicy::Ask }
 }
 
-pub(super) async fn run(clients: &Clients, project: &Project, arguments: &Arguments) -> Answer {
+pub(super) async fn run(
+    clients: &HttpRequestClients,
+    project: &ToolContext,
+    arguments: &HttpRequestArguments,
+) -> ToolAnswer {
     let cap = project.cap;
-    let prepared = match Prepared::of(arguments, &|name| std::env::var(name).ok()) {
+    let prepared = match PreparedHttpRequest::from_arguments(arguments, &|name| std::env::var(name).ok()) {
         Ok(prepared) => prepared,
-        Err(problem) => return Answer::failed(problem),
+        Err(problem) => return ToolAnswer::failed(problem),
     };
     if let Err(problem) = keys_stay_home(arguments, &prepared.url, &project.key_homes) {
-        return Answer::failed(problem);
+        return ToolAnswer::failed(problem);
     }
     let limit = arguments.timeout_seconds.map_or(USUAL_LIMIT, Duration::from_secs);
     let started = Instant::now();
@@ -92,12 +96,12 @@ pub(super) async fn run(clients: &Clients, project: &Project, arguments: &Argume
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     match ended {
         Ok(Ok(received)) => received.into_answer(&prepared.redaction, cap, took),
-        Ok(Err(problem)) => Answer::failed(prepared.redaction.clean(&problem)),
+        Ok(Err(problem)) => ToolAnswer::failed(prepared.redaction.clean(&problem)),
         Err(_) => {
             let place = prepared.redaction.clean(&shown(&prepared.url));
             let data =
                 json!({"status": null, "headers": {}, "body": null, "timed_out": true, "duration_ms": took});
-            Answer::failed(format!("{place} did not answer within {} s", limit.as_secs()))
+            ToolAnswer::failed(format!("{place} did not answer within {} s", limit.as_secs()))
                 .fact("timed_out", true)
                 .data(data)
         }
@@ -106,7 +110,7 @@ pub(super) async fn run(clients: &Clients, project: &Project, arguments: &Argume
 
 /// A variable that holds the key of a model provider goes to servers of this provider only (CFG-20).
 fn keys_stay_home(
-    arguments: &Arguments,
+    arguments: &HttpRequestArguments,
     url: &Url,
     homes: &BTreeMap<String, Vec<String>>,
 ) -> Result<(), String> {
@@ -126,7 +130,11 @@ fn keys_stay_home(
 }
 
 /// Sends, follows redirects, reads at most `most` bytes of the body.
-async fn exchange(clients: &Clients, prepared: &Prepared, most: usize) -> Result<Received, String> {
+async fn exchange(
+    clients: &HttpRequestClients,
+    prepared: &PreparedHttpRequest,
+    most: usize,
+) -> Result<ReceivedResponse, String> {
     let (mut method, mut url) = (prepared.method.clone(), prepared.url.clone());
     let mut with_body = true;
     for hop in 0.. {
@@ -145,14 +153,14 @@ async fn exchange(clients: &Clients, prepared: &Prepared, most: usize) -> Result
                 continue;
             }
         };
-        return received::read(response, url, stopped, most).await;
+        return response::read(response, url, stopped, most).await;
     }
     Err("no answer".to_owned())
 }
 
 async fn send(
-    clients: &Clients,
-    prepared: &Prepared,
+    clients: &HttpRequestClients,
+    prepared: &PreparedHttpRequest,
     method: &Method,
     url: &Url,
     with_body: bool,
@@ -169,7 +177,11 @@ async fn send(
 }
 
 /// Where an answer sends us; `Err`: why we do not go there. `None`: it sends us nowhere.
-fn redirection(prepared: &Prepared, from: &Url, response: &Response) -> Option<Result<Url, String>> {
+fn redirection(
+    prepared: &PreparedHttpRequest,
+    from: &Url,
+    response: &Response,
+) -> Option<Result<Url, String>> {
     let moved = [301, 302, 303, 307, 308].contains(&response.status().as_u16());
     let location = response.headers().get(LOCATION).filter(|_| moved)?;
     let next = location.to_str().ok().and_then(|location| from.join(location).ok());

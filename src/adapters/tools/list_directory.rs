@@ -11,9 +11,9 @@ use serde_json::json;
 
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::answer::Answer;
-use super::fence::{Spot, reason};
-use super::project::Project;
+use super::path_guard::{ProjectPath, reason};
+use super::tool_answer::ToolAnswer;
+use super::tool_context::ToolContext;
 
 pub(super) const NAME: &str = "list_directory";
 
@@ -38,7 +38,7 @@ const EXCLUDED: [&str; 10] = [
 ];
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ListDirectoryArguments {
     directory_path: String,
     #[serde(default)]
     recursive: bool,
@@ -49,7 +49,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Default)]
-struct Listing {
+struct DirectoryListing {
     lines: Vec<String>,
     directories: usize,
     files: usize,
@@ -83,31 +83,31 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+pub(super) async fn run(project: &Arc<ToolContext>, arguments: ListDirectoryArguments) -> ToolAnswer {
     if !arguments.recursive {
         return list(project, &arguments);
     }
     let project = Arc::clone(project);
     let listing = tokio::task::spawn_blocking(move || list(&project, &arguments));
-    listing.await.unwrap_or_else(|_| Answer::failed("the directory could not be listed"))
+    listing.await.unwrap_or_else(|_| ToolAnswer::failed("the directory could not be listed"))
 }
 
-fn list(project: &Project, arguments: &Arguments) -> Answer {
+fn list(project: &ToolContext, arguments: &ListDirectoryArguments) -> ToolAnswer {
     let spot = match project.fence.readable(&arguments.directory_path) {
         Ok(spot) => spot,
-        Err(error) => return Answer::failed(error.to_string()),
+        Err(error) => return ToolAnswer::failed(error.to_string()),
     };
     let name = &spot.relative;
     match fs::metadata(&spot.absolute) {
         Ok(found) if found.is_dir() => {}
-        Ok(_) => return Answer::failed(format!("`{name}` was not listed: it is a file; use read_files")),
-        Err(error) => return Answer::failed(format!("`{name}` was not listed: {}", reason(&error))),
+        Ok(_) => return ToolAnswer::failed(format!("`{name}` was not listed: it is a file; use read_files")),
+        Err(error) => return ToolAnswer::failed(format!("`{name}` was not listed: {}", reason(&error))),
     }
-    let mut listing = Listing::default();
+    let mut listing = DirectoryListing::default();
     listing.walk(project, arguments, &spot);
     listing.lines.sort_unstable();
     let total = listing.lines.len();
-    let mut answer = Answer::succeeded(format!("{total} entries in {name}"))
+    let mut answer = ToolAnswer::succeeded(format!("{total} entries in {name}"))
         .fact("directory_path", name.as_str())
         .fact("total_items", total)
         .fact("directories", listing.directories)
@@ -128,14 +128,14 @@ fn list(project: &Project, arguments: &Arguments) -> Answer {
     answer.body(listing.lines.join("\n"))
 }
 
-impl Listing {
+impl DirectoryListing {
     /// Level by level, so that a flood deep down never hides what is near.
-    fn walk(&mut self, project: &Project, arguments: &Arguments, start: &Spot) {
+    fn walk(&mut self, project: &ToolContext, arguments: &ListDirectoryArguments, start: &ProjectPath) {
         let depth = if arguments.recursive { arguments.max_depth.unwrap_or(5) } else { 1 };
         let mut waiting = VecDeque::from([(start.clone(), String::new(), 1)]);
         while let Some((directory, prefix, level)) = waiting.pop_front() {
             let held = project.fence.hold_directory(&directory);
-            let found = held.and_then(|held| Ok((fs::read_dir(held.place())?, held)));
+            let found = held.and_then(|held| Ok((fs::read_dir(held.stable_path())?, held)));
             // held until the last entry was asked for what it is
             let (mut entries, _held): (Vec<fs::DirEntry>, _) = match found {
                 Ok((entries, held)) => (entries.flatten().collect(), held),
@@ -155,7 +155,7 @@ impl Listing {
                     && level < depth
                 {
                     let relative = project.fence.relative(&path).unwrap_or_default();
-                    waiting.push_back((Spot { absolute: path, relative }, inner, level + 1));
+                    waiting.push_back((ProjectPath { absolute: path, relative }, inner, level + 1));
                 }
             }
         }
@@ -164,9 +164,9 @@ impl Listing {
     /// Notes one entry; answers with the directory to descend into, if it is one.
     fn enter(
         &mut self,
-        project: &Project,
-        arguments: &Arguments,
-        (entry, directory): (&fs::DirEntry, &Spot),
+        project: &ToolContext,
+        arguments: &ListDirectoryArguments,
+        (entry, directory): (&fs::DirEntry, &ProjectPath),
         prefix: &str,
     ) -> Option<(PathBuf, String)> {
         // the entry itself knows its directory by a handle

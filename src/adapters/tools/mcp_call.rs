@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::domain::tool::ToolPreview;
 use crate::ports::mcp::McpPort;
 
-use super::answer::Answer;
+use super::tool_answer::ToolAnswer;
 
 /// Bytes of what a server answers. It is recorded, and stays in the run's memory.
 const MOST_BYTES: usize = 1 << 20;
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 1 << 20;
 pub(super) const NAME: &str = "mcp";
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct McpCallArguments {
     server: String,
     tool: String,
     arguments: Option<Value>,
@@ -27,17 +27,17 @@ pub(super) fn schema() -> Value {
         "arguments": {"type": "object"}}})
 }
 
-pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
+pub(super) fn preview(arguments: &McpCallArguments) -> ToolPreview {
     let given = arguments.arguments.as_ref().map(|given| format!("{given:#}")).unwrap_or_default();
     ToolPreview::Text {
         text: format!("`{}` of MCP server `{}`\n\n{given}", arguments.tool, arguments.server),
     }
 }
 
-pub(super) async fn run(servers: &dyn McpPort, arguments: Arguments) -> Answer {
+pub(super) async fn run(servers: &dyn McpPort, arguments: McpCallArguments) -> ToolAnswer {
     let given = arguments.arguments.unwrap_or_else(|| json!({}));
     match servers.call(&arguments.server, &arguments.tool, &given).await {
-        Ok(result) if result.to_string().len() > MOST_BYTES => Answer::failed(format!(
+        Ok(result) if result.to_string().len() > MOST_BYTES => ToolAnswer::failed(format!(
             "{} of {} answered with {} bytes, at most {MOST_BYTES} are taken: ask it for less, or for a file and its path",
             arguments.tool,
             arguments.server,
@@ -48,13 +48,13 @@ pub(super) async fn run(servers: &dyn McpPort, arguments: Arguments) -> Answer {
                 Value::String(text) => text.clone(),
                 other => format!("{other:#}"),
             };
-            Answer::succeeded(format!("{} of {} answered", arguments.tool, arguments.server))
+            ToolAnswer::succeeded(format!("{} of {} answered", arguments.tool, arguments.server))
                 .body(body)
                 .data(result)
         }
         Err(error) => {
             let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            Answer::failed(format!("{error}{hint}"))
+            ToolAnswer::failed(format!("{error}{hint}"))
         }
     }
 }

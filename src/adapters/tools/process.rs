@@ -18,11 +18,11 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
-use crate::adapters::sandbox::Denials;
+use crate::adapters::sandbox::SandboxDenials;
 
-use super::capped::Capped;
-use super::project::Project;
-pub(super) use job::{Confinement, Job, What};
+use super::tool_context::ToolContext;
+use super::truncated_output::HeadTailBuffer;
+pub(super) use job::{CommandConfinement, JobCommand, ProcessJob};
 pub(super) use prestart::PrestartedSandbox;
 use start::{Commands, ProcessGroup, StartPlan, StartedProcess, send_command};
 
@@ -39,24 +39,24 @@ const OUTPUT_END: Duration = Duration::from_millis(50);
 const STRAGGLERS_END: Duration = Duration::from_millis(20);
 
 /// What came of it.
-pub(super) struct Ended {
-    pub(super) exit: Exit,
+pub(super) struct EndedProcess {
+    pub(super) exit: ProcessExit,
     /// Kept within the project's cap.
-    pub(super) output: Text,
+    pub(super) output: CapturedText,
     /// Only where it is kept apart.
-    pub(super) errors: Text,
-    pub(super) left_over: LeftOver,
-    pub(super) denials: Denials,
+    pub(super) errors: CapturedText,
+    pub(super) left_over: LeftoverProcesses,
+    pub(super) denials: SandboxDenials,
 }
 
-pub(super) enum Exit {
+pub(super) enum ProcessExit {
     Status(ExitStatus),
     TimedOut,
     Lost(io::Error),
 }
 
 #[derive(Default)]
-pub(super) struct Text {
+pub(super) struct CapturedText {
     pub(super) text: String,
     /// Bytes that the cap left out.
     pub(super) omitted: usize,
@@ -64,14 +64,14 @@ pub(super) struct Text {
 
 /// What held the output open when the command had ended. Processes that wrote elsewhere are stopped unseen.
 #[derive(Clone, Copy)]
-pub(super) enum LeftOver {
+pub(super) enum LeftoverProcesses {
     Nothing,
     Stopped,
     /// It outlived its group's end.
     Escaped,
 }
 
-impl LeftOver {
+impl LeftoverProcesses {
     pub(super) fn notice(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
@@ -87,22 +87,26 @@ impl LeftOver {
 ///
 /// # Errors
 /// It could not be started.
-pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io::Result<Ended> {
+pub(super) async fn run(
+    project: &ToolContext,
+    job: &ProcessJob<'_>,
+    limit: Duration,
+) -> io::Result<EndedProcess> {
     if job.what.has_nul() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command must not contain NUL"));
     }
     let sandbox = match job.confinement {
-        Confinement::Nothing => None,
-        Confinement::Policy(_) | Confinement::WithNetwork => {
+        CommandConfinement::Nothing => None,
+        CommandConfinement::Policy(_) | CommandConfinement::WithNetwork => {
             project.sandbox.ready().map_err(io::Error::other)?
         }
     };
     // dropped after the command's processes, if it is stopped
     let protected = sandbox.as_ref().map(|sandbox| sandbox.protect());
-    let plan = StartPlan::of(project.fence.root(), &project.strip_env, job, sandbox.as_deref())?;
-    let (commands, mut running) = match project.prestarted.take(&plan) {
-        Some(prestarted) => Running::new(prestarted, sandbox.is_some(), project.cap),
-        None => Running::new(plan.start()?, sandbox.is_some(), project.cap),
+    let plan = StartPlan::for_job(project.fence.root(), &project.strip_env, job, sandbox.as_deref())?;
+    let (commands, mut running) = match project.prestarted.take_matching(&plan) {
+        Some(prestarted) => RunningProcess::new(prestarted, sandbox.is_some(), project.cap),
+        None => RunningProcess::new(plan.start()?, sandbox.is_some(), project.cap),
     };
     let command_and_exit = async {
         if sandbox.is_some() {
@@ -113,41 +117,41 @@ pub(super) async fn run(project: &Project, job: &Job<'_>, limit: Duration) -> io
     let ended = timeout(limit, command_and_exit).await;
     let left_over = running.finish().await;
     let exit = match ended {
-        Ok(Ok(status)) => Exit::Status(status),
-        Ok(Err(error)) => Exit::Lost(error),
-        Err(_) => Exit::TimedOut,
+        Ok(Ok(status)) => ProcessExit::Status(status),
+        Ok(Err(error)) => ProcessExit::Lost(error),
+        Err(_) => ProcessExit::TimedOut,
     };
     let (output, errors) = (running.output.take(), running.errors.take());
-    let mut denials = Denials::default();
+    let mut denials = SandboxDenials::default();
     if let Some((sandbox, protected)) = sandbox.zip(protected) {
-        let failed = !matches!(&exit, Exit::Status(status) if status.success());
+        let failed = !matches!(&exit, ProcessExit::Status(status) if status.success());
         let printed = [output.text.as_str(), errors.text.as_str()].join("\n");
         denials = sandbox.denials(&printed, job.directory, failed, job.confinement.network());
         denials.lines.extend(running.group.close_ports().filter(|_| failed));
         denials.lines.extend(protected.end());
-        if matches!(job.confinement, Confinement::Policy(_)) {
+        if matches!(job.confinement, CommandConfinement::Policy(_)) {
             project.prestarted.prepare(plan);
         }
     }
-    Ok(Ended { exit, output, errors, left_over, denials })
+    Ok(EndedProcess { exit, output, errors, left_over, denials })
 }
 
 /// A running command. Dropping it kills the group.
-struct Running {
+struct RunningProcess {
     group: ProcessGroup,
     sandboxed: bool,
-    output: Stream,
-    errors: Stream,
+    output: ProcessStream,
+    errors: ProcessStream,
 }
 
 /// One of the command's streams, and what came of it so far.
-struct Stream {
+struct ProcessStream {
     /// `None` once it is closed.
     from: Option<Receiver>,
-    kept: Capped,
+    kept: HeadTailBuffer,
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         if self.group.kill() && self.sandboxed && !self.group.wait_for_end() {
             std::thread::sleep(STRAGGLERS_END);
@@ -155,10 +159,10 @@ impl Drop for Running {
     }
 }
 
-impl Running {
+impl RunningProcess {
     fn new(started: StartedProcess, sandboxed: bool, cap: usize) -> (Commands, Self) {
         let StartedProcess { group, commands, output, errors } = started;
-        let stream = |from| Stream { from, kept: Capped::new(cap) };
+        let stream = |from| ProcessStream { from, kept: HeadTailBuffer::new(cap) };
         (commands, Self { group, sandboxed, output: stream(Some(output)), errors: stream(errors) })
     }
 
@@ -176,7 +180,7 @@ impl Running {
     }
 
     /// Kills what is left of the group and collects the last output; tells what was left.
-    async fn finish(&mut self) -> LeftOver {
+    async fn finish(&mut self) -> LeftoverProcesses {
         // the end of the output may be heard a little after that of the command, most of all where a namespace ends with it
         let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
         let _ = timeout(OUTPUT_END, rest).await;
@@ -190,14 +194,14 @@ impl Running {
             self.group.wait_for_end();
         }
         match (open.contains(&true), escaped) {
-            (_, true) => LeftOver::Escaped,
-            (true, false) => LeftOver::Stopped,
-            (false, false) => LeftOver::Nothing,
+            (_, true) => LeftoverProcesses::Escaped,
+            (true, false) => LeftoverProcesses::Stopped,
+            (false, false) => LeftoverProcesses::Nothing,
         }
     }
 }
 
-impl Stream {
+impl ProcessStream {
     async fn read(&mut self) {
         let Some(from) = self.from.as_mut() else { return };
         let mut chunk = Vec::with_capacity(64 * 1024);
@@ -230,8 +234,8 @@ impl Stream {
     }
 
     /// What was printed, unchanged: models look for this very text in files.
-    fn take(&mut self) -> Text {
+    fn take(&mut self) -> CapturedText {
         let omitted = self.kept.omitted();
-        Text { text: std::mem::replace(&mut self.kept, Capped::new(0)).into_text(), omitted }
+        CapturedText { text: std::mem::replace(&mut self.kept, HeadTailBuffer::new(0)).into_text(), omitted }
     }
 }

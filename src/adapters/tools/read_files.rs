@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::answer::Answer;
-use super::capped::shorten_line;
-use super::encoding::{self, Encoding};
-use super::load::load;
-use super::project::Project;
+use super::encoding::{self, FileEncoding};
+use super::load_file::load;
+use super::tool_answer::ToolAnswer;
+use super::tool_context::ToolContext;
+use super::truncated_output::shorten_line;
 
 pub(super) const NAME: &str = "read_files";
 
@@ -24,16 +24,16 @@ const AT_ONCE: u64 = 512 * 1024;
 const FAILURES: usize = 50;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ReadFilesArguments {
     file_paths: Vec<String>,
     #[serde(default)]
-    encoding: Encoding,
+    encoding: FileEncoding,
     start_line: Option<usize>,
     end_line: Option<usize>,
 }
 
 /// One file's part of the answer.
-struct Piece {
+struct FileExcerpt {
     /// `src/lib.rs (lines 3-9 of 120)`.
     title: String,
     text: String,
@@ -62,7 +62,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+pub(super) async fn run(project: &Arc<ToolContext>, arguments: ReadFilesArguments) -> ToolAnswer {
     let size = |path: &String| {
         let spot = project.fence.readable(path).ok()?;
         std::fs::metadata(spot.absolute).ok().map(|found| found.len())
@@ -73,17 +73,17 @@ pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer 
     }
     let project = Arc::clone(project);
     let reading = tokio::task::spawn_blocking(move || read(&project, &arguments));
-    reading.await.unwrap_or_else(|_| Answer::failed("the files could not be read"))
+    reading.await.unwrap_or_else(|_| ToolAnswer::failed("the files could not be read"))
 }
 
-fn read(project: &Project, arguments: &Arguments) -> Answer {
+fn read(project: &ToolContext, arguments: &ReadFilesArguments) -> ToolAnswer {
     if let (Some(start), Some(end)) = (arguments.start_line, arguments.end_line)
         && start > end
     {
-        return Answer::failed(format!("`start_line` ({start}) is after `end_line` ({end})"));
+        return ToolAnswer::failed(format!("`start_line` ({start}) is after `end_line` ({end})"));
     }
     if !arguments.encoding.is_text() && (arguments.start_line.is_some() || arguments.end_line.is_some()) {
-        return Answer::failed("`start_line` and `end_line` need a text encoding, not base64 or hex");
+        return ToolAnswer::failed("`start_line` and `end_line` need a text encoding, not base64 or hex");
     }
     let (mut body, mut read, mut failed) = (String::new(), Vec::new(), Vec::<Value>::new());
     let mut left = project.cap.saturating_sub(512);
@@ -102,25 +102,25 @@ fn read(project: &Project, arguments: &Arguments) -> Answer {
     }
     let reasons: Vec<&str> = failed.iter().filter_map(Value::as_str).collect();
     let answer = match read.as_slice() {
-        [] => return Answer::failed(reasons.join("; ")),
-        [only] => Answer::succeeded(only.clone()),
-        several => Answer::succeeded(format!("{} files", several.len())),
+        [] => return ToolAnswer::failed(reasons.join("; ")),
+        [only] => ToolAnswer::succeeded(only.clone()),
+        several => ToolAnswer::succeeded(format!("{} files", several.len())),
     };
     let answer = answer.fact("total_requested", arguments.file_paths.len()).fact("total_read", read.len());
     if failed.is_empty() { answer.body(body) } else { answer.fact("failed", failed).body(body) }
 }
 
-fn piece(project: &Project, path: &str, arguments: &Arguments) -> Result<Piece, String> {
+fn piece(project: &ToolContext, path: &str, arguments: &ReadFilesArguments) -> Result<FileExcerpt, String> {
     let spot = project.fence.readable(path).map_err(|error| error.to_string())?;
     let blame = |why: String| format!("`{}` was not read: {why}", spot.relative);
     let bytes = load(&project.fence, &spot).map_err(&blame)?;
     let size = bytes.len();
     let text = arguments.encoding.show(bytes).map_err(&blame)?;
     if !arguments.encoding.is_text() {
-        return Ok(Piece { title: format!("{} ({size} bytes)", spot.relative), text, lines: None });
+        return Ok(FileExcerpt { title: format!("{} ({size} bytes)", spot.relative), text, lines: None });
     }
     if text.is_empty() {
-        return Ok(Piece { title: format!("{} (empty)", spot.relative), text, lines: None });
+        return Ok(FileExcerpt { title: format!("{} (empty)", spot.relative), text, lines: None });
     }
     // a byte order mark is no part of the text; edit_file finds what is shown here all the same
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -132,10 +132,10 @@ fn piece(project: &Project, path: &str, arguments: &Arguments) -> Result<Piece, 
     }
     let text: String = text.split_inclusive('\n').skip(start - 1).take(end + 1 - start).collect();
     let title = format!("{} (lines {start}-{end} of {total})", spot.relative);
-    Ok(Piece { title, text, lines: Some((start, end)) })
+    Ok(FileExcerpt { title, text, lines: Some((start, end)) })
 }
 
-impl Piece {
+impl FileExcerpt {
     fn shown(&self, cap: usize) -> String {
         let mut shown = format!("==> {}\n{}", self.title, self.text);
         if shown.len() > cap {

@@ -8,8 +8,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::domain::scripted::ScriptedResult;
-use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::domain::mock_results::MockToolResult;
+use crate::domain::tool::{
+    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+};
 use crate::ports::tool::ToolPort;
 
 use super::arguments;
@@ -20,13 +22,13 @@ const WORKFLOW: &str = "workflow";
 /// The results of one run.
 pub struct ScriptedTools {
     specs: Vec<ToolSpec>,
-    results: Vec<(String, Vec<ScriptedResult>)>,
+    results: Vec<(String, Vec<MockToolResult>)>,
     any: String,
-    state: Mutex<State>,
+    state: Mutex<ScriptedToolsState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ScriptedToolsState {
     /// Per tool and result: whether it was used.
     used: Vec<Vec<bool>>,
     missing: Option<String>,
@@ -35,9 +37,14 @@ struct State {
 impl ScriptedTools {
     /// `specs`: the real tools, whose arguments are checked as ever. `any` is the name under which `results` holds
     /// what is answered for tools without results of their own.
-    pub fn new(specs: Vec<ToolSpec>, results: Vec<(String, Vec<ScriptedResult>)>, any: &str) -> Self {
+    pub fn new(specs: Vec<ToolSpec>, results: Vec<(String, Vec<MockToolResult>)>, any: &str) -> Self {
         let used = results.iter().map(|(_, list)| vec![false; list.len()]).collect();
-        Self { specs, results, any: any.to_owned(), state: Mutex::new(State { used, missing: None }) }
+        Self {
+            specs,
+            results,
+            any: any.to_owned(),
+            state: Mutex::new(ScriptedToolsState { used, missing: None }),
+        }
     }
 
     /// The first call that no result fitted: tool, agent and arguments, and what there was.
@@ -57,7 +64,7 @@ impl ScriptedTools {
         left
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ScriptedToolsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,17 +119,21 @@ impl ToolPort for ScriptedTools {
         std::future::ready(None).boxed()
     }
 
-    fn foresee<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
+    fn plan_file_edit<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<PlannedFileEdit>> {
         std::future::ready(None).boxed()
     }
 
-    fn examine<'a>(&'a self, _: &'a ToolInvocation, _: &'a Foreseen) -> BoxFuture<'a, Standing> {
-        std::future::ready(Standing::NotBegun).boxed()
+    fn check_interrupted_call<'a>(
+        &'a self,
+        _: &'a ToolInvocation,
+        _: &'a PlannedFileEdit,
+    ) -> BoxFuture<'a, InterruptedCallStatus> {
+        std::future::ready(InterruptedCallStatus::NotBegun).boxed()
     }
 
     /// Nothing outside ever happens.
-    fn repeat(&self, _: &ToolInvocation) -> Repeat {
-        Repeat::Safe
+    fn rerun_policy(&self, _: &ToolInvocation) -> RerunPolicy {
+        RerunPolicy::Safe
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
@@ -131,21 +142,21 @@ impl ToolPort for ScriptedTools {
 }
 
 fn take<'r>(
-    results: &'r [(String, Vec<ScriptedResult>)],
+    results: &'r [(String, Vec<MockToolResult>)],
     used: &mut [Vec<bool>],
     name: &str,
     arguments: &Value,
-) -> Option<&'r ScriptedResult> {
+) -> Option<&'r MockToolResult> {
     let at = results.iter().position(|(tool, _)| tool == name)?;
     let (list, used) = (&results[at].1, &mut used[at]);
-    let fits = |result: &ScriptedResult| result.fit.as_ref().is_none_or(|fit| fit.fits(arguments));
+    let fits = |result: &MockToolResult| result.fit.as_ref().is_none_or(|fit| fit.fits(arguments));
     let chosen =
         list.iter().zip(used.iter()).position(|(result, used)| (result.repeat || !used) && fits(result))?;
     used[chosen] = true;
     list.get(chosen)
 }
 
-fn outcome(result: &ScriptedResult) -> ToolOutcome {
+fn outcome(result: &MockToolResult) -> ToolOutcome {
     ToolOutcome {
         ok: result.ok,
         content: result.content.clone(),

@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::command_preview::{SHELL, scalar};
 
-use super::answer::Answer;
-use super::execute_terminal::{LONGEST, of_exit, with_denials};
-use super::fence::reason;
-use super::process::{self, Confinement, Ended, Exit, Job, What};
-use super::project::Project;
+use super::execute_terminal::{LONGEST, answer_for_exit, with_denials};
+use super::path_guard::reason;
+use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
+use super::tool_answer::ToolAnswer;
+use super::tool_context::ToolContext;
 use crate::domain::refused_commands::CommandText;
 
 pub(super) const NAME: &str = SHELL;
@@ -26,7 +26,7 @@ pub(super) const NAME: &str = SHELL;
 const BY_SIGNAL: i32 = 128;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ShellArguments {
     command: String,
     args: Option<Vec<Value>>,
     cwd: Option<String>,
@@ -44,33 +44,37 @@ pub(super) fn schema() -> Value {
 }
 
 /// Why no setting allows this call. One with wrong arguments is refused where it is run.
-pub(super) fn refusal(project: &Project, arguments: &Arguments, network: bool) -> Option<String> {
-    let prepared = Prepared::of(project, arguments).ok()?;
+pub(super) fn refusal(project: &ToolContext, arguments: &ShellArguments, network: bool) -> Option<String> {
+    let prepared = PreparedShellCommand::from_arguments(project, arguments).ok()?;
     project.refusal(text(arguments, prepared.args.as_deref()), &prepared.directory, network)
 }
 
-fn text<'a>(arguments: &'a Arguments, args: Option<&'a [String]>) -> CommandText<'a> {
+fn text<'a>(arguments: &'a ShellArguments, args: Option<&'a [String]>) -> CommandText<'a> {
     match args {
         Some(args) => CommandText::Program(&arguments.command, args),
         None => CommandText::Line(&arguments.command),
     }
 }
 
-pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Confinement<'_>) -> Answer {
-    let prepared = match Prepared::of(project, &arguments) {
+pub(super) async fn run(
+    project: &ToolContext,
+    arguments: ShellArguments,
+    confinement: CommandConfinement<'_>,
+) -> ToolAnswer {
+    let prepared = match PreparedShellCommand::from_arguments(project, &arguments) {
         Ok(prepared) => prepared,
-        Err(problem) => return Answer::failed(problem),
+        Err(problem) => return ToolAnswer::failed(problem),
     };
     let network = confinement.network().is_open();
     let command = text(&arguments, prepared.args.as_deref());
     if let Some(why) = project.refusal(command, &prepared.directory, network) {
-        return Answer::failed(why);
+        return ToolAnswer::failed(why);
     }
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
-    let job = Job {
+    let job = ProcessJob {
         what: match &prepared.args {
-            Some(args) => What::Program(&arguments.command, args),
-            None => What::Line(&arguments.command),
+            Some(args) => JobCommand::Program(&arguments.command, args),
+            None => JobCommand::Line(&arguments.command),
         },
         directory: &prepared.directory,
         environment: &prepared.environment,
@@ -80,19 +84,19 @@ pub(super) async fn run(project: &Project, arguments: Arguments, confinement: Co
     let started = Instant::now();
     match process::run(project, &job, limit).await {
         Ok(ended) => answer(ended, limit, started.elapsed()),
-        Err(error) => Answer::failed(format!("the command could not be started: {}", reason(&error))),
+        Err(error) => ToolAnswer::failed(format!("the command could not be started: {}", reason(&error))),
     }
 }
 
 /// The arguments, checked.
-struct Prepared {
+struct PreparedShellCommand {
     args: Option<Vec<String>>,
     directory: PathBuf,
     environment: Vec<(String, String)>,
 }
 
-impl Prepared {
-    fn of(project: &Project, arguments: &Arguments) -> Result<Self, String> {
+impl PreparedShellCommand {
+    fn from_arguments(project: &ToolContext, arguments: &ShellArguments) -> Result<Self, String> {
         if arguments.command.contains('\0') {
             return Err("`command` must not contain NUL".to_owned());
         }
@@ -116,7 +120,7 @@ fn program_arguments(args: &[Value]) -> Result<Vec<String>, String> {
     args.iter().enumerate().map(text).collect()
 }
 
-fn directory(project: &Project, cwd: &str) -> Result<PathBuf, String> {
+fn directory(project: &ToolContext, cwd: &str) -> Result<PathBuf, String> {
     let spot = project.fence.readable(cwd).map_err(|error| format!("`cwd`: {error}"))?;
     if !spot.absolute.is_dir() {
         return Err(format!("`cwd`: there is no directory `{}`", spot.relative));
@@ -135,20 +139,22 @@ fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, String> 
     env.iter().map(pair).collect()
 }
 
-fn answer(ended: Ended, limit: Duration, took: Duration) -> Answer {
+fn answer(ended: EndedProcess, limit: Duration, took: Duration) -> ToolAnswer {
     let code = match &ended.exit {
-        Exit::Status(status) => status.code().or_else(|| status.signal().map(|signal| BY_SIGNAL + signal)),
-        Exit::TimedOut | Exit::Lost(_) => None,
+        ProcessExit::Status(status) => {
+            status.code().or_else(|| status.signal().map(|signal| BY_SIGNAL + signal))
+        }
+        ProcessExit::TimedOut | ProcessExit::Lost(_) => None,
     };
     let data = json!({
         "exit_code": code,
         "stdout": ended.output.text,
         "stderr": ended.errors.text,
-        "timed_out": matches!(ended.exit, Exit::TimedOut),
+        "timed_out": matches!(ended.exit, ProcessExit::TimedOut),
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
     let omitted = ended.output.omitted + ended.errors.omitted;
-    let mut answer = of_exit(&ended.exit, limit).fact("output_bytes_left_out", omitted).data(data);
+    let mut answer = answer_for_exit(&ended.exit, limit).fact("output_bytes_left_out", omitted).data(data);
     if let Some(notice) = ended.left_over.notice() {
         answer = answer.fact("notice", notice);
     }

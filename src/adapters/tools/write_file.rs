@@ -6,20 +6,20 @@ use serde_json::json;
 
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::answer::Answer;
-use super::change::Change;
-use super::encoding::{self, Encoding};
-use super::load::load_if_there;
-use super::project::{FILE_LIMIT, Project};
+use super::encoding::{self, FileEncoding};
+use super::load_file::load_if_exists;
+use super::planned_change::PlannedFileChange;
+use super::tool_answer::ToolAnswer;
+use super::tool_context::{FILE_LIMIT, ToolContext};
 
 pub(super) const NAME: &str = "write_file";
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct WriteFileArguments {
     file_path: String,
     content: String,
     #[serde(default)]
-    encoding: Encoding,
+    encoding: FileEncoding,
     #[serde(default = "yes")]
     create_directories: bool,
     #[serde(default = "yes")]
@@ -53,7 +53,10 @@ pub(super) fn spec() -> ToolSpec {
 }
 
 /// What the call would do.
-pub(super) fn plan(project: &Project, arguments: &Arguments) -> Result<Change, String> {
+pub(super) fn plan(
+    project: &ToolContext,
+    arguments: &WriteFileArguments,
+) -> Result<PlannedFileChange, String> {
     let spot = project.fence.writable(&arguments.file_path).map_err(|error| error.to_string())?;
     let name = spot.relative.clone();
     let after = arguments.encoding.bytes(&arguments.content).map_err(|why| format!("`content`: {why}"))?;
@@ -70,32 +73,35 @@ pub(super) fn plan(project: &Project, arguments: &Arguments) -> Result<Change, S
         return Err(format!("the directory of `{name}` does not exist and `create_directories` is false"));
     }
     let before =
-        load_if_there(&project.fence, &spot).map_err(|why| format!("`{name}` cannot be written: {why}"))?;
-    Ok(Change { spot, before, after })
+        load_if_exists(&project.fence, &spot).map_err(|why| format!("`{name}` cannot be written: {why}"))?;
+    Ok(PlannedFileChange { spot, before, after })
 }
 
 /// What the call would do, and answer.
-pub(super) fn foretell(project: &Project, arguments: &Arguments) -> Result<(Change, Answer), String> {
+pub(super) fn predict_effect(
+    project: &ToolContext,
+    arguments: &WriteFileArguments,
+) -> Result<(PlannedFileChange, ToolAnswer), String> {
     let change = plan(project, arguments)?;
     change.permitted()?;
-    let told = told(&change, change.missing_directories());
+    let told = write_answer(&change, change.missing_directories());
     Ok((change, told))
 }
 
-pub(super) fn run(project: &Project, arguments: &Arguments) -> Answer {
+pub(super) fn run(project: &ToolContext, arguments: &WriteFileArguments) -> ToolAnswer {
     let made = plan(project, arguments)
-        .and_then(|change| change.make(&project.fence).map(|made| told(&change, made)));
-    made.unwrap_or_else(Answer::failed)
+        .and_then(|change| change.make(&project.fence).map(|made| write_answer(&change, made)));
+    made.unwrap_or_else(ToolAnswer::failed)
 }
 
-fn told(change: &Change, directories: Vec<String>) -> Answer {
+fn write_answer(change: &PlannedFileChange, directories: Vec<String>) -> ToolAnswer {
     let (name, bytes) = (change.spot.relative.as_str(), change.after.len());
     let deed = match &change.before {
         None => "created",
         Some(_) if change.is_nothing() => "unchanged",
         Some(_) => "overwritten",
     };
-    Answer::succeeded(format!("{deed} {name} ({bytes} bytes)"))
+    ToolAnswer::succeeded(format!("{deed} {name} ({bytes} bytes)"))
         .fact("file_path", name)
         .fact("result", deed)
         .fact("size", bytes)

@@ -6,36 +6,41 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::linked::Linked;
-use super::tips;
-use crate::adapters::git::fault::{self, Outcome, fault};
-use crate::adapters::git::place::{Place, Store};
-use crate::adapters::git::record;
+use super::branch_refs;
+use super::linked_worktree::LinkedWorktree;
+use crate::adapters::git::snapshot_commit;
+use crate::adapters::git::snapshot_error::{self, SnapshotResult, snapshot_error};
+use crate::adapters::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use crate::ports::snapshot::SnapshotError;
 
 /// See the port.
-pub fn discard(linked: &Linked, store: &Store, data: &Path, force: bool) -> Outcome<()> {
-    let failed = |error: git2::Error| fault::git_read(store.location(), &error);
+pub fn discard(
+    linked: &LinkedWorktree,
+    store: &SnapshotRepository,
+    data: &Path,
+    force: bool,
+) -> SnapshotResult<()> {
+    let failed = |error: git2::Error| snapshot_error::git_read(store.location(), &error);
     let branch = &linked.branch;
     let current = store.repo.find_reference("HEAD").ok();
     let current = current.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
-    if current == Some(tips::full(branch).as_str()) {
-        return Err(fault(
+    if current == Some(branch_refs::full(branch).as_str()) {
+        return Err(snapshot_error(
             format!("you are on branch {branch}, which belongs to the worktree"),
             "Switch to another branch, then discard again.",
         ));
     }
     let lock = linked.metadata(store).map(|place| place.join("locked"));
     if !force && lock.is_some_and(|lock| fs::symlink_metadata(lock).is_ok()) {
-        return Err(fault(
+        return Err(snapshot_error(
             format!("the worktree {} is locked", linked.top.display()),
             format!("`git worktree unlock {}`, or discard it by force.", linked.top.display()),
         ));
     }
-    let unmerged = if force { 0 } else { tips::unmerged(&store.repo, linked).map_err(failed)? };
+    let unmerged = if force { 0 } else { branch_refs::unmerged(&store.repo, linked).map_err(failed)? };
     if unmerged > 0 {
         let (commits, are) = if unmerged == 1 { ("commit", "is") } else { ("commits", "are") };
-        return Err(fault(
+        return Err(snapshot_error(
             format!("{unmerged} {commits} on {branch} {are} neither merged nor on another branch"),
             "Merge the run first, keep them by `git branch`, or discard it by force.",
         ));
@@ -45,7 +50,7 @@ pub fn discard(linked: &Linked, store: &Store, data: &Path, force: bool) -> Outc
 }
 
 /// Files, record and branch.
-pub fn erase(linked: &Linked, store: &Store) -> Outcome<()> {
+pub fn erase(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotResult<()> {
     let metadata = linked.metadata(store);
     remove_tree(&linked.top).map_err(|error| removal(&linked.top, &error))?;
     if let Some(place) = metadata {
@@ -53,15 +58,16 @@ pub fn erase(linked: &Linked, store: &Store) -> Outcome<()> {
         // Git keeps this directory only while there are worktrees.
         let _ = place.parent().map(fs::remove_dir);
     }
-    tips::delete(&store.repo, linked).map_err(|error| fault::git_write(store.location(), &error))
+    branch_refs::delete(&store.repo, linked)
+        .map_err(|error| snapshot_error::git_write(store.location(), &error))
 }
 
 /// What we knew of it.
-fn forget(linked: &Linked, store: &Store, data: &Path) -> Outcome<()> {
-    record::delete_of_tree(store, &linked.name)?;
+fn forget(linked: &LinkedWorktree, store: &SnapshotRepository, data: &Path) -> SnapshotResult<()> {
+    snapshot_commit::delete_worktree_snapshots(store, &linked.name)?;
     let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
     for project in [linked.top.clone(), linked.project()] {
-        let corner = Place::corner(&data, &project);
+        let corner = SnapshotLocation::corner(&data, &project);
         remove_tree(&corner).map_err(|error| removal(&corner, &error))?;
     }
     Ok(())
@@ -95,7 +101,7 @@ fn open_up(dir: &Path) -> io::Result<()> {
 }
 
 fn removal(place: &Path, error: &io::Error) -> SnapshotError {
-    fault(
+    snapshot_error(
         format!("cannot remove {}: {error}", place.display()),
         "Stop what uses this directory or remove it by hand, then discard again.",
     )

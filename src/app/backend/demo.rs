@@ -1,12 +1,12 @@
 //! The demo, whose words are scripted.
 
-use super::Desk;
-use super::told::HOW_TO_SET;
-use crate::domain::workflow::Program;
+use super::TuiBackend;
+use super::error_text::HOW_TO_SET;
+use crate::domain::workflow::WorkflowProgram;
 
-impl Desk {
+impl TuiBackend {
     /// The demo's script plays one workflow, again and again.
-    pub(super) fn prepare_demo(&self, name: &str, program: &Program) -> Result<(), String> {
+    pub(super) fn prepare_demo(&self, name: &str, program: &WorkflowProgram) -> Result<(), String> {
         let wired = self.wired();
         let (Some(script), Some(played)) = (wired.providers.scripted(), &self.demo) else {
             return Ok(());

@@ -5,25 +5,27 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::shelf::{Shelf, unchecked};
-use super::{Desk, away};
+use super::definition_files::{DefinitionFiles, unchecked};
+use super::{TuiBackend, away};
 use crate::adapters;
-use crate::tui::editor::{Asked, Refused, Told};
+use crate::tui::editor::{EditorReply, EditorRequest, EditorSaveError};
 
-impl Desk {
-    pub(super) fn shelf(&self) -> Shelf {
-        Shelf { world: self.world.clone(), checker: Arc::clone(&self.checker) }
+impl TuiBackend {
+    pub(super) fn shelf(&self) -> DefinitionFiles {
+        DefinitionFiles { world: self.world.clone(), checker: Arc::clone(&self.checker) }
     }
 
-    pub(super) fn edit(&self, asked: Asked) -> BoxFuture<'static, Told> {
+    pub(super) fn edit(&self, asked: EditorRequest) -> BoxFuture<'static, EditorReply> {
         let shelf = self.shelf();
         let checked = match &asked {
-            Asked::Check { file, version, .. } => Some((file.clone(), *version)),
+            EditorRequest::Check { file, version, .. } => Some((file.clone(), *version)),
             _ => None,
         };
         let lost = move |error: String| match checked {
-            Some((file, version)) => Told::Checked { version, report: Box::new(unchecked(&file, &error)) },
-            None => Told::Saved(Err(Refused::Failed(error))),
+            Some((file, version)) => {
+                EditorReply::Checked { version, report: Box::new(unchecked(&file, &error)) }
+            }
+            None => EditorReply::Saved(Err(EditorSaveError::Failed(error))),
         };
         let work = away(move || Ok(shelf.answer(asked)));
         Box::pin(async move { work.await.unwrap_or_else(lost) })
@@ -33,7 +35,7 @@ impl Desk {
         let variables = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| self.world.environment.get(name));
         let command = variables.map(|value| value.trim()).find(|value| !value.is_empty()).unwrap_or("vi");
         let runtime = self.world.environment.get("XDG_RUNTIME_DIR").map(Path::new);
-        adapters::editor::edit(command, name, text, runtime).map_err(|error| {
+        adapters::external_editor::edit(command, name, text, runtime).map_err(|error| {
             format!("your editor ({command}) could not be used: {error}; set VISUAL or EDITOR")
         })
     }

@@ -5,60 +5,60 @@
 
 use std::sync::PoisonError;
 
-use super::shelf::stamps;
-use super::{Desk, problems};
-use crate::app::sources::{self, Gathered};
+use super::definition_files::stamps;
+use super::{TuiBackend, problems};
+use crate::app::bootstrap;
+use crate::app::config_sources::{self, GatheredSources};
 use crate::app::trust;
-use crate::app::wiring;
-use crate::config::catalog::Catalog;
-use crate::config::trust::Verdict;
-use crate::tui::backend::{Changed, Reload};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::trust::TrustVerdict;
+use crate::tui::backend::{ConfigReload, UntrustedDefinitions};
 
-impl Desk {
-    pub(super) fn reload(&self, asks: bool) -> Option<Reload> {
+impl TuiBackend {
+    pub(super) fn reload(&self, asks: bool) -> Option<ConfigReload> {
         let now = stamps(&self.world);
         if *self.read.lock().unwrap_or_else(PoisonError::into_inner) == now {
             return None;
         }
         let seen = || *self.read.lock().unwrap_or_else(PoisonError::into_inner) = now;
-        let gathered = match sources::gather(&self.world, self.overrides.clone(), false) {
+        let gathered = match config_sources::gather(&self.world, self.overrides.clone(), false) {
             Ok(gathered) => gathered,
             Err(error) => {
                 seen();
-                return Some(Reload { problems: vec![format!("{error:#}")], question: None });
+                return Some(ConfigReload { problems: vec![format!("{error:#}")], question: None });
             }
         };
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if gathered.verdict == Verdict::Trusted || gathered.project.same_as(&asked) {
+        if gathered.verdict == TrustVerdict::Trusted || gathered.project.same_as(&asked) {
             drop(asked);
             seen();
-            return Some(Reload { problems: self.use_files(gathered), question: None });
+            return Some(ConfigReload { problems: self.use_files(gathered), question: None });
         }
         if !asks {
             return None;
         }
         seen();
         let files = match &gathered.verdict {
-            Verdict::Trusted => Vec::new(),
-            Verdict::New { files } => files.clone(),
-            Verdict::Changed { added, changed, .. } => added.iter().chain(changed).cloned().collect(),
+            TrustVerdict::Trusted => Vec::new(),
+            TrustVerdict::New { files } => files.clone(),
+            TrustVerdict::Changed { added, changed, .. } => added.iter().chain(changed).cloned().collect(),
         };
         let changes = trust::shown(&self.world, &gathered.project);
         *asked = gathered.project;
-        Some(Reload { problems: Vec::new(), question: Some(Changed { files, changes }) })
+        Some(ConfigReload { problems: Vec::new(), question: Some(UntrustedDefinitions { files, changes }) })
     }
 
     /// The project's own definitions do not count, also those that did before they were changed.
     pub(super) fn leave_out(&self) {
-        if let Ok(gathered) = sources::gather(&self.world, self.overrides.clone(), false) {
+        if let Ok(gathered) = config_sources::gather(&self.world, self.overrides.clone(), false) {
             self.use_files(gathered);
         }
     }
 
     /// What is wrong with the files that was not wrong before, a line each.
-    fn use_files(&self, gathered: Gathered) -> Vec<String> {
+    fn use_files(&self, gathered: GatheredSources) -> Vec<String> {
         let unread = gathered.not_read();
-        let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&self.world.project));
         let known = problems(&self.catalog());
         let unread = unread.into_iter().map(|line| format!("not read: {line}"));
         let new = problems(&catalog).into_iter().filter(|line| !known.contains(line));

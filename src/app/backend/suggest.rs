@@ -2,50 +2,50 @@
 
 use futures_util::future::BoxFuture;
 
-use super::{Desk, user_commands};
-use crate::app::wiring;
+use super::{TuiBackend, user_commands};
+use crate::app::bootstrap;
+use crate::domain::command_suggestion;
 use crate::domain::model::ModelError;
-use crate::domain::suggestion;
-use crate::runtime::aside::{Asked, Ended};
-use crate::tui::backend::{Suggested, Suggestion};
+use crate::runtime::one_shot_query::{OneShotOutcome, OneShotReport};
+use crate::tui::backend::{ShellSuggestion, ShellSuggestionReply};
 
 /// The level that is asked for small things.
 pub(super) const LEVEL: &str = "fast";
 
-impl Desk {
-    pub(super) fn suggest(&self, words: String) -> BoxFuture<'static, Suggested> {
+impl TuiBackend {
+    pub(super) fn suggest(&self, words: String) -> BoxFuture<'static, ShellSuggestionReply> {
         let (catalog, wired) = (self.catalog(), self.wired());
-        let refused = |why: String| -> BoxFuture<'static, Suggested> {
-            Box::pin(std::future::ready(Suggested { told: Err(why), spent: Vec::new() }))
+        let refused = |why: String| -> BoxFuture<'static, ShellSuggestionReply> {
+            Box::pin(std::future::ready(ShellSuggestionReply { told: Err(why), spent: Vec::new() }))
         };
-        if wired.providers.scripted().is_some_and(|script| !script.knows(suggestion::ASKER)) {
+        if wired.providers.scripted().is_some_and(|script| !script.knows(command_suggestion::ASKER)) {
             return refused("here the words are scripted: nobody can be asked for a command".to_owned());
         }
-        let choice = match catalog.choice(LEVEL) {
+        let choice = match catalog.model_for_level(LEVEL) {
             Ok(choice) => choice,
             Err(missing) => return refused(format!("{}: /configure {LEVEL} sets one up", missing.message)),
         };
         let model = choice.model.clone();
         let system = format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH);
-        let request = suggestion::request(choice, &system, &words);
-        let tools = wiring::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
+        let request = command_suggestion::request(choice, &system, &words);
+        let tools = bootstrap::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
         let stopped = self.stopper.stopped();
         Box::pin(async move {
-            let Asked { ended, spent } = wired.handle.ask(request, stopped).await;
+            let OneShotReport { ended, spent } = wired.handle.ask_model(request, stopped).await;
             let found = match ended {
-                Ended::Answered(reply) => suggestion::command(&reply),
-                Ended::Failed(error) => Err(unanswered(&model, &error)),
-                Ended::Stopped => Err("stopped: no command was written".to_owned()),
+                OneShotOutcome::Answered(reply) => command_suggestion::command(&reply),
+                OneShotOutcome::Failed(error) => Err(unanswered(&model, &error)),
+                OneShotOutcome::Stopped => Err("stopped: no command was written".to_owned()),
             };
             let told = match found {
                 Ok(command) => {
                     let call = user_commands::invocation(&command);
                     let warning = user_commands::warning(&tools, &call).await;
-                    Ok(Suggestion { command, warning, model })
+                    Ok(ShellSuggestion { command, warning, model })
                 }
                 Err(why) => Err(why),
             };
-            Suggested { told, spent }
+            ShellSuggestionReply { told, spent }
         })
     }
 }

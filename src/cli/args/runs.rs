@@ -63,7 +63,7 @@ pub enum RunsCommand {
         json: bool,
         /// The last request to a model of this step, or of the run, as it was sent, and the answer
         #[arg(long, value_name = "STEP|last", value_parser = step)]
-        request: Option<RequestOf>,
+        request: Option<ModelRequestSelector>,
         /// Of this agent (with --request)
         #[arg(long, value_name = "AGENT", requires = "request")]
         agent: Option<String>,
@@ -259,7 +259,7 @@ pub enum ExportFormat {
 #[derive(Args, Debug, Default)]
 pub struct CostArgs {
     /// Its id, or a beginning of it
-    #[arg(conflicts_with_all = ["all", "limit", "Filters"])]
+    #[arg(conflicts_with_all = ["all", "limit", "RunFilterArgs"])]
     pub run: Option<String>,
     /// Only by this; without it by each but day
     #[arg(long, value_name = "WHAT")]
@@ -271,7 +271,7 @@ pub struct CostArgs {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = number)]
     pub limit: Option<usize>,
     #[command(flatten)]
-    pub filters: Filters,
+    pub filters: RunFilterArgs,
     /// The answer as JSON
     #[arg(long)]
     pub json: bool,
@@ -293,7 +293,7 @@ pub struct ListArgs {
     #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = number)]
     pub limit: usize,
     #[command(flatten)]
-    pub filters: Filters,
+    pub filters: RunFilterArgs,
     /// Children and forks below the run that they came from
     #[arg(long)]
     pub tree: bool,
@@ -304,7 +304,7 @@ pub struct ListArgs {
 
 /// Which runs are meant.
 #[derive(Args, Clone, PartialEq, Debug, Default)]
-pub struct Filters {
+pub struct RunFilterArgs {
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
     pub workflow: Option<String>,
@@ -333,17 +333,17 @@ pub struct Filters {
 
 /// Which request is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RequestOf {
+pub enum ModelRequestSelector {
     Last,
     Step(u32),
 }
 
-fn step(typed: &str) -> Result<RequestOf, String> {
+fn step(typed: &str) -> Result<ModelRequestSelector, String> {
     let wanted = || "a number of a step is wanted, or the word last".to_owned();
     if typed == "last" {
-        Ok(RequestOf::Last)
+        Ok(ModelRequestSelector::Last)
     } else {
-        typed.parse().map(RequestOf::Step).map_err(|_| wanted())
+        typed.parse().map(ModelRequestSelector::Step).map_err(|_| wanted())
     }
 }
 

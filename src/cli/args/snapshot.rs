@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 #[derive(Subcommand, Debug)]
-pub enum SnapshotCommand {
+pub enum SnapshotSubcommand {
     /// Store the files as they are now
     Create {
         /// A name to find it by

@@ -5,22 +5,22 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::facts::Facts;
-use super::judge::Problem;
-use crate::cli::words::{Clean, cost, name, names, one_line, tokens};
-use crate::cli::{data, exit};
+use super::expectations::ExpectationFailure;
+use super::run_facts::SimulationFacts;
+use crate::cli::output::{TerminalSafeWriter, cost, name, names, one_line, tokens};
+use crate::cli::{exit, json_output};
 use crate::domain::workflow::plain_text;
 
 /// One scripted run, judged.
 #[derive(Clone, Debug)]
-pub struct Judged {
-    pub facts: Facts,
-    pub problems: Vec<Problem>,
+pub struct SimulationVerdict {
+    pub facts: SimulationFacts,
+    pub problems: Vec<ExpectationFailure>,
 }
 
 /// One test of a test file.
 #[derive(Clone, Debug)]
-pub struct Tested {
+pub struct TestCaseReport {
     pub file: String,
     pub workflow: String,
     pub name: String,
@@ -29,14 +29,14 @@ pub struct Tested {
 
 #[derive(Clone, Debug)]
 pub enum TestResult {
-    Ran(Box<Judged>),
+    Ran(Box<SimulationVerdict>),
     /// Why it was not run.
     Skipped(String),
 }
 
 /// The line of the summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Counts {
+pub struct TestCounts {
     pub passed: usize,
     pub failed: usize,
     pub skipped: usize,
@@ -44,13 +44,17 @@ pub struct Counts {
     pub unusable: usize,
 }
 
-impl Judged {
+impl SimulationVerdict {
     /// Nothing is known of the run but this.
     pub fn broken(why: &str) -> Self {
         let why = why.to_owned();
-        let problem =
-            Problem { what: "run".to_owned(), expected: Value::Null, actual: json!(why), text: why.clone() };
-        Self { facts: Facts::default(), problems: vec![problem] }
+        let problem = ExpectationFailure {
+            what: "run".to_owned(),
+            expected: Value::Null,
+            actual: json!(why),
+            text: why.clone(),
+        };
+        Self { facts: SimulationFacts::default(), problems: vec![problem] }
     }
 
     fn to_json(&self) -> Value {
@@ -77,13 +81,13 @@ impl Judged {
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn simulated(judged: &Judged, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+pub fn simulated(judged: &SimulationVerdict, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
     let code = if judged.problems.is_empty() { exit::COMPLETED } else { exit::FAILED };
     if as_json {
-        data::line(&judged.to_json(), out)?;
+        json_output::line(&judged.to_json(), out)?;
         return Ok(code);
     }
-    let (facts, out) = (&judged.facts, &mut Clean(out));
+    let (facts, out) = (&judged.facts, &mut TerminalSafeWriter(out));
     writeln!(out, "path      {}", names(&facts.path, " > "))?;
     writeln!(out, "status    {}", facts.status.as_str())?;
     if let Some(output) = &facts.output {
@@ -112,7 +116,7 @@ pub fn simulated(judged: &Judged, as_json: bool, out: &mut dyn Write) -> io::Res
 /// # Errors
 /// stdout cannot be written.
 pub fn tested(
-    tests: &[Tested],
+    tests: &[TestCaseReport],
     found: &Value,
     unusable: usize,
     as_json: bool,
@@ -120,18 +124,18 @@ pub fn tested(
 ) -> io::Result<u8> {
     let counts = count(tests, unusable);
     let code = match counts {
-        Counts { unusable: 1.., .. } => exit::USAGE,
-        Counts { failed: 1.., .. } => exit::FAILED,
+        TestCounts { unusable: 1.., .. } => exit::USAGE,
+        TestCounts { failed: 1.., .. } => exit::FAILED,
         _ => exit::COMPLETED,
     };
     if as_json {
         let rows: Vec<Value> = tests.iter().map(row).collect();
         let report = json!({"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped,
                             "unusable": counts.unusable, "tests": rows, "findings": found});
-        data::pretty(&report, out)?;
+        json_output::pretty(&report, out)?;
         return Ok(code);
     }
-    let out = &mut Clean(out);
+    let out = &mut TerminalSafeWriter(out);
     for test in tests {
         let title = format!("{} › {}", name(&test.workflow), name(&test.name));
         match &test.result {
@@ -150,7 +154,7 @@ pub fn tested(
     Ok(code)
 }
 
-fn row(test: &Tested) -> Value {
+fn row(test: &TestCaseReport) -> Value {
     let mut row = match &test.result {
         TestResult::Ran(judged) => judged.to_json(),
         TestResult::Skipped(why) => json!({"skipped": why}),
@@ -161,8 +165,8 @@ fn row(test: &Tested) -> Value {
     row
 }
 
-fn count(tests: &[Tested], unusable: usize) -> Counts {
-    let mut counts = Counts { unusable, ..Counts::default() };
+fn count(tests: &[TestCaseReport], unusable: usize) -> TestCounts {
+    let mut counts = TestCounts { unusable, ..TestCounts::default() };
     for test in tests {
         match &test.result {
             TestResult::Skipped(_) => counts.skipped += 1,
@@ -173,7 +177,7 @@ fn count(tests: &[Tested], unusable: usize) -> Counts {
     counts
 }
 
-fn summary(counts: Counts) -> String {
+fn summary(counts: TestCounts) -> String {
     let mut text = format!("{} passed", counts.passed);
     for (number, word) in [(counts.failed, "failed"), (counts.skipped, "skipped")] {
         if number > 0 {
@@ -193,7 +197,7 @@ fn legend(count: usize) -> String {
     format!("{count} {noun} not hold (- expected, + came)")
 }
 
-fn problems(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
+fn problems(problems: &[ExpectationFailure], out: &mut dyn Write) -> io::Result<()> {
     for problem in problems {
         for line in problem.text.lines() {
             writeln!(out, "    {line}")?;

@@ -2,37 +2,37 @@
 
 use std::sync::Arc;
 
-use super::Catalog;
-use crate::config::beside;
-use crate::config::lower::{Missing, Surroundings, chat, lower, lower_file};
-use crate::config::models::wish::Wish;
+use super::ConfigCatalog;
+use crate::config::companion_files;
+use crate::config::lower::{LinkContext, LookupFailure, chat, lower, lower_file};
+use crate::config::models::model_selector::ModelSelector;
 use crate::config::roles::{tools_for, unmatched_patterns};
 use crate::config::source::SourceFile;
 use crate::domain::context::DEFAULT_MAX_LENGTH;
-use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::model::ModelChoice;
-use crate::domain::place::{Layer, Place};
 use crate::domain::role::Role;
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::Program;
+use crate::domain::workflow::WorkflowProgram;
 
 /// A program with its warnings and notes, or everything that stands in its way.
-pub type Checked = Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>>;
+pub type ProgramCheckResult = Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>>;
 
-impl Catalog {
+impl ConfigCatalog {
     /// The workflow with everything it calls, ready to run.
     ///
     /// # Errors
     /// All findings, if one of them is an error.
-    pub fn program(&self, name: &str) -> Result<Program, Vec<Diagnostic>> {
+    pub fn program(&self, name: &str) -> Result<WorkflowProgram, Vec<Diagnostic>> {
         self.check(name).map(|(program, _)| program)
     }
 
-    /// As [`Catalog::program`], with warnings and notes kept (`synthdev check`).
+    /// As [`ConfigCatalog::program`], with warnings and notes kept (`synthdev check`).
     ///
     /// # Errors
     /// All findings, if one of them is an error.
-    pub fn check(&self, name: &str) -> Checked {
+    pub fn check(&self, name: &str) -> ProgramCheckResult {
         let (program, mut found) =
             self.surrounded(&self.files.workflows, |surroundings| lower(name, surroundings))?;
         let stray = self.stray_keys(&program);
@@ -47,7 +47,10 @@ impl Catalog {
     ///
     /// # Errors
     /// All findings, if one of them is an error.
-    pub fn check_file(&self, file: &SourceFile) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    pub fn check_file(
+        &self,
+        file: &SourceFile,
+    ) -> Result<(Vec<WorkflowProgram>, Vec<Diagnostic>), Vec<Diagnostic>> {
         let (programs, mut found) =
             self.surrounded(&self.files.workflows, |surroundings| lower_file(file, surroundings))?;
         let mut stray: Vec<Diagnostic> =
@@ -65,9 +68,9 @@ impl Catalog {
     ///
     /// # Errors
     /// What is wrong with the role or with its level's model.
-    pub fn chat_program(&self, role: &str) -> Result<Program, Vec<Diagnostic>> {
+    pub fn chat_program(&self, role: &str) -> Result<WorkflowProgram, Vec<Diagnostic>> {
         let role = self.role(role).map_err(|missing| vec![problem("C17", missing)])?;
-        let choice = self.choice_for(&Wish::role(&role)).map_err(|found| vec![*found])?;
+        let choice = self.select_model(&ModelSelector::role(&role)).map_err(|found| vec![*found])?;
         let (tools, _) = tools_for(&role, &self.tools);
         let length = conversation_length(&choice);
         let mut program = chat(role, choice, tools);
@@ -83,13 +86,14 @@ impl Catalog {
         Ok(program)
     }
 
-    fn surrounded<T>(&self, files: &[SourceFile], work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+    fn surrounded<T>(&self, files: &[SourceFile], work: impl FnOnce(&LinkContext<'_>) -> T) -> T {
         let role = |name: &str| self.role(name);
-        let choice = |wish: &Wish| self.choice_for(wish).map_err(|found| (found.message, found.hint));
+        let choice =
+            |wish: &ModelSelector| self.select_model(wish).map_err(|found| (found.message, found.hint));
         let given =
             |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
         let text = |file: &SourceFile, path: &str| self.text(file, path);
-        work(&Surroundings {
+        work(&LinkContext {
             files,
             role: &role,
             choice: &choice,
@@ -104,14 +108,14 @@ impl Catalog {
     ///
     /// # Errors
     /// The path leaves the directory, or the file cannot be read.
-    pub fn text(&self, file: &SourceFile, path: &str) -> Result<Option<SourceFile>, Missing> {
-        let name = beside::name(file, path)?;
+    pub fn text(&self, file: &SourceFile, path: &str) -> Result<Option<SourceFile>, LookupFailure> {
+        let name = companion_files::companion_path(file, path)?;
         if let Some(known) =
             self.files.texts.iter().find(|text| text.layer == file.layer && text.name == name)
         {
             return Ok(Some(known.clone()));
         }
-        let reader = self.files.reader.as_ref().filter(|_| file.layer == Layer::CommandLine);
+        let reader = self.files.reader.as_ref().filter(|_| file.layer == ConfigLayer::CommandLine);
         match reader.map(|reader| reader.read(file, path)) {
             None | Some(Ok(None)) => Ok(None),
             Some(Ok(Some(text))) => Ok(Some(SourceFile::new(file.layer, name, text))),
@@ -119,7 +123,7 @@ impl Catalog {
         }
     }
 
-    fn role(&self, name: &str) -> Result<Role, Missing> {
+    fn role(&self, name: &str) -> Result<Role, LookupFailure> {
         self.roles.find(name).cloned().map_err(|lookup| (lookup.message(), lookup.hint()))
     }
 }
@@ -131,12 +135,12 @@ pub(super) fn conversation_length(choice: &ModelChoice) -> usize {
     tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(2))
 }
 
-fn problem(code: &str, (message, hint): Missing) -> Diagnostic {
+fn problem(code: &str, (message, hint): LookupFailure) -> Diagnostic {
     Diagnostic {
         code: code.to_owned(),
-        severity: Severity::Error,
+        severity: DiagnosticSeverity::Error,
         message,
-        place: Place { file: "roles".to_owned(), line: 0, column: 0 },
+        place: SourceLocation { file: "roles".to_owned(), line: 0, column: 0 },
         span: 0..0,
         hint,
     }

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use super::programs::conversation_length;
 use crate::domain::model::ModelChoice;
-use crate::domain::workflow::{Program, Workflow};
+use crate::domain::workflow::{Workflow, WorkflowProgram};
 
 /// The models of unknown windows that a program may ask, each once.
-pub fn of_unknown_window(program: &Program) -> Vec<ModelChoice> {
+pub fn of_unknown_window(program: &WorkflowProgram) -> Vec<ModelChoice> {
     let mut found: Vec<ModelChoice> = Vec::new();
     for choice in all(program).filter(|choice| choice.context_size.is_none()) {
-        if !found.iter().any(|one| one.asks_as(choice)) {
+        if !found.iter().any(|one| one.is_same_endpoint(choice)) {
             found.push(choice.clone());
         }
     }
     found
 }
 
-fn all(program: &Program) -> impl Iterator<Item = &ModelChoice> {
+fn all(program: &WorkflowProgram) -> impl Iterator<Item = &ModelChoice> {
     program.workflows.iter().flat_map(|workflow| all_in(workflow))
 }
 
@@ -30,13 +30,13 @@ fn all_in(workflow: &Workflow) -> impl Iterator<Item = &ModelChoice> {
 }
 
 /// Models whose windows are not known keep those that another program knows of the same models of the same servers.
-pub fn keep_windows(program: &mut Program, other: &Program) {
+pub fn keep_windows(program: &mut WorkflowProgram, other: &WorkflowProgram) {
     let known: Vec<&ModelChoice> = all(other).filter(|choice| choice.context_size.is_some()).collect();
-    set_windows(program, &|choice| known.iter().find(|one| one.asks_as(choice))?.context_size);
+    set_windows(program, &|choice| known.iter().find(|one| one.is_same_endpoint(choice))?.context_size);
 }
 
 /// Gives each of these models the window that `told` knows, as if it were set. The hash stays: it pins what was written.
-pub fn set_windows(program: &mut Program, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
+pub fn set_windows(program: &mut WorkflowProgram, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
     for workflow in &mut program.workflows {
         if all_in(workflow).any(|choice| choice.context_size.is_none() && told(choice).is_some()) {
             set_in(Arc::make_mut(workflow), told);
@@ -72,7 +72,7 @@ mod tests {
         ModelChoice { model: model.to_owned(), context_size: window, ..ModelChoice::default() }
     }
 
-    fn program(conversational: bool) -> Program {
+    fn program(conversational: bool) -> WorkflowProgram {
         let first = ModelChoice { fallback: vec![choice("other", None)], ..choice("known", Some(9)) };
         let agent =
             |choice: ModelChoice| chat(Role::default(), choice, Vec::new()).workflows[0].agents[0].clone();
@@ -87,7 +87,7 @@ mod tests {
             conversational,
             ..Workflow::default()
         };
-        Program {
+        WorkflowProgram {
             workflows: vec![Arc::new(workflow)],
             hash: "as written".to_owned(),
             start_warnings: Vec::new(),

@@ -4,47 +4,54 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::script_facts::{Facts, Library, Name, SyntaxError, facts, is_known, known_names};
-use super::super::source::{Findings, SourceFile};
-use super::super::suggest::did_you_mean;
-use super::super::workflow_file::{InputForm, RequestForm, StateForm, Text, WorkflowForm, inside};
-use super::known::KnownNames;
-use super::template::{self, Template};
-use super::{Compiled, InputScript, StateScripts, TransitionScripts};
-use crate::domain::diagnostic::Severity;
+use super::super::did_you_mean::suggestion_hint;
+use super::super::script_analysis::{
+    ScriptFacts, ScriptLibrary, ScriptName, SyntaxError, analyze_script, is_known, known_names,
+};
+use super::super::source::{FileDiagnostics, SourceFile};
+use super::super::workflow_file::{InputForm, RequestForm, SpannedText, StateForm, WorkflowForm, inside};
+use super::known_names::KnownNames;
+use super::template::{self, ParsedTemplate};
+use super::{InputScript, ParsedScript, StateScripts, TransitionScripts};
+use crate::domain::diagnostic::DiagnosticSeverity;
 use crate::domain::script::{HOST_NAMES, ScriptKind};
 use crate::domain::workflow::plain_text;
 
 /// A text file beside a workflow file, by its relative path; `None` if there is none. Errors: what is wrong, a hint.
-pub type Beside<'b> = dyn Fn(&SourceFile, &str) -> Result<Option<SourceFile>, (String, Option<String>)> + 'b;
+pub type CompanionLookup<'b> =
+    dyn Fn(&SourceFile, &str) -> Result<Option<SourceFile>, (String, Option<String>)> + 'b;
 
 /// What the scripts of a workflow may name, and the texts that it is written with.
 #[derive(Clone, Copy)]
-pub struct Around<'c> {
-    pub library: Option<&'c Library>,
-    pub beside: &'c Beside<'c>,
+pub struct CompileContext<'c> {
+    pub library: Option<&'c ScriptLibrary>,
+    pub beside: &'c CompanionLookup<'c>,
 }
 
 /// Compiles every script of a workflow; what does not parse is left out and found.
-pub fn compile(form: &WorkflowForm, around: Around<'_>, findings: &mut Findings<'_>) -> Vec<StateScripts> {
-    let (parsed, known) = (Parsed::default(), KnownNames::of(form));
-    let mut compiler = Compiler { known: &known, around, findings, parsed: &parsed, apart: false };
+pub fn compile(
+    form: &WorkflowForm,
+    around: CompileContext<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Vec<StateScripts> {
+    let (parsed, known) = (ParsedScriptCache::default(), KnownNames::from_form(form));
+    let mut compiler = ScriptCompiler { known: &known, around, findings, parsed: &parsed, apart: false };
     form.states.iter().map(|state| compiler.state(state)).collect()
 }
 
 /// What was parsed already: conditions repeat themselves from state to state.
-type Parsed = RefCell<HashMap<(ScriptKind, String), Result<Facts, SyntaxError>>>;
+type ParsedScriptCache = RefCell<HashMap<(ScriptKind, String), Result<ScriptFacts, SyntaxError>>>;
 
-struct Compiler<'c, 'f, 'a> {
+struct ScriptCompiler<'c, 'f, 'a> {
     known: &'c KnownNames<'c>,
-    around: Around<'c>,
-    findings: &'f mut Findings<'a>,
-    parsed: &'c Parsed,
+    around: CompileContext<'c>,
+    findings: &'f mut FileDiagnostics<'a>,
+    parsed: &'c ParsedScriptCache,
     /// The text is a whole file, not a string in JSON.
     apart: bool,
 }
 
-impl Compiler<'_, '_, '_> {
+impl ScriptCompiler<'_, '_, '_> {
     fn state(&mut self, state: &StateForm) -> StateScripts {
         let script = state.script.as_ref().and_then(|text| self.script(text, ScriptKind::Action));
         let input = state.input.as_ref().map_or(InputScript::Absent, |input| self.input(input));
@@ -67,7 +74,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// A blank condition and `true` hold always (A11).
-    fn condition(&mut self, text: &Text) -> Option<Compiled> {
+    fn condition(&mut self, text: &SpannedText) -> Option<ParsedScript> {
         if text.value.trim().is_empty() {
             return None;
         }
@@ -75,11 +82,11 @@ impl Compiler<'_, '_, '_> {
         if compiled.facts.constant == Some(true) { None } else { Some(compiled) }
     }
 
-    fn script(&mut self, text: &Text, kind: ScriptKind) -> Option<Compiled> {
+    fn script(&mut self, text: &SpannedText, kind: ScriptKind) -> Option<ParsedScript> {
         match self.facts(&text.value, kind) {
             Ok(facts) => {
                 self.judge(text, &facts);
-                Some(Compiled { kind, text: text.clone(), facts, place: None })
+                Some(ParsedScript { kind, text: text.clone(), facts, place: None })
             }
             Err(error) => {
                 self.broken(text, error);
@@ -89,25 +96,25 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// As `script_facts::facts`, with the names of the script file known.
-    fn facts(&self, source: &str, kind: ScriptKind) -> Result<Facts, SyntaxError> {
+    fn facts(&self, source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
         let key = (kind, source.to_owned());
         let known = self.parsed.borrow().get(&key).cloned();
         let facts = known.unwrap_or_else(|| {
-            let found = facts(source, kind);
+            let found = analyze_script(source, kind);
             self.parsed.borrow_mut().insert(key, found.clone());
             found
         });
         facts.map(|facts| self.explained(facts))
     }
 
-    fn explained(&self, mut facts: Facts) -> Facts {
+    fn explained(&self, mut facts: ScriptFacts) -> ScriptFacts {
         if let Some(library) = self.around.library {
             library.explain(&mut facts);
         }
         facts
     }
 
-    fn broken(&mut self, text: &Text, error: SyntaxError) {
+    fn broken(&mut self, text: &SpannedText, error: SyntaxError) {
         let at = self.at(text, error.offset);
         let end = if self.apart { at + 1 } else { (at + 1).min(text.span.end) };
         let message = format!("not valid JavaScript: {}", error.message);
@@ -131,12 +138,17 @@ impl Compiler<'_, '_, '_> {
 
     /// An expression iff it parses as one and every free name is known, else literal text (A8). What is mostly text
     /// must also read something of the run.
-    fn either(&mut self, text: &Text, mostly_text: bool) -> InputScript {
+    fn either(&mut self, text: &SpannedText, mostly_text: bool) -> InputScript {
         match self.facts(&text.value, ScriptKind::Input) {
             Ok(facts) if facts.unknown.is_empty() && (!mostly_text || reads(&text.value, &facts)) => {
                 self.judge(text, &facts);
                 let text = text.clone();
-                InputScript::Script(Box::new(Compiled { kind: ScriptKind::Input, text, facts, place: None }))
+                InputScript::Script(Box::new(ParsedScript {
+                    kind: ScriptKind::Input,
+                    text,
+                    facts,
+                    place: None,
+                }))
             }
             outcome => {
                 self.note_literal(text, outcome.ok().as_ref(), mostly_text);
@@ -145,14 +157,14 @@ impl Compiler<'_, '_, '_> {
         }
     }
 
-    fn template(&mut self, text: &Text) -> InputScript {
+    fn template(&mut self, text: &SpannedText) -> InputScript {
         match template::read(&text.value) {
-            Ok(Template::Text(text)) => InputScript::Text(text),
-            Ok(Template::Script(facts)) => {
+            Ok(ParsedTemplate::Text(text)) => InputScript::Text(text),
+            Ok(ParsedTemplate::Script(facts)) => {
                 let facts = self.explained(*facts);
                 self.judge(text, &facts);
                 let (kind, text) = (ScriptKind::Input, text.clone());
-                InputScript::Script(Box::new(Compiled { kind, text, facts, place: None }))
+                InputScript::Script(Box::new(ParsedScript { kind, text, facts, place: None }))
             }
             Err(error) => {
                 self.broken(text, error);
@@ -162,7 +174,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// A template in a file of its own. What is wrong in it is found there.
-    fn file(&mut self, path: &Text) -> InputScript {
+    fn file(&mut self, path: &SpannedText) -> InputScript {
         let file = match (self.around.beside)(self.findings.file, &path.value) {
             Ok(Some(file)) => file,
             Ok(None) => {
@@ -176,9 +188,9 @@ impl Compiler<'_, '_, '_> {
                 return InputScript::Absent;
             }
         };
-        let whole = Text { value: file.text.to_string(), span: 0..file.text.len() };
-        let mut findings = Findings::new(&file);
-        let mut apart = Compiler {
+        let whole = SpannedText { value: file.text.to_string(), span: 0..file.text.len() };
+        let mut findings = FileDiagnostics::new(&file);
+        let mut apart = ScriptCompiler {
             known: self.known,
             around: self.around,
             findings: &mut findings,
@@ -189,7 +201,7 @@ impl Compiler<'_, '_, '_> {
         self.findings.list.append(&mut findings.list);
         match found {
             InputScript::Script(mut script) => {
-                script.facts = script.facts.moved(|_| 0);
+                script.facts = script.facts.map_offsets(|_| 0);
                 script.text.span = path.span.clone();
                 script.place = Some(file.place(0));
                 InputScript::Script(script)
@@ -214,27 +226,28 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// W07: a note, and a warning where the text looks like an expression with a slip in it.
-    fn note_literal(&mut self, text: &Text, facts: Option<&Facts>, mostly_text: bool) {
+    fn note_literal(&mut self, text: &SpannedText, facts: Option<&ScriptFacts>, mostly_text: bool) {
         let braces = text.value.contains("{{") && mentions_host(&text.value);
         let slip = facts.and_then(|facts| facts.unknown.iter().find_map(slip));
         let code_like = facts.is_none() && !text.value.contains('\n') && mentions_host(&text.value);
         let (severity, hint) = match slip {
-            _ if braces => {
-                (Severity::Warning, "write {\"template\": …} to have the {{…}} filled in".to_owned())
-            }
-            Some(hint) => (Severity::Warning, hint),
+            _ if braces => (
+                DiagnosticSeverity::Warning,
+                "write {\"template\": …} to have the {{…}} filled in".to_owned(),
+            ),
+            Some(hint) => (DiagnosticSeverity::Warning, hint),
             None if code_like => {
                 let hint = "if it is meant as an expression, correct its syntax or write {\"expr\": …}";
-                (Severity::Warning, hint.to_owned())
+                (DiagnosticSeverity::Warning, hint.to_owned())
             }
             None if mostly_text => return,
-            None => (Severity::Info, "write {\"text\": …} to say so, or {\"expr\": …}".to_owned()),
+            None => (DiagnosticSeverity::Info, "write {\"text\": …} to say so, or {\"expr\": …}".to_owned()),
         };
         let message = "the input is sent as literal text";
         self.findings.add(severity, "W07", text.span.clone(), message, Some(hint));
     }
 
-    fn judge(&mut self, text: &Text, facts: &Facts) {
+    fn judge(&mut self, text: &SpannedText, facts: &ScriptFacts) {
         if self.findings.is_closed() {
             return;
         }
@@ -243,12 +256,12 @@ impl Compiler<'_, '_, '_> {
             let offers = self.around.library.iter().flat_map(|library| &library.offers);
             let mut known: Vec<&str> = known_names().collect();
             known.extend(offers.map(|offer| offer.name.as_str()));
-            let hint = did_you_mean(&name.name, known).or_else(|| unavailable(&name.name));
+            let hint = suggestion_hint(&name.name, known).or_else(|| unavailable(&name.name));
             self.report("E07", text, name, message, hint);
         }
         for name in &facts.unknown_members {
             let message = format!("`this` has no member `{}`", name.name);
-            let hint = did_you_mean(&name.name, known_names())
+            let hint = suggestion_hint(&name.name, known_names())
                 .or_else(|| Some(format!("keep your own values in `common_data.{}`", name.name)));
             self.report("E07", text, name, message, hint);
         }
@@ -267,22 +280,29 @@ impl Compiler<'_, '_, '_> {
         }
     }
 
-    fn report(&mut self, code: &str, text: &Text, name: &Name, message: String, hint: Option<String>) {
+    fn report(
+        &mut self,
+        code: &str,
+        text: &SpannedText,
+        name: &ScriptName,
+        message: String,
+        hint: Option<String>,
+    ) {
         let span = self.span(text, name.offset, name.name.len());
         self.findings.error(code, span, message, hint);
     }
 
-    fn span(&self, text: &Text, offset: usize, length: usize) -> Range<usize> {
+    fn span(&self, text: &SpannedText, offset: usize, length: usize) -> Range<usize> {
         self.at(text, offset)..self.at(text, offset + length)
     }
 
-    fn at(&self, text: &Text, offset: usize) -> usize {
+    fn at(&self, text: &SpannedText, offset: usize) -> usize {
         if self.apart { offset } else { inside(self.findings.file, &text.span, offset) }
     }
 }
 
 /// Whether an expression has to do with the run at all: `true` and `42` are words of a command.
-fn reads(text: &str, facts: &Facts) -> bool {
+fn reads(text: &str, facts: &ScriptFacts) -> bool {
     let touched = [&facts.reads, &facts.writes, &facts.agents, &facts.contexts];
     facts.opaque
         || touched.into_iter().any(|names| !names.is_empty())
@@ -293,8 +313,12 @@ fn reads(text: &str, facts: &Facts) -> bool {
 }
 
 /// An unknown name that is nearly one of the host's.
-fn slip(name: &Name) -> Option<String> {
-    if name.name.len() < 5 || is_known(&name.name) { None } else { did_you_mean(&name.name, known_names()) }
+fn slip(name: &ScriptName) -> Option<String> {
+    if name.name.len() < 5 || is_known(&name.name) {
+        None
+    } else {
+        suggestion_hint(&name.name, known_names())
+    }
 }
 
 fn mentions_host(text: &str) -> bool {

@@ -1,11 +1,11 @@
 //! Literal values of typed states that can never work (E10): lengths of time, and times.
 
-use super::super::source::Findings;
+use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{InputForm, WaitForm, WorkForm};
-use super::{InputScript, Unit};
-use crate::domain::span::{duration_text_ms, instant_ms};
+use super::{CompilationUnit, InputScript};
+use crate::domain::duration::{duration_text_ms, instant_ms};
 
-pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
+pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
         let WorkForm::Wait(wait) = &state.work else { continue };
         if let Some(InputScript::Text(text)) = scripts.work.first() {
@@ -15,7 +15,7 @@ pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
 }
 
 /// A text that is neither an expression nor what it should be.
-fn time(wait: &WaitForm, text: &str, findings: &mut Findings<'_>) {
+fn time(wait: &WaitForm, text: &str, findings: &mut FileDiagnostics<'_>) {
     let span = match &wait.input {
         InputForm::Auto(text) | InputForm::Words(text) | InputForm::Text(text) => text.span.clone(),
         InputForm::Expression(_)

@@ -2,32 +2,32 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::source::Findings;
-use super::super::suggest::{closest, did_you_mean, listed};
-use super::super::workflow_file::{FunctionForm, StateForm, Text, WorkForm, WorkflowForm};
-use super::known::{KnownNames, Names};
-use crate::domain::failure::{ERROR_NAMES, matches};
+use super::super::did_you_mean::{closest, listed, suggestion_hint};
+use super::super::source::FileDiagnostics;
+use super::super::workflow_file::{FunctionForm, SpannedText, StateForm, WorkForm, WorkflowForm};
+use super::known_names::{DeclaredNames, KnownNames};
+use crate::domain::run_error::{ERROR_NAMES, error_pattern_matches};
 use crate::domain::workflow::AgentFunction;
 
 pub(super) fn check<'w>(
     form: &WorkflowForm,
     child: &dyn Fn(&str) -> Option<&'w WorkflowForm>,
-    findings: &mut Findings<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) {
     unique("E03", "state", form.states.iter().map(|state| &state.name), findings);
     unique("E04", "agent", form.agents.iter().map(|agent| &agent.id), findings);
     unique("E04", "context", form.contexts.iter().map(|context| &context.name), findings);
     start(form, findings);
-    let known = KnownNames::of(form);
+    let known = KnownNames::from_form(form);
     for agent in &form.agents {
         known.contexts.expect("E05", "context", &agent.context, findings);
     }
     clashes(form, findings);
     // `on_error`, `on_limit` and `on_no_match` of the workflow
-    for target in form.detours() {
+    for target in form.error_targets() {
         known.within("", target, findings);
     }
-    let mut errors = Errors::of(form);
+    let mut errors = ErrorNameCheck::of(form);
     for state in &form.states {
         known.targets(state, findings);
         errors.judge(state, findings);
@@ -40,8 +40,13 @@ pub(super) fn check<'w>(
     }
 }
 
-fn unique<'t>(code: &str, what: &str, names: impl Iterator<Item = &'t Text>, findings: &mut Findings<'_>) {
-    let mut seen: HashMap<&str, &Text> = HashMap::new();
+fn unique<'t>(
+    code: &str,
+    what: &str,
+    names: impl Iterator<Item = &'t SpannedText>,
+    findings: &mut FileDiagnostics<'_>,
+) {
+    let mut seen: HashMap<&str, &SpannedText> = HashMap::new();
     for name in names {
         match seen.get(name.value.as_str()) {
             None => {
@@ -61,7 +66,7 @@ fn unique<'t>(code: &str, what: &str, names: impl Iterator<Item = &'t Text>, fin
     }
 }
 
-fn start(form: &WorkflowForm, findings: &mut Findings<'_>) {
+fn start(form: &WorkflowForm, findings: &mut FileDiagnostics<'_>) {
     if form.states.iter().any(|state| state.name.value == "start") {
         return;
     }
@@ -74,7 +79,7 @@ fn start(form: &WorkflowForm, findings: &mut Findings<'_>) {
 }
 
 /// A7: the input would overwrite the variable.
-fn clashes(form: &WorkflowForm, findings: &mut Findings<'_>) {
+fn clashes(form: &WorkflowForm, findings: &mut FileDiagnostics<'_>) {
     let inputs: HashSet<&str> = form.inputs.iter().map(|input| input.name.value.as_str()).collect();
     for (variable, _) in &form.variables {
         if inputs.contains(variable.value.as_str()) {
@@ -86,13 +91,13 @@ fn clashes(form: &WorkflowForm, findings: &mut Findings<'_>) {
 }
 
 /// E11: names that no error ever has. `fail` states add names of their own.
-struct Errors<'f> {
-    known: Names<'f>,
+struct ErrorNameCheck<'f> {
+    known: DeclaredNames<'f>,
     /// Patterns that were looked up: states repeat each other's.
     seen: HashMap<&'f str, bool>,
 }
 
-impl<'f> Errors<'f> {
+impl<'f> ErrorNameCheck<'f> {
     fn of(form: &'f WorkflowForm) -> Self {
         let own = form.states.iter().filter_map(|state| match &state.work {
             WorkForm::Fail { error, .. } => Some(error.value.as_str()),
@@ -101,16 +106,19 @@ impl<'f> Errors<'f> {
         Self { known: ERROR_NAMES.into_iter().chain(own).collect(), seen: HashMap::new() }
     }
 
-    fn judge(&mut self, state: &'f StateForm, findings: &mut Findings<'_>) {
+    fn judge(&mut self, state: &'f StateForm, findings: &mut FileDiagnostics<'_>) {
         let retried = state.retry.iter().flat_map(|rule| &rule.errors);
         for pattern in retried.chain(state.catch.iter().flat_map(|rule| &rule.errors)) {
             let known = &self.known;
-            let fits = || known.has(&pattern.value) || known.iter().any(|name| matches(&pattern.value, name));
+            let fits = || {
+                known.has(&pattern.value)
+                    || known.iter().any(|name| error_pattern_matches(&pattern.value, name))
+            };
             if *self.seen.entry(&pattern.value).or_insert_with(fits) || findings.is_closed() {
                 continue;
             }
             let bare = pattern.value.trim_end_matches(['*', '.']);
-            let hint = did_you_mean(bare, known.iter()).unwrap_or_else(|| {
+            let hint = suggestion_hint(bare, known.iter()).unwrap_or_else(|| {
                 "known: * (all), model.*, tool.*, parsing_tool_missing, parsing_tool_invalid, expression, script, \
                  input_undefined, no_transition, sub_workflow_failed, timeout, validation, budget_exceeded, limit …"
                     .to_owned()
@@ -121,7 +129,7 @@ impl<'f> Errors<'f> {
     }
 }
 
-fn work(known: &KnownNames<'_>, state: &StateForm, findings: &mut Findings<'_>) {
+fn work(known: &KnownNames<'_>, state: &StateForm, findings: &mut FileDiagnostics<'_>) {
     if let Some(agent) = &state.agent {
         known.agents.expect("E05", "agent", agent, findings);
         if let Some(called) = &state.sub_workflow {
@@ -151,13 +159,13 @@ fn work(known: &KnownNames<'_>, state: &StateForm, findings: &mut Findings<'_>) 
 }
 
 /// A47: the keys of `sub_workflow_input` are the child's inputs, all of them.
-fn keys(state: &StateForm, called: &Text, callee: &WorkflowForm, findings: &mut Findings<'_>) {
-    let known: Names<'_> = callee.inputs.iter().map(|input| input.name.value.as_str()).collect();
+fn keys(state: &StateForm, called: &SpannedText, callee: &WorkflowForm, findings: &mut FileDiagnostics<'_>) {
+    let known: DeclaredNames<'_> = callee.inputs.iter().map(|input| input.name.value.as_str()).collect();
     let given: HashSet<&str> = state.sub_inputs.iter().map(|(key, _)| key.value.as_str()).collect();
     for (key, _) in &state.sub_inputs {
         if !known.has(&key.value) {
             let message = format!("`{}` has no input `{}`", called.value, key.value);
-            let hint = did_you_mean(&key.value, known.iter())
+            let hint = suggestion_hint(&key.value, known.iter())
                 .unwrap_or_else(|| format!("its inputs: {}", listed(&known.iter().collect::<Vec<_>>())));
             findings.error("E08", key.span.clone(), message, Some(hint));
         }

@@ -1,17 +1,17 @@
 //! The script file of a workflow: read, and its own faults found in its own lines (E05 to E07, W10).
 
-use super::super::script_facts::{Facts, Name, known_names, library};
-use super::super::source::{Findings, SourceFile};
-use super::super::suggest::did_you_mean;
+use super::super::did_you_mean::suggestion_hint;
+use super::super::script_analysis::{ScriptFacts, ScriptName, known_names, library};
+use super::super::source::{FileDiagnostics, SourceFile};
 use super::super::workflow_file::WorkflowForm;
 use super::ScriptFile;
 use super::compile::unavailable;
-use super::known::KnownNames;
+use super::known_names::KnownNames;
 use crate::domain::diagnostic::Diagnostic;
 
 /// Reads a script file. What is wrong with it is placed in it; with an error there is no script file.
 pub fn script_file(form: &WorkflowForm, file: SourceFile) -> (Option<ScriptFile>, Vec<Diagnostic>) {
-    let mut findings = Findings::new(&file);
+    let mut findings = FileDiagnostics::new(&file);
     let read = match library(&file.text) {
         Ok(read) => {
             judge(form, &read.facts, &mut findings);
@@ -34,15 +34,15 @@ pub fn script_file(form: &WorkflowForm, file: SourceFile) -> (Option<ScriptFile>
     (read.map(|library| ScriptFile { file, library }), list)
 }
 
-fn judge(form: &WorkflowForm, facts: &Facts, findings: &mut Findings<'_>) {
+fn judge(form: &WorkflowForm, facts: &ScriptFacts, findings: &mut FileDiagnostics<'_>) {
     for name in &facts.unknown {
         let message = format!("`{}` is not known here", name.name);
-        let hint = did_you_mean(&name.name, known_names()).or_else(|| unavailable(&name.name));
+        let hint = suggestion_hint(&name.name, known_names()).or_else(|| unavailable(&name.name));
         findings.error("E07", span(name), message, hint);
     }
     for name in &facts.unknown_members {
         let message = format!("`this` has no member `{}`", name.name);
-        let hint = did_you_mean(&name.name, known_names())
+        let hint = suggestion_hint(&name.name, known_names())
             .or_else(|| Some(format!("keep your own values in `common_data.{}`", name.name)));
         findings.error("E07", span(name), message, hint);
     }
@@ -50,7 +50,7 @@ fn judge(form: &WorkflowForm, facts: &Facts, findings: &mut Findings<'_>) {
         let message = format!("`{}` can only be read", name.name);
         findings.error("E13", span(name), message, Some("write to `common_data` instead".to_owned()));
     }
-    let KnownNames { agents, contexts, .. } = &KnownNames::of(form);
+    let KnownNames { agents, contexts, .. } = &KnownNames::from_form(form);
     for (what, named, known) in [("agent", &facts.agents, agents), ("context", &facts.contexts, contexts)] {
         for name in named.iter().filter(|name| !known.has(&name.name)) {
             let message = format!("there is no {what} `{}`", name.name);
@@ -59,6 +59,6 @@ fn judge(form: &WorkflowForm, facts: &Facts, findings: &mut Findings<'_>) {
     }
 }
 
-fn span(name: &Name) -> std::ops::Range<usize> {
+fn span(name: &ScriptName) -> std::ops::Range<usize> {
     name.offset..name.offset + name.name.len()
 }

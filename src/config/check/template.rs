@@ -1,47 +1,48 @@
 //! Templates: text with `{{expressions}}` becomes one script. A template that is one expression keeps its type;
 //! otherwise everything is text: strings as they are, objects and arrays as JSON. `undefined` in a text is an error.
 
-use super::super::script_facts::{Facts, SyntaxError, facts};
+use super::super::script_analysis::{ScriptFacts, SyntaxError, analyze_script};
 use crate::domain::script::{ScriptForm, ScriptKind};
 
 /// Places where an expression may end that are tried before it counts as broken.
 const ENDS: usize = 50;
 
 /// What a template is.
-pub(super) enum Template {
+pub(super) enum ParsedTemplate {
     Text(String),
     /// Offsets are those of the template's text.
-    Script(Box<Facts>),
+    Script(Box<ScriptFacts>),
 }
 
-enum Piece<'t> {
+enum TemplatePiece<'t> {
     Plain(&'t str),
-    Expression { offset: usize, source: &'t str, facts: Box<Facts> },
+    Expression { offset: usize, source: &'t str, facts: Box<ScriptFacts> },
 }
 
 /// Reads a template.
 ///
 /// # Errors
 /// The first expression that does not parse, or that has no end.
-pub(super) fn read(text: &str) -> Result<Template, SyntaxError> {
+pub(super) fn read(text: &str) -> Result<ParsedTemplate, SyntaxError> {
     let pieces = split(text)?;
-    let blank = |piece: &Piece<'_>| matches!(piece, Piece::Plain(text) if text.trim().is_empty());
-    let expressions = pieces.iter().filter(|piece| matches!(piece, Piece::Expression { .. })).count();
+    let blank =
+        |piece: &TemplatePiece<'_>| matches!(piece, TemplatePiece::Plain(text) if text.trim().is_empty());
+    let expressions = pieces.iter().filter(|piece| matches!(piece, TemplatePiece::Expression { .. })).count();
     if expressions == 0 {
-        return Ok(Template::Text(text.to_owned()));
+        return Ok(ParsedTemplate::Text(text.to_owned()));
     }
-    let alone =
-        expressions == 1 && pieces.iter().all(|piece| blank(piece) || !matches!(piece, Piece::Plain(_)));
-    let mut code = Code::new();
-    let mut all: Option<Facts> = None;
+    let alone = expressions == 1
+        && pieces.iter().all(|piece| blank(piece) || !matches!(piece, TemplatePiece::Plain(_)));
+    let mut code = TemplateCodeWriter::new();
+    let mut all: Option<ScriptFacts> = None;
     let mut only = String::new();
     for piece in pieces {
         match piece {
-            Piece::Plain(text) => code.plain(text),
-            Piece::Expression { offset, source, facts } => {
+            TemplatePiece::Plain(text) => code.plain(text),
+            TemplatePiece::Expression { offset, source, facts } => {
                 code.expression(&facts.prepared, source);
                 only = format!("{}{}", padding(&text[..offset]), facts.prepared);
-                let moved = facts.moved(|at| at + offset);
+                let moved = facts.map_offsets(|at| at + offset);
                 all = Some(match all {
                     None => moved,
                     Some(before) => before.joined(moved),
@@ -49,23 +50,23 @@ pub(super) fn read(text: &str) -> Result<Template, SyntaxError> {
             }
         }
     }
-    let Some(mut facts) = all else { return Ok(Template::Text(text.to_owned())) };
+    let Some(mut facts) = all else { return Ok(ParsedTemplate::Text(text.to_owned())) };
     facts.prepared = if alone { only } else { code.finish() };
-    Ok(Template::Script(Box::new(generated(facts))))
+    Ok(ParsedTemplate::Script(Box::new(generated(facts))))
 }
 
 /// One script out of an expression and the texts around it.
-pub(super) fn surrounded(before: &str, facts: Facts, source: &str, after: &str) -> Facts {
-    let mut code = Code::new();
+pub(super) fn surrounded(before: &str, facts: ScriptFacts, source: &str, after: &str) -> ScriptFacts {
+    let mut code = TemplateCodeWriter::new();
     code.literal(before);
     code.expression(&facts.prepared, source);
     code.literal(after);
-    generated(Facts { prepared: code.finish(), ..facts })
+    generated(ScriptFacts { prepared: code.finish(), ..facts })
 }
 
 /// What only holds for the expression itself is not said of the whole.
-fn generated(facts: Facts) -> Facts {
-    Facts {
+fn generated(facts: ScriptFacts) -> ScriptFacts {
+    ScriptFacts {
         form: ScriptForm::Expression,
         constant: None,
         literal: None,
@@ -75,12 +76,12 @@ fn generated(facts: Facts) -> Facts {
     }
 }
 
-fn split(text: &str) -> Result<Vec<Piece<'_>>, SyntaxError> {
+fn split(text: &str) -> Result<Vec<TemplatePiece<'_>>, SyntaxError> {
     let mut pieces = Vec::new();
     let mut at = 0;
     while let Some(open) = text[at..].find("{{").map(|open| at + open) {
         if open > at {
-            pieces.push(Piece::Plain(&text[at..open]));
+            pieces.push(TemplatePiece::Plain(&text[at..open]));
         }
         let offset = open + 2;
         let (source, facts) = expression(&text[offset..]).map_err(|error| match error {
@@ -94,21 +95,21 @@ fn split(text: &str) -> Result<Vec<Piece<'_>>, SyntaxError> {
             },
         })?;
         at = offset + source.len() + 2;
-        pieces.push(Piece::Expression { offset, source, facts: Box::new(facts) });
+        pieces.push(TemplatePiece::Expression { offset, source, facts: Box::new(facts) });
     }
     if at < text.len() {
-        pieces.push(Piece::Plain(&text[at..]));
+        pieces.push(TemplatePiece::Plain(&text[at..]));
     }
     Ok(pieces)
 }
 
 /// The expression that a text begins with, up to the first `}}` with which it parses. `None`: there is no `}}`.
-fn expression(text: &str) -> Result<(&str, Facts), Option<SyntaxError>> {
+fn expression(text: &str) -> Result<(&str, ScriptFacts), Option<SyntaxError>> {
     let ends = (0..text.len()).filter(|at| text.as_bytes()[*at..].starts_with(b"}}"));
     let mut first = None;
     for end in ends.take(ENDS) {
         let source = &text[..end];
-        match facts(source, ScriptKind::Input) {
+        match analyze_script(source, ScriptKind::Input) {
             Ok(facts) => return Ok((source, facts)),
             Err(error) => {
                 first.get_or_insert(error);
@@ -124,12 +125,12 @@ fn padding(text: &str) -> String {
 }
 
 /// A JavaScript expression that puts texts and values together, line by line as in the template.
-struct Code {
+struct TemplateCodeWriter {
     text: String,
     open: bool,
 }
 
-impl Code {
+impl TemplateCodeWriter {
     fn new() -> Self {
         Self { text: "((__t)=>".to_owned(), open: false }
     }
@@ -183,8 +184,8 @@ mod tests {
 
     fn prepared(text: &str) -> String {
         match read(text).map_err(|error| error.message).unwrap() {
-            Template::Text(text) => format!("text: {text}"),
-            Template::Script(facts) => facts.prepared,
+            ParsedTemplate::Text(text) => format!("text: {text}"),
+            ParsedTemplate::Script(facts) => facts.prepared,
         }
     }
 
@@ -216,7 +217,9 @@ mod tests {
     #[test]
     fn offsets_are_those_of_the_template() {
         let text = "ä {{nope}} {{ common_data.k + agents.x }}";
-        let Template::Script(facts) = read(text).map_err(|error| error.message).unwrap() else { panic!() };
+        let ParsedTemplate::Script(facts) = read(text).map_err(|error| error.message).unwrap() else {
+            panic!()
+        };
         assert!(text[facts.unknown[0].offset..].starts_with("nope"));
         assert!(text[facts.reads[0].offset..].starts_with('k'));
         assert!(text[facts.agents[0].offset..].starts_with('x'));

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::script_facts::Test;
-use super::super::source::Findings;
+use super::super::script_analysis::ConditionFormula;
+use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{NoMatchForm, OnErrorForm, StateForm, WorkForm};
-use super::cases::open;
-use super::{StateScripts, Unit};
+use super::exhaustiveness::open;
+use super::{CompilationUnit, StateScripts};
 use crate::domain::workflow::PauseKind;
 
-pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
+pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
         if state.is_terminal() {
             stop(state, findings);
@@ -38,7 +38,7 @@ pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
 }
 
 /// `stop` only gives the output; whatever else it holds does nothing.
-fn stop(state: &StateForm, findings: &mut Findings<'_>) {
+fn stop(state: &StateForm, findings: &mut FileDiagnostics<'_>) {
     let first = state.transitions.iter().flatten().next().map(|one| &one.target);
     let idle = [(&state.agent, "agent"), (&state.script, "script"), (&state.sub_workflow, "sub-workflow")];
     let idle = idle.into_iter().filter_map(|(text, what)| Some((text.as_ref()?, what)));
@@ -57,12 +57,17 @@ fn always(text: &str) -> bool {
     text.is_empty() || text.trim_matches(['(', ')']) == "true"
 }
 
-fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &mut Findings<'_>) {
+fn open_end(
+    unit: &CompilationUnit,
+    state: &StateForm,
+    scripts: &StateScripts,
+    findings: &mut FileDiagnostics<'_>,
+) {
     if unit.form.no_match != NoMatchForm::Error {
         return;
     }
     let conditions = scripts.transitions.iter().filter_map(|one| one.condition.as_ref());
-    let tests: Vec<&Test> = conditions.filter_map(|script| script.facts.test.as_ref()).collect();
+    let tests: Vec<&ConditionFormula> = conditions.filter_map(|script| script.facts.test.as_ref()).collect();
     let Some(cases) = open(&tests, &decisions(unit, state, scripts), &known(state)) else { return };
     let name = &state.name.value;
     let message = if cases.is_empty() {
@@ -106,7 +111,11 @@ fn answer(state: &StateForm) -> Option<Value> {
 }
 
 /// The tools of the state's own agent that its transitions read: it has to call one of them (A34).
-fn decisions<'u>(unit: &'u Unit, state: &StateForm, scripts: &StateScripts) -> Vec<(&'u str, &'u Value)> {
+fn decisions<'u>(
+    unit: &'u CompilationUnit,
+    state: &StateForm,
+    scripts: &StateScripts,
+) -> Vec<(&'u str, &'u Value)> {
     let cast = unit.speaker(state).and_then(|agent| unit.cast.get(agent)?.as_ref());
     let offered = cast.into_iter().flat_map(|cast| &cast.role.parsing_tools);
     offered

@@ -2,18 +2,20 @@
 
 use std::collections::HashSet;
 
-use super::groups::{Body, Groups, groups};
-use super::model::{Edge, EdgeKind, Graph, Handler, Node, NodeKind};
-use super::words;
+use super::bodies::{GraphBodies, GraphBody, groups};
+use super::labels;
+use super::model::{EdgeKind, GraphEdge, GraphHandler, GraphNode, NodeKind, WorkflowGraph};
 use crate::domain::ids::{StateIx, WorkflowIx};
-use crate::domain::workflow::{Input, NoMatch, OnError, Program, State, Work, Workflow};
+use crate::domain::workflow::{
+    NoMatch, OnError, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram,
+};
 
-impl Graph {
+impl WorkflowGraph {
     /// The graph of one workflow of a program; `None` if there is no such workflow.
-    pub fn of(program: &Program, at: WorkflowIx) -> Option<Self> {
+    pub fn from_program(program: &WorkflowProgram, at: WorkflowIx) -> Option<Self> {
         let workflow = program.workflows.get(at.0)?;
-        let Groups { list, of_state } = groups(workflow);
-        let nodes: Vec<Node> = workflow
+        let GraphBodies { list, of_state } = groups(workflow);
+        let nodes: Vec<GraphNode> = workflow
             .states
             .iter()
             .zip(&of_state)
@@ -35,11 +37,11 @@ impl Graph {
 
     /// The graphs of a program with their indices: workflow `at` first, then with `children` every other one that it
     /// reaches.
-    pub fn family(program: &Program, at: usize, children: bool) -> Vec<(usize, Self)> {
+    pub fn with_children(program: &WorkflowProgram, at: usize, children: bool) -> Vec<(usize, Self)> {
         let (mut wanted, mut known) = (vec![at], HashSet::from([at]));
         let mut found: Vec<(usize, Self)> = Vec::new();
         while let Some(next) = wanted.get(found.len()).copied() {
-            let Some(graph) = Self::of(program, WorkflowIx(next)) else { break };
+            let Some(graph) = Self::from_program(program, WorkflowIx(next)) else { break };
             for called in graph.nodes.iter().filter_map(|node| node.calls).filter(|_| children) {
                 if known.insert(called) {
                     wanted.push(called);
@@ -57,28 +59,35 @@ impl Graph {
         while let Some(at) = open.pop() {
             let Some(node) = self.nodes.get_mut(at) else { continue };
             if !std::mem::replace(&mut node.reachable, true) {
-                open.extend(self.leaving(at).map(|edge| edge.to));
+                open.extend(self.outgoing_edges(at).map(|edge| edge.to));
                 open.extend(self.bodies(at).map(|(_, group)| group.start));
             }
         }
         for (node, state) in self.nodes.iter_mut().zip(&workflow.states) {
-            node.hidden =
-                !node.reachable && state.terminal && node.label == "stop" && state.output == Input::Absent;
+            node.hidden = !node.reachable
+                && state.terminal
+                && node.label == "stop"
+                && state.output == ValueSource::Absent;
         }
     }
 }
 
-fn node(program: &Program, workflow: &Workflow, state: &State, group: Option<(usize, &Body)>) -> Node {
+fn node(
+    program: &WorkflowProgram,
+    workflow: &Workflow,
+    state: &StateSpec,
+    group: Option<(usize, &GraphBody)>,
+) -> GraphNode {
     let label = group.and_then(|(_, body)| state.name.strip_prefix(&body.prefix)).unwrap_or(&state.name);
     let calls = match &state.work {
-        Work::Child { workflow, .. } => Some(workflow.0),
+        StateBody::Child { workflow, .. } => Some(workflow.0),
         _ => None,
     };
-    Node {
+    GraphNode {
         name: state.name.clone(),
         label: label.to_owned(),
         kind: kind(state),
-        about: words::about(program, workflow, state),
+        about: labels::about(program, workflow, state),
         group: group.map(|(at, _)| at),
         calls,
         reachable: false,
@@ -87,24 +96,24 @@ fn node(program: &Program, workflow: &Workflow, state: &State, group: Option<(us
     }
 }
 
-fn kind(state: &State) -> NodeKind {
+fn kind(state: &StateSpec) -> NodeKind {
     match &state.work {
         _ if state.terminal => NodeKind::End,
-        Work::None if state.script.is_some() => NodeKind::Script,
-        Work::None => NodeKind::Route,
-        Work::Agent { .. } => NodeKind::Agent,
-        Work::Child { .. } => NodeKind::Child,
-        Work::Parallel(_) => NodeKind::Parallel,
-        Work::ForEach(_) => NodeKind::ForEach,
-        Work::Step(_) => NodeKind::Step,
-        Work::Pause(_) => NodeKind::Pause,
-        Work::Wait(_) => NodeKind::Wait,
-        Work::Fail { .. } => NodeKind::Fail,
+        StateBody::None if state.script.is_some() => NodeKind::Script,
+        StateBody::None => NodeKind::Route,
+        StateBody::Agent { .. } => NodeKind::Agent,
+        StateBody::Child { .. } => NodeKind::Child,
+        StateBody::Parallel(_) => NodeKind::Parallel,
+        StateBody::ForEach(_) => NodeKind::ForEach,
+        StateBody::Step(_) => NodeKind::Step,
+        StateBody::Pause(_) => NodeKind::Pause,
+        StateBody::Wait(_) => NodeKind::Wait,
+        StateBody::Fail { .. } => NodeKind::Fail,
     }
 }
 
-fn edges(workflow: &Workflow, from: usize, state: &State) -> Vec<Edge> {
-    let edge = |to: StateIx, kind, order: usize, label: String| Edge {
+fn edges(workflow: &Workflow, from: usize, state: &StateSpec) -> Vec<GraphEdge> {
+    let edge = |to: StateIx, kind, order: usize, label: String| GraphEdge {
         from,
         to: to.0,
         kind,
@@ -113,20 +122,20 @@ fn edges(workflow: &Workflow, from: usize, state: &State) -> Vec<Edge> {
         tally: None,
     };
     // a state that fails or ends is never left by a transition
-    let leaves = !state.terminal && !matches!(state.work, Work::Fail { .. });
+    let leaves = !state.terminal && !matches!(state.work, StateBody::Fail { .. });
     let several = state.transitions.len() > 1;
-    let mut all: Vec<Edge> = state
+    let mut all: Vec<GraphEdge> = state
         .transitions
         .iter()
         .enumerate()
         .filter(|_| leaves)
         .map(|(at, one)| {
-            let label = words::condition(workflow, one.condition, several);
+            let label = labels::condition(workflow, one.condition, several);
             edge(one.target, EdgeKind::Transition, at + 1, label)
         })
         .collect();
     for (at, catch) in state.recovery.catch.iter().enumerate() {
-        all.push(edge(catch.target, EdgeKind::Catch, at + 1, words::errors(&catch.errors)));
+        all.push(edge(catch.target, EdgeKind::Catch, at + 1, labels::errors(&catch.errors)));
     }
     if let Some(OnError::Go(target)) = state.recovery.on_error {
         all.push(edge(target, EdgeKind::OnError, 1, "any other error".to_owned()));
@@ -134,7 +143,7 @@ fn edges(workflow: &Workflow, from: usize, state: &State) -> Vec<Edge> {
     if let Some(target) = state.on_limit {
         all.push(edge(target, EdgeKind::OnLimit, 1, "limit or budget reached".to_owned()));
     }
-    if let Work::Pause(pause) = &state.work
+    if let StateBody::Pause(pause) = &state.work
         && let Some(target) = pause.on_timeout
     {
         all.push(edge(target, EdgeKind::OnTimeout, 1, "no answer in time".to_owned()));
@@ -142,9 +151,9 @@ fn edges(workflow: &Workflow, from: usize, state: &State) -> Vec<Edge> {
     all
 }
 
-fn handlers(workflow: &Workflow) -> Vec<Handler> {
+fn handlers(workflow: &Workflow) -> Vec<GraphHandler> {
     let mut all = Vec::new();
-    let mut add = |label: &str, to: StateIx| all.push(Handler { label: label.to_owned(), to: to.0 });
+    let mut add = |label: &str, to: StateIx| all.push(GraphHandler { label: label.to_owned(), to: to.0 });
     if let OnError::Go(target) = workflow.on_error {
         add("an error that nothing catches", target);
     }

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::model::{BodyStates, Edge, EdgeKind, Graph, Node, NodeKind, Standing};
+use super::labels::one_line;
+use super::model::{BodyStates, EdgeKind, GraphEdge, GraphNode, GraphVisitStatus, NodeKind, WorkflowGraph};
 use super::terminal::numbers;
-use super::words::one_line;
 
 /// One digraph of a workflow and, beside it, of those that it calls: `graphs` holds the program's index of each.
-pub fn draw(graphs: &[(usize, Graph)]) -> String {
+pub fn draw(graphs: &[(usize, WorkflowGraph)]) -> String {
     let title = graphs.first().map_or("", |(_, graph)| graph.workflow.as_str());
-    let mut drawing = Drawing { out: format!("digraph {} {{\n", quote(title)) };
+    let mut drawing = DotWriter { out: format!("digraph {} {{\n", quote(title)) };
     drawing.line(1, "rankdir=TB;");
     drawing.line(1, "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\"];");
     drawing.line(1, "edge [fontname=\"sans-serif\", fontsize=10];");
@@ -24,7 +24,8 @@ pub fn draw(graphs: &[(usize, Graph)]) -> String {
         drawing.workflow(*at, graph, 2);
         drawing.line(1, "}");
     }
-    let beside: HashMap<usize, &Graph> = graphs.iter().skip(1).map(|(at, graph)| (*at, graph)).collect();
+    let beside: HashMap<usize, &WorkflowGraph> =
+        graphs.iter().skip(1).map(|(at, graph)| (*at, graph)).collect();
     for (at, graph) in graphs {
         for (state, node) in graph.nodes.iter().enumerate().filter(|(_, node)| !node.hidden) {
             let called = node.calls.and_then(|called| Some((called, beside.get(&called)?)));
@@ -38,20 +39,20 @@ pub fn draw(graphs: &[(usize, Graph)]) -> String {
     drawing.out
 }
 
-struct Drawing {
+struct DotWriter {
     out: String,
 }
 
-impl Drawing {
+impl DotWriter {
     fn line(&mut self, depth: usize, line: &str) {
         // writing into a string cannot fail
         let _ = writeln!(self.out, "{}{line}", "    ".repeat(depth));
     }
 
-    fn workflow(&mut self, at: usize, graph: &Graph, depth: usize) {
+    fn workflow(&mut self, at: usize, graph: &WorkflowGraph, depth: usize) {
         self.line(depth, &format!("begin{at} [shape=point, width=0.15, label=\"\"];"));
         self.line(depth, &format!("begin{at} -> {};", id(at, graph.start)));
-        self.states(at, graph, &BodyStates::of(graph), None, depth);
+        self.states(at, graph, &BodyStates::from_graph(graph), None, depth);
         for edge in graph.edges.iter().filter(|edge| !graph.nodes[edge.from].hidden) {
             self.edge(at, graph, edge, depth);
         }
@@ -66,7 +67,14 @@ impl Drawing {
         }
     }
 
-    fn states(&mut self, at: usize, graph: &Graph, states: &BodyStates, group: Option<usize>, depth: usize) {
+    fn states(
+        &mut self,
+        at: usize,
+        graph: &WorkflowGraph,
+        states: &BodyStates,
+        group: Option<usize>,
+        depth: usize,
+    ) {
         for index in states.list(group).iter().copied().filter(|index| !graph.nodes[*index].hidden) {
             self.line(depth, &format!("{} [{}];", id(at, index), attributes(&graph.nodes[index])));
             let bodies: Vec<usize> = graph.bodies(index).map(|(group, _)| group).collect();
@@ -82,9 +90,12 @@ impl Drawing {
         }
     }
 
-    fn edge(&mut self, at: usize, graph: &Graph, edge: &Edge, depth: usize) {
-        let several =
-            graph.leaving(edge.from).filter(|other| other.kind == EdgeKind::Transition).nth(1).is_some();
+    fn edge(&mut self, at: usize, graph: &WorkflowGraph, edge: &GraphEdge, depth: usize) {
+        let several = graph
+            .outgoing_edges(edge.from)
+            .filter(|other| other.kind == EdgeKind::Transition)
+            .nth(1)
+            .is_some();
         let mut label = match edge.kind {
             EdgeKind::Transition if several => format!("{}. {}", edge.order, edge.label),
             EdgeKind::Transition => edge.label.clone(),
@@ -100,7 +111,7 @@ impl Drawing {
         }
         if edge.kind.is_exception() {
             with.push("style=dashed, color=firebrick".to_owned());
-        } else if edge.tally.is_some_and(|tally| tally.standing != Standing::Untouched) {
+        } else if edge.tally.is_some_and(|tally| tally.standing != GraphVisitStatus::Untouched) {
             with.push("penwidth=2".to_owned());
         }
         let with = if with.is_empty() { String::new() } else { format!(" [{}]", with.join(", ")) };
@@ -108,7 +119,7 @@ impl Drawing {
     }
 }
 
-fn attributes(node: &Node) -> String {
+fn attributes(node: &GraphNode) -> String {
     let counted = numbers(node.tally.as_ref());
     let lines: Vec<String> = [node.label.as_str(), node.about.as_str(), counted.as_str()]
         .into_iter()
@@ -126,9 +137,9 @@ fn attributes(node: &Node) -> String {
         NodeKind::Fail | NodeKind::End => "doubleoctagon",
     };
     let fill = match node.tally.map(|tally| tally.standing) {
-        Some(Standing::Current) => ", fillcolor=\"#ffd75f\", penwidth=3",
-        Some(Standing::Done) => ", fillcolor=\"#d7f0d7\"",
-        Some(Standing::Untouched) | None => "",
+        Some(GraphVisitStatus::Current) => ", fillcolor=\"#ffd75f\", penwidth=3",
+        Some(GraphVisitStatus::Done) => ", fillcolor=\"#d7f0d7\"",
+        Some(GraphVisitStatus::Untouched) | None => "",
     };
     format!("label=\"{}\", shape={shape}{fill}", lines.join("\\n"))
 }

@@ -6,15 +6,15 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::model::{BodyStates, Edge, EdgeKind, Graph, NodeKind, Standing};
+use super::labels::one_line;
+use super::model::{BodyStates, EdgeKind, GraphEdge, GraphVisitStatus, NodeKind, WorkflowGraph};
 use super::terminal::numbers;
-use super::words::one_line;
 
 /// One diagram of a workflow and, beside it, of those that it calls: `graphs[n]` is the program's workflow `n`, those
 /// that shall not be drawn are left out.
-pub fn draw(graphs: &[(usize, Graph)]) -> String {
+pub fn draw(graphs: &[(usize, WorkflowGraph)]) -> String {
     let mut out = String::from("stateDiagram-v2\n    direction TB\n");
-    let mut drawing = Drawing { out: &mut out, marks: Vec::new() };
+    let mut drawing = MermaidWriter { out: &mut out, marks: Vec::new() };
     for (place, (at, graph)) in graphs.iter().enumerate() {
         if place == 0 {
             drawing.workflow(*at, graph, 1);
@@ -37,20 +37,20 @@ pub fn draw(graphs: &[(usize, Graph)]) -> String {
     out
 }
 
-struct Drawing<'o> {
+struct MermaidWriter<'o> {
     out: &'o mut String,
-    marks: Vec<(String, Standing)>,
+    marks: Vec<(String, GraphVisitStatus)>,
 }
 
-impl Drawing<'_> {
+impl MermaidWriter<'_> {
     fn line(&mut self, depth: usize, line: &str) {
         // writing into a string cannot fail
         let _ = writeln!(self.out, "{}{line}", "    ".repeat(depth));
     }
 
-    fn workflow(&mut self, at: usize, graph: &Graph, depth: usize) {
+    fn workflow(&mut self, at: usize, graph: &WorkflowGraph, depth: usize) {
         self.line(depth, &format!("[*] --> {}", id(at, graph.start)));
-        self.states(at, graph, &BodyStates::of(graph), None, depth);
+        self.states(at, graph, &BodyStates::from_graph(graph), None, depth);
         let any = format!("any{at}");
         if !graph.handlers.is_empty() {
             self.line(depth, &format!("state \"any state\" as {any}"));
@@ -61,12 +61,19 @@ impl Drawing<'_> {
         }
     }
 
-    fn states(&mut self, at: usize, graph: &Graph, states: &BodyStates, group: Option<usize>, depth: usize) {
+    fn states(
+        &mut self,
+        at: usize,
+        graph: &WorkflowGraph,
+        states: &BodyStates,
+        group: Option<usize>,
+        depth: usize,
+    ) {
         let list = || states.list(group).iter().copied().filter(|index| !graph.nodes[*index].hidden);
         for index in list() {
             self.state(at, graph, states, index, depth);
         }
-        for edge in list().flat_map(|index| graph.leaving(index)) {
+        for edge in list().flat_map(|index| graph.outgoing_edges(index)) {
             let (from, to) = (id(at, edge.from), id(at, edge.to));
             let label = label(graph, edge);
             let label = if label.is_empty() { String::new() } else { format!(" : {}", text(&label)) };
@@ -80,7 +87,7 @@ impl Drawing<'_> {
     }
 
     /// A state with bodies is a composite one: its branches stand beside each other.
-    fn state(&mut self, at: usize, graph: &Graph, states: &BodyStates, index: usize, depth: usize) {
+    fn state(&mut self, at: usize, graph: &WorkflowGraph, states: &BodyStates, index: usize, depth: usize) {
         let node = &graph.nodes[index];
         let own = id(at, index);
         if let Some(tally) = node.tally {
@@ -110,10 +117,11 @@ impl Drawing<'_> {
     }
 
     fn classes(&mut self) {
-        let named = |standing: Standing| -> Vec<&str> {
+        let named = |standing: GraphVisitStatus| -> Vec<&str> {
             self.marks.iter().filter(|(_, mark)| *mark == standing).map(|(id, _)| id.as_str()).collect()
         };
-        let (done, current) = (named(Standing::Done).join(","), named(Standing::Current).join(","));
+        let (done, current) =
+            (named(GraphVisitStatus::Done).join(","), named(GraphVisitStatus::Current).join(","));
         if !done.is_empty() {
             self.line(1, "classDef done fill:#d7f0d7,color:#000");
             self.line(1, &format!("class {done} done"));
@@ -129,9 +137,9 @@ fn id(workflow: usize, state: usize) -> String {
     format!("s{workflow}x{state}")
 }
 
-fn label(graph: &Graph, edge: &Edge) -> String {
+fn label(graph: &WorkflowGraph, edge: &GraphEdge) -> String {
     let several =
-        graph.leaving(edge.from).filter(|other| other.kind == EdgeKind::Transition).nth(1).is_some();
+        graph.outgoing_edges(edge.from).filter(|other| other.kind == EdgeKind::Transition).nth(1).is_some();
     let label = match edge.kind {
         EdgeKind::Transition if several => format!("{}. {}", edge.order, edge.label),
         EdgeKind::Transition => edge.label.clone(),

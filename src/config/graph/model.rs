@@ -6,21 +6,21 @@ use serde::Serialize;
 
 /// One workflow. Nodes stand in the order of its states, so a node's index is the state's.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Graph {
+pub struct WorkflowGraph {
     pub workflow: String,
     pub description: String,
     pub start: usize,
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// Sorted by state, then by the order in which they are tried.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<GraphEdge>,
     /// Bodies of branches and loops, sorted by owner.
-    pub groups: Vec<Group>,
+    pub groups: Vec<GraphGroup>,
     /// Ways that lead out of every state.
-    pub handlers: Vec<Handler>,
+    pub handlers: Vec<GraphHandler>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Node {
+pub struct GraphNode {
     /// As events call it: `owner.branch/state` inside of a body.
     pub name: String,
     /// The last part of the name.
@@ -40,7 +40,7 @@ pub struct Node {
     pub hidden: bool,
     /// Only with a run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tally: Option<Tally>,
+    pub tally: Option<GraphVisitTally>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -62,7 +62,7 @@ pub enum NodeKind {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Edge {
+pub struct GraphEdge {
     pub from: usize,
     pub to: usize,
     pub kind: EdgeKind,
@@ -72,7 +72,7 @@ pub struct Edge {
     pub label: String,
     /// Only with a run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tally: Option<Tally>,
+    pub tally: Option<GraphVisitTally>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -94,7 +94,7 @@ impl EdgeKind {
 
 /// The body of a branch or loop: states of its own, entered by the owner.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Group {
+pub struct GraphGroup {
     pub owner: usize,
     /// The branch's name, or what an item is called.
     pub name: String,
@@ -105,14 +105,14 @@ pub struct Group {
 
 /// `on_error`, `on_limit`, `on_no_match` of the workflow and its state `resume`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Handler {
+pub struct GraphHandler {
     pub label: String,
     pub to: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum GraphVisitStatus {
     /// Never entered.
     #[default]
     Untouched,
@@ -122,28 +122,28 @@ pub enum Standing {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Tally {
+pub struct GraphVisitTally {
     pub count: u32,
     /// Of the model calls made there, those of called workflows and bodies included.
     pub tokens: u64,
     /// `None` as soon as one price is unknown.
     pub cost_usd: Option<f64>,
-    pub standing: Standing,
+    pub standing: GraphVisitStatus,
 }
 
-impl Graph {
+impl WorkflowGraph {
     /// Ways out of a state, in order.
-    pub fn leaving(&self, from: usize) -> impl Iterator<Item = &Edge> {
-        self.edges[self.ways(from)].iter()
+    pub fn outgoing_edges(&self, from: usize) -> impl Iterator<Item = &GraphEdge> {
+        self.edges[self.outgoing_edge_indices(from)].iter()
     }
 
     /// The indices of the ways out of a state.
-    pub fn ways(&self, from: usize) -> Range<usize> {
+    pub fn outgoing_edge_indices(&self, from: usize) -> Range<usize> {
         equal(&self.edges, from, |edge| edge.from)
     }
 
     /// Bodies that a state owns, in the order of the file.
-    pub fn bodies(&self, owner: usize) -> impl Iterator<Item = (usize, &Group)> {
+    pub fn bodies(&self, owner: usize) -> impl Iterator<Item = (usize, &GraphGroup)> {
         equal(&self.groups, owner, |group| group.owner).map(|at| (at, &self.groups[at]))
     }
 }
@@ -161,12 +161,12 @@ pub(super) struct BodyStates {
 }
 
 impl BodyStates {
-    pub(super) fn of(graph: &Graph) -> Self {
+    pub(super) fn from_graph(graph: &WorkflowGraph) -> Self {
         Self::sorted(graph, 0..graph.nodes.len())
     }
 
     /// These states by their bodies; each body keeps their order.
-    pub(super) fn sorted(graph: &Graph, states: impl Iterator<Item = usize>) -> Self {
+    pub(super) fn sorted(graph: &WorkflowGraph, states: impl Iterator<Item = usize>) -> Self {
         let mut all = Self { outside: Vec::new(), inside: vec![Vec::new(); graph.groups.len()] };
         for at in states {
             match graph.nodes.get(at).map(|node| node.group) {

@@ -9,51 +9,51 @@ mod tone;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use self::rows::{Of, Row, rows};
-pub use self::tone::{Span, Tone};
-use super::model::{Graph, Standing, Tally};
-use super::words::{one_line, printable_name};
+use self::rows::{GraphRow, GraphRowTarget, rows};
+pub use self::tone::{GraphSpan, GraphTone};
+use super::labels::{one_line, printable_name};
+use super::model::{GraphVisitStatus, GraphVisitTally, WorkflowGraph};
 
-pub type Line = Vec<Span>;
+pub type GraphLine = Vec<GraphSpan>;
 
 /// A narrower drawing says nothing.
 const NARROWEST: usize = 24;
 
 /// The drawing in at most `width` columns (at least 24). Lines have no blanks at their end.
-pub fn draw(graph: &Graph, width: usize) -> Vec<Line> {
-    let sheet = Sheet::of(graph);
-    let look = sheet.look(graph, width);
+pub fn draw(graph: &WorkflowGraph, width: usize) -> Vec<GraphLine> {
+    let sheet = GraphSheet::from_graph(graph);
+    let look = sheet.layout_columns(graph, width);
     (0..sheet.len()).map(|at| sheet.line(graph, at, look)).collect()
 }
 
 /// The lines of a drawing in order, laid out once however often they are painted: where a run has been only changes
 /// what stands in them.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct GraphSheet {
     /// The workflow's name, its description, an empty line.
-    head: Vec<(String, Tone)>,
-    rows: Vec<Row>,
+    head: Vec<(String, GraphTone)>,
+    rows: Vec<GraphRow>,
     /// Columns of the widest name with what leads to it.
     names: usize,
 }
 
 /// Where the columns begin: names on the left, words, then numbers at the right edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SheetLook {
+pub struct GraphSheetColumns {
     width: usize,
     words: usize,
     numbers: usize,
 }
 
-impl Sheet {
-    pub fn of(graph: &Graph) -> Self {
+impl GraphSheet {
+    pub fn from_graph(graph: &WorkflowGraph) -> Self {
         let rows = rows(graph);
-        let name = |row: &Row| row.lead.width() + printable_name(&row.name).width();
-        let mut head = vec![(printable_name(&graph.workflow), Tone::Plain)];
+        let name = |row: &GraphRow| row.lead.width() + printable_name(&row.name).width();
+        let mut head = vec![(printable_name(&graph.workflow), GraphTone::Plain)];
         if !graph.description.trim().is_empty() {
-            head.push((one_line(&graph.description), Tone::Dim));
+            head.push((one_line(&graph.description), GraphTone::Dim));
         }
-        head.push((String::new(), Tone::Plain));
+        head.push((String::new(), GraphTone::Plain));
         Self { names: rows.iter().map(name).max().unwrap_or(0), head, rows }
     }
 
@@ -66,16 +66,16 @@ impl Sheet {
     }
 
     /// The columns for the numbers that stand in the graph now.
-    pub fn look(&self, graph: &Graph, width: usize) -> SheetLook {
+    pub fn layout_columns(&self, graph: &WorkflowGraph, width: usize) -> GraphSheetColumns {
         let width = width.max(NARROWEST);
         let numbers =
             self.rows.iter().map(|row| numbers(row.tally(graph).as_ref()).width()).max().unwrap_or(0);
         // names get at most two fifths: the words are what a reader does not know yet
-        SheetLook { width, words: self.names.min(width * 2 / 5) + 2, numbers }
+        GraphSheetColumns { width, words: self.names.min(width * 2 / 5) + 2, numbers }
     }
 
     /// One line; `graph` is the one that the sheet was made of, with other marks on it perhaps.
-    pub fn line(&self, graph: &Graph, at: usize, look: SheetLook) -> Line {
+    pub fn line(&self, graph: &WorkflowGraph, at: usize, look: GraphSheetColumns) -> GraphLine {
         if let Some((text, tone)) = self.head.get(at) {
             return if text.is_empty() { Vec::new() } else { vec![span(&cut(text, look.width), *tone)] };
         }
@@ -84,17 +84,17 @@ impl Sheet {
     }
 
     /// The first line of a state where the run is now, or ended.
-    pub fn current(&self, graph: &Graph) -> Option<usize> {
-        let here = |row: &Row| {
-            matches!(row.of, Of::Node(_))
-                && row.tally(graph).is_some_and(|tally| tally.standing == Standing::Current)
+    pub fn current(&self, graph: &WorkflowGraph) -> Option<usize> {
+        let here = |row: &GraphRow| {
+            matches!(row.of, GraphRowTarget::Node(_))
+                && row.tally(graph).is_some_and(|tally| tally.standing == GraphVisitStatus::Current)
         };
         self.rows.iter().rposition(here).map(|at| at + self.head.len())
     }
 }
 
 /// The same as plain text, one line after the other.
-pub fn plain(lines: &[Line]) -> String {
+pub fn plain(lines: &[GraphLine]) -> String {
     let mut text = String::new();
     for line in lines {
         line.iter().for_each(|span| text.push_str(&span.text));
@@ -103,10 +103,10 @@ pub fn plain(lines: &[Line]) -> String {
     text
 }
 
-impl SheetLook {
-    fn line(self, row: &Row, tally: Option<Tally>) -> Line {
+impl GraphSheetColumns {
+    fn line(self, row: &GraphRow, tally: Option<GraphVisitTally>) -> GraphLine {
         let standing = tally.map(|tally| tally.standing);
-        let mut line = Paint { line: Vec::new(), at: 0, end: self.width };
+        let mut line = GraphLineBuilder { line: Vec::new(), at: 0, end: self.width };
         line.put(&row.marked_lead(standing), row.lead_tone(standing));
         let (name, words) = (printable_name(&row.name), one_line(&row.words));
         let room = self.words.saturating_sub(line.at + 2);
@@ -125,18 +125,18 @@ impl SheetLook {
     }
 }
 
-struct Paint {
-    line: Line,
+struct GraphLineBuilder {
+    line: GraphLine,
     at: usize,
     end: usize,
 }
 
-impl Paint {
-    fn put(&mut self, text: &str, tone: Tone) {
+impl GraphLineBuilder {
+    fn put(&mut self, text: &str, tone: GraphTone) {
         let text = cut(text, self.end.saturating_sub(self.at));
         if !text.is_empty() {
             self.at += text.width();
-            self.line.push(Span { text, tone });
+            self.line.push(GraphSpan { text, tone });
         }
     }
 
@@ -145,12 +145,12 @@ impl Paint {
         let blanks = " ".repeat(column.saturating_sub(self.at));
         match self.line.last_mut() {
             Some(last) => last.text.push_str(&blanks),
-            None => self.line.push(span(&blanks, Tone::Plain)),
+            None => self.line.push(span(&blanks, GraphTone::Plain)),
         }
         self.at = self.at.max(column);
     }
 
-    fn finish(mut self) -> Line {
+    fn finish(mut self) -> GraphLine {
         if let Some(last) = self.line.last_mut() {
             last.text.truncate(last.text.trim_end().len());
         }
@@ -160,8 +160,8 @@ impl Paint {
 }
 
 /// `×3  $0.0123`, or tokens where no price is known; nothing where nothing was.
-pub(super) fn numbers(tally: Option<&Tally>) -> String {
-    let Some(tally) = tally.filter(|tally| tally.standing != Standing::Untouched) else {
+pub(super) fn numbers(tally: Option<&GraphVisitTally>) -> String {
+    let Some(tally) = tally.filter(|tally| tally.standing != GraphVisitStatus::Untouched) else {
         return String::new();
     };
     let spent = match tally.cost_usd {
@@ -173,8 +173,8 @@ pub(super) fn numbers(tally: Option<&Tally>) -> String {
     format!("×{}  {spent}", tally.count)
 }
 
-fn span(text: &str, tone: Tone) -> Span {
-    Span { text: text.to_owned(), tone }
+fn span(text: &str, tone: GraphTone) -> GraphSpan {
+    GraphSpan { text: text.to_owned(), tone }
 }
 
 /// As much of a text as fits, with `…` for what does not.

@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use super::terminal::{Tone, draw, plain};
+use super::terminal::{GraphTone, draw, plain};
 use super::*;
 use crate::domain::ids::{ScriptIx, StateIx, WorkflowIx};
-use crate::domain::place::{Layer, Place};
-use crate::domain::script::{Script, ScriptForm, ScriptKind};
+use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 use crate::domain::tool::ToolRisk;
-use crate::domain::trail::{Part, Trail, Way};
+use crate::domain::trace::{RunTrace, StateExit, TraceScope};
 use crate::domain::workflow::*;
 
 /// A workflow under construction: states by name, targets too.
 #[derive(Default)]
-struct Sketch {
+struct GraphSketch {
     names: Vec<&'static str>,
-    states: Vec<State>,
-    scripts: Vec<Script>,
+    states: Vec<StateSpec>,
+    scripts: Vec<WorkflowScript>,
 }
 
-impl Sketch {
+impl GraphSketch {
     fn of(names: &[&'static str]) -> Self {
         Self { names: names.to_vec(), ..Self::default() }
     }
@@ -32,19 +32,19 @@ impl Sketch {
     }
 
     fn script(&mut self, source: &str) -> ScriptIx {
-        self.scripts.push(Script {
+        self.scripts.push(WorkflowScript {
             kind: ScriptKind::Condition,
             form: ScriptForm::Expression,
             source: source.to_owned(),
             prepared: source.to_owned(),
-            place: Place::default(),
+            place: SourceLocation::default(),
             offers: Vec::new(),
         });
         ScriptIx(self.scripts.len() - 1)
     }
 
     /// The next state; each way is a target and a condition (empty: always).
-    fn state(&mut self, work: Work, ways: &[(&str, &str)]) -> &mut State {
+    fn state(&mut self, work: StateBody, ways: &[(&str, &str)]) -> &mut StateSpec {
         let transitions = ways
             .iter()
             .map(|(target, condition)| Transition {
@@ -53,32 +53,32 @@ impl Sketch {
                 before: None,
             })
             .collect();
-        self.states.push(State {
+        self.states.push(StateSpec {
             name: self.names[self.states.len()].to_owned(),
             script: None,
             work,
             transitions,
             terminal: false,
-            output: Input::Absent,
+            output: ValueSource::Absent,
             expects: Vec::new(),
             store: None,
-            recovery: Recovery::default(),
+            recovery: RecoveryPolicy::default(),
             timeout_ms: None,
             budget: Budget::default(),
             max_visits: None,
             on_limit: None,
-            place: Place::default(),
+            place: SourceLocation::default(),
         });
         self.states.last_mut().unwrap()
     }
 
-    fn end(&mut self) -> &mut State {
-        let state = self.state(Work::None, &[]);
+    fn end(&mut self) -> &mut StateSpec {
+        let state = self.state(StateBody::None, &[]);
         state.terminal = true;
         state
     }
 
-    fn program(self, name: &str) -> Program {
+    fn program(self, name: &str) -> WorkflowProgram {
         let stop = self.at("stop");
         let workflow = Workflow {
             name: name.to_owned(),
@@ -94,7 +94,7 @@ impl Sketch {
             scripts: Arc::new(self.scripts),
             start: StateIx(0),
             stop,
-            limits: Limits::default(),
+            limits: WorkflowLimits::default(),
             budget: Budget::default(),
             timeout_ms: None,
             on_error: OnError::default(),
@@ -107,25 +107,30 @@ impl Sketch {
             isolated: false,
             loopback_ports: BTreeSet::default(),
             conversational: false,
-            layer: Layer::User,
-            place: Place::default(),
+            layer: ConfigLayer::User,
+            place: SourceLocation::default(),
         };
-        Program { workflows: vec![Arc::new(workflow)], hash: String::new(), start_warnings: Vec::new() }
+        WorkflowProgram {
+            workflows: vec![Arc::new(workflow)],
+            hash: String::new(),
+            start_warnings: Vec::new(),
+        }
     }
 }
 
-fn step(tool: &str, arguments: &[(&str, &str)]) -> Work {
-    let argument = |(key, text): &(&str, &str)| (vec![(*key).to_owned()], Input::Text((*text).to_owned()));
-    Work::Step(Step {
+fn step(tool: &str, arguments: &[(&str, &str)]) -> StateBody {
+    let argument =
+        |(key, text): &(&str, &str)| (vec![(*key).to_owned()], ValueSource::Text((*text).to_owned()));
+    StateBody::Step(ActionSpec {
         tool: tool.to_owned(),
         risk: ToolRisk::Execute,
         arguments: arguments.iter().map(argument).collect(),
-        expect: Expect::Any,
+        expect: ActionExpectation::Any,
     })
 }
 
-fn child() -> Work {
-    Work::Child { workflow: WorkflowIx(0), inputs: Vec::new() }
+fn child() -> StateBody {
+    StateBody::Child { workflow: WorkflowIx(0), inputs: Vec::new() }
 }
 
 const NAMES: [&str; 18] = [
@@ -150,10 +155,10 @@ const NAMES: [&str; 18] = [
 ];
 
 /// Every kind of state, bodies, ways up, down, to itself and away from errors.
-fn everything() -> Program {
-    let mut sketch = Sketch::of(&NAMES);
+fn everything() -> WorkflowProgram {
+    let mut sketch = GraphSketch::of(&NAMES);
     let script = sketch.script("() => {}");
-    sketch.state(Work::None, &[("fan", "true")]).script = Some(script);
+    sketch.state(StateBody::None, &[("fan", "true")]).script = Some(script);
     fan(&mut sketch);
     each(&mut sketch);
     ask(&mut sketch);
@@ -164,11 +169,11 @@ fn everything() -> Program {
     let request = step("http_request", &[("method", "GET"), ("url", "https://example.org")]);
     sketch.state(request, &[("検査", "")]);
     sketch.state(step("read_files", &[]), &[("stop", "")]);
-    sketch.state(Work::Fail { error: "gave_up".to_owned(), cause: Input::Absent }, &[]);
-    let output = Input::Script(sketch.script("common_data.summary"));
+    sketch.state(StateBody::Fail { error: "gave_up".to_owned(), cause: ValueSource::Absent }, &[]);
+    let output = ValueSource::Script(sketch.script("common_data.summary"));
     sketch.end().output = output;
-    sketch.state(Work::None, &[("rest", "")]);
-    sketch.state(Work::None, &[("stop", "a"), ("lost", "")]);
+    sketch.state(StateBody::None, &[("rest", "")]);
+    sketch.state(StateBody::None, &[("stop", "a"), ("lost", "")]);
     let mut program = sketch.program("every\u{1b}thing");
     let workflow = Arc::make_mut(&mut program.workflows[0]);
     workflow.resume = Some(StateIx(16));
@@ -176,33 +181,33 @@ fn everything() -> Program {
     program
 }
 
-fn fan(sketch: &mut Sketch) {
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start };
+fn fan(sketch: &mut GraphSketch) {
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start };
     let near = branch("near", sketch.at("fan.near/start"));
     let far = branch("far", sketch.at("fan.far/start"));
-    let fan = Parallel {
+    let fan = ParallelSpec {
         branches: vec![near, far],
-        join: Join::Any,
+        join: JoinPolicy::Any,
         on_error: BranchErrors::Collect,
         max_concurrency: None,
         merge: BTreeMap::new(),
     };
     let errors = vec!["model.*".to_owned(), "tool.failed".to_owned()];
     let target = sketch.at("give_up");
-    let catch = Catch { errors, key: None, before: None, target };
-    sketch.state(Work::Parallel(fan), &[("each", "")]).recovery.catch = vec![catch];
+    let catch = CatchRule { errors, key: None, before: None, target };
+    sketch.state(StateBody::Parallel(fan), &[("each", "")]).recovery.catch = vec![catch];
     sketch.state(child(), &[("fan.near/stop", "")]);
     sketch.end();
     let shell = step("shell", &[("command", "make  check")]);
     sketch.state(shell, &[("fan.far/again", "this.common_data.n > 1"), ("fan.far/stop", "")]);
-    let wait = Wait::For(Input::Text("PT5S".to_owned()));
-    sketch.state(Work::Wait(wait), &[("fan.far/start", "")]);
+    let wait = WaitSpec::For(ValueSource::Text("PT5S".to_owned()));
+    sketch.state(StateBody::Wait(wait), &[("fan.far/start", "")]);
     sketch.end();
 }
 
-fn each(sketch: &mut Sketch) {
-    let each = ForEach {
-        items: Input::Script(sketch.script("common_data.files")),
+fn each(sketch: &mut GraphSketch) {
+    let each = ForEachSpec {
+        items: ValueSource::Script(sketch.script("common_data.files")),
         each: "file".to_owned(),
         at: "index".to_owned(),
         start: sketch.at("each/start"),
@@ -213,15 +218,15 @@ fn each(sketch: &mut Sketch) {
         handed_out: None,
         sub_agent: None,
     };
-    sketch.state(Work::ForEach(each), &[("ask", "")]);
+    sketch.state(StateBody::ForEach(each), &[("ask", "")]);
     sketch.state(child(), &[("each/stop", "")]);
     sketch.end();
 }
 
-fn ask(sketch: &mut Sketch) {
-    let pause = Pause {
+fn ask(sketch: &mut GraphSketch) {
+    let pause = PauseSpec {
         kind: PauseKind::Approval,
-        message: Input::Text("Go on with\u{1b}[31m this?".to_owned()),
+        message: ValueSource::Text("Go on with\u{1b}[31m this?".to_owned()),
         choices: Vec::new(),
         schema: None,
         required_outputs: Vec::new(),
@@ -230,7 +235,7 @@ fn ask(sketch: &mut Sketch) {
         on_timeout: Some(sketch.at("give_up")),
         request: None,
     };
-    sketch.state(Work::Pause(pause), &[("検査", "context.result === true"), ("each", "")]);
+    sketch.state(StateBody::Pause(pause), &[("検査", "context.result === true"), ("each", "")]);
 }
 
 /// A stored run must be readable: the tag of the work and the fields of its kinds share one object.
@@ -238,11 +243,11 @@ fn ask(sketch: &mut Sketch) {
 fn every_kind_of_work_survives_being_stored() {
     let program = everything();
     let text = serde_json::to_string(&program).unwrap();
-    assert_eq!(serde_json::from_str::<Program>(&text).unwrap(), program);
+    assert_eq!(serde_json::from_str::<WorkflowProgram>(&text).unwrap(), program);
 }
 
-fn graph() -> Graph {
-    Graph::of(&everything(), WorkflowIx(0)).unwrap()
+fn graph() -> WorkflowGraph {
+    WorkflowGraph::from_program(&everything(), WorkflowIx(0)).unwrap()
 }
 
 /// What is found by order must be all that there is.
@@ -252,7 +257,7 @@ fn the_ways_and_bodies_of_a_state_are_those_that_a_walk_finds() {
     assert!(graph.edges.len() > 10 && graph.groups.len() > 2);
     for at in 0..graph.nodes.len() + 1 {
         let ways: Vec<_> = graph.edges.iter().filter(|edge| edge.from == at).collect();
-        assert_eq!(graph.leaving(at).collect::<Vec<_>>(), ways, "{at}");
+        assert_eq!(graph.outgoing_edges(at).collect::<Vec<_>>(), ways, "{at}");
         let bodies: Vec<_> = graph.groups.iter().filter(|group| group.owner == at).collect();
         assert_eq!(graph.bodies(at).map(|(_, group)| group).collect::<Vec<_>>(), bodies, "{at}");
     }
@@ -314,7 +319,7 @@ Everything that a state can be
 #[test]
 fn no_line_is_wider_than_asked_for() {
     let mut marked = graph();
-    marked.mark(&trail(), Part::Root);
+    marked.overlay_trail(&trail(), TraceScope::Root);
     for graph in [graph(), marked] {
         for width in [0, 24, 33, 40, 60, 80, 81, 200] {
             for line in draw(&graph, width) {
@@ -328,21 +333,21 @@ fn no_line_is_wider_than_asked_for() {
 }
 
 /// In `ask` for the second time, after the foreach was left for it once and once again.
-fn trail() -> Trail {
-    let mut trail = Trail::default();
+fn trail() -> RunTrace {
+    let mut trail = RunTrace::default();
     trail.entered("start", None);
-    trail.left("start", Way::Transition(0));
+    trail.left("start", StateExit::Transition(0));
     trail.entered("fan", None);
     trail.entered("fan.far/start", Some("coder"));
     trail.spent("coder", 1_000, Some(0.25));
-    trail.left("fan.far/start", Way::Transition(1));
+    trail.left("fan.far/start", StateExit::Transition(1));
     trail.joined("fan");
-    trail.left("fan", Way::Transition(0));
+    trail.left("fan", StateExit::Transition(0));
     for _ in 0..2 {
         trail.entered("each", None);
-        trail.left("each", Way::Transition(0));
+        trail.left("each", StateExit::Transition(0));
         trail.entered("ask", None);
-        trail.left("ask", Way::Transition(1));
+        trail.left("ask", StateExit::Transition(1));
     }
     trail.entered("ask", None);
     trail
@@ -351,7 +356,7 @@ fn trail() -> Trail {
 #[test]
 fn a_run_is_seen_on_its_graph() {
     let mut graph = graph();
-    graph.mark(&trail(), Part::Root);
+    graph.overlay_trail(&trail(), TraceScope::Root);
     let lines = draw(&graph, 60);
     let text = plain(&lines);
     let find = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_default();
@@ -365,14 +370,14 @@ fn a_run_is_seen_on_its_graph() {
     assert!(find(" ▷ fix").ends_with('…'), "no number: {text}");
     let tone = |start: &str| {
         let line = lines.iter().find(|line| plain(&[(*line).clone()]).starts_with(start)).unwrap();
-        line.iter().find(|span| span.tone != Tone::Edge).map(|span| span.tone)
+        line.iter().find(|span| span.tone != GraphTone::Edge).map(|span| span.tone)
     };
     let rows = [
-        (" ○ start", Tone::Done),
-        ("▶? ask", Tone::Current),
-        (" ▷ fix", Tone::Dim),
-        (" ╰─▸ ↑ each", Tone::Done),
-        (" ├╌▸ ↓ give_up", Tone::Dim),
+        (" ○ start", GraphTone::Done),
+        ("▶? ask", GraphTone::Current),
+        (" ▷ fix", GraphTone::Dim),
+        (" ╰─▸ ↑ each", GraphTone::Done),
+        (" ├╌▸ ↓ give_up", GraphTone::Dim),
     ];
     for (start, expected) in rows {
         assert_eq!(tone(start), Some(expected), "{start}");
@@ -384,7 +389,7 @@ fn a_run_is_seen_on_its_graph() {
 }
 
 /// Every text of the graph is this one.
-fn all_named(text: &str) -> Graph {
+fn all_named(text: &str) -> WorkflowGraph {
     let mut graph = graph();
     graph.workflow = text.to_owned();
     graph.description = text.to_owned();
@@ -402,7 +407,7 @@ const NASTY: &str =
 
 #[test]
 fn hostile_names_stay_names() {
-    let drawings = |graph: Graph| {
+    let drawings = |graph: WorkflowGraph| {
         let list = [(0, graph.clone()), (1, graph.clone())];
         [plain(&draw(&graph, 80)), mermaid::draw(&list), dot::draw(&list)]
     };
@@ -436,7 +441,7 @@ fn mermaid_lines_have_known_forms() {
     ];
     let forms: Vec<regex::Regex> = forms.iter().map(|form| regex::Regex::new(form).unwrap()).collect();
     let mut marked = graph();
-    marked.mark(&trail(), Part::Root);
+    marked.overlay_trail(&trail(), TraceScope::Root);
     for graph in [graph(), marked, all_named(NASTY)] {
         let text = mermaid::draw(&[(0, graph.clone()), (1, graph)]);
         let mut lines = text.lines();
@@ -453,14 +458,14 @@ fn mermaid_lines_have_known_forms() {
 fn a_long_chain_and_a_dense_graph_are_drawn() {
     let mut names: Vec<&'static str> = (0..3_000).map(|at| &*format!("s{at}").leak()).collect();
     names.push("stop");
-    let mut sketch = Sketch::of(&names);
+    let mut sketch = GraphSketch::of(&names);
     for at in 0..3_000_usize {
         let back = names[at / 2];
         let next = names[at + 1];
-        sketch.state(Work::None, &[(back, "a"), (next, "")]);
+        sketch.state(StateBody::None, &[(back, "a"), (next, "")]);
     }
     sketch.end();
-    let graph = Graph::of(&sketch.program("long"), WorkflowIx(0)).unwrap();
+    let graph = WorkflowGraph::from_program(&sketch.program("long"), WorkflowIx(0)).unwrap();
     let drawn = plain(&draw(&graph, 80));
     assert!(drawn.lines().count() > 6_000);
     assert!(drawn.trim_end().ends_with("■ stop       end"));

@@ -2,25 +2,31 @@
 
 use std::collections::HashMap;
 
-use super::super::check::{Cast, ScriptFile, Unit};
+use super::super::check::{CompilationUnit, ResolvedAgent, ScriptFile};
 use super::super::source::SourceFile;
-use super::super::workflow_file::{AgentForm, ContextForm, NoMatchForm, ParameterForm, Text, WorkflowForm};
-use super::states::{Builder, StateIndex, on_error};
+use super::super::workflow_file::{
+    AgentForm, ContextForm, NoMatchForm, ParameterForm, SpannedText, WorkflowForm,
+};
+use super::states::{StateIndex, WorkflowStateBuilder, on_error};
 use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
-use crate::domain::context::{Author, ContextSpec, Entry};
+use crate::domain::context::{ContextEntry, ContextSpec, MessageAuthor};
 use crate::domain::ids::{ContextIx, StateIx};
 use crate::domain::message::ChatRole;
 use crate::domain::model::ModelChoice;
-use crate::domain::place::Place;
-use crate::domain::script::{Script, ScriptForm, ScriptKind};
-use crate::domain::workflow::{Declared, Limits, NoMatch, State, SubAgents, Workflow};
+use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use crate::domain::source_location::SourceLocation;
+use crate::domain::workflow::{DeclaredLimits, NoMatch, StateSpec, SubAgents, Workflow, WorkflowLimits};
 
 /// `index` finds another workflow of the program by name.
-pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Option<usize>) -> Workflow {
+pub(super) fn build(
+    unit: &CompilationUnit,
+    file: &SourceFile,
+    index: &dyn Fn(&str) -> Option<usize>,
+) -> Workflow {
     let form = &unit.form;
-    let names = StateIndex::of(form);
-    let mut builder = Builder::new(unit, file, &names, index);
-    let mut states: Vec<State> =
+    let names = StateIndex::from_form(form);
+    let mut builder = WorkflowStateBuilder::new(unit, file, &names, index);
+    let mut states: Vec<StateSpec> =
         form.states.iter().zip(&unit.states).map(|(state, scripts)| builder.state(state, scripts)).collect();
     let place = builder.place(form.name.span.start);
     let stop = match names.get("stop") {
@@ -30,7 +36,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
             states.len() - 1
         }
     };
-    let target = |name: &Text| names.find(&name.value);
+    let target = |name: &SpannedText| names.find(&name.value);
     let contexts: HashMap<&str, usize> =
         form.contexts.iter().enumerate().rev().map(|(at, one)| (one.name.value.as_str(), at)).collect();
     builder.scripts.extend(unit.library.as_ref().map(library));
@@ -78,27 +84,27 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
 }
 
 /// The script file as it is compiled. It has a place of its own.
-fn library(found: &ScriptFile) -> Script {
-    Script {
+fn library(found: &ScriptFile) -> WorkflowScript {
+    WorkflowScript {
         kind: ScriptKind::Library,
         form: ScriptForm::Statements,
         source: found.file.text.to_string(),
         prepared: found.library.prepared.clone(),
         offers: found.library.offers.iter().map(|offer| offer.name.clone()).collect(),
-        place: Place { file: found.file.name.clone(), line: 1, column: 1 },
+        place: SourceLocation { file: found.file.name.clone(), line: 1, column: 1 },
     }
 }
 
 /// The implicit `stop` (A53).
-fn terminal(place: &crate::domain::place::Place) -> State {
-    State { name: "stop".to_owned(), terminal: true, place: place.clone(), ..State::default() }
+fn terminal(place: &crate::domain::source_location::SourceLocation) -> StateSpec {
+    StateSpec { name: "stop".to_owned(), terminal: true, place: place.clone(), ..StateSpec::default() }
 }
 
-fn limits(unit: &Unit) -> Limits {
-    let (form, default) = (unit.form.limits, Limits::default());
+fn limits(unit: &CompilationUnit) -> WorkflowLimits {
+    let (form, default) = (unit.form.limits, WorkflowLimits::default());
     let max_visits = form.max_visits.or_else(|| unit.counted_rounds());
-    Limits {
-        declared: Declared { steps: form.max_steps.is_some(), visits: max_visits.is_some() },
+    WorkflowLimits {
+        declared: DeclaredLimits { steps: form.max_steps.is_some(), visits: max_visits.is_some() },
         max_steps: form.max_steps.unwrap_or(default.max_steps),
         max_visits: max_visits.unwrap_or(default.max_visits),
         max_depth: form.max_depth.unwrap_or(default.max_depth),
@@ -110,7 +116,10 @@ fn limits(unit: &Unit) -> Limits {
 fn context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec {
     let shared = form.messages.iter().filter(|(role, _)| *role != ChatRole::System);
     let starting_messages = shared
-        .map(|(role, text)| Entry { pinned: true, ..Entry::text(Author::Start, *role, text.as_str()) })
+        .map(|(role, text)| ContextEntry {
+            pinned: true,
+            ..ContextEntry::text(MessageAuthor::Start, *role, text.as_str())
+        })
         .collect();
     ContextSpec {
         name: form.name.value.clone(),
@@ -126,7 +135,7 @@ fn context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec
 
 /// The role's prompt, the agent's own words, then the context's `system` messages, which belong to every agent's
 /// system text (A39, A42).
-fn agent_spec(form: &WorkflowForm, at: usize, agent: &AgentForm, cast: &Cast) -> Option<AgentSpec> {
+fn agent_spec(form: &WorkflowForm, at: usize, agent: &AgentForm, cast: &ResolvedAgent) -> Option<AgentSpec> {
     let system = form.contexts[at].messages.iter().filter(|(role, _)| *role == ChatRole::System);
     let parts = std::iter::once(cast.role.system_message.as_str())
         .chain(agent.system_append.as_deref())

@@ -2,15 +2,16 @@
 //! stands, and work that is held back.
 
 use super::super::render::remark;
-use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 const AT_START: [&str; 2] = ["W07", "W12"];
 /// Of more of them only the number is told.
 const MOST: usize = 5;
 
 pub(super) fn start_warnings(found: &[Diagnostic]) -> Vec<String> {
-    let counts =
-        |one: &&Diagnostic| one.severity == Severity::Warning && AT_START.contains(&one.code.as_str());
+    let counts = |one: &&Diagnostic| {
+        one.severity == DiagnosticSeverity::Warning && AT_START.contains(&one.code.as_str())
+    };
     let mut lines: Vec<String> = found.iter().filter(counts).map(remark).collect();
     let more = lines.len().saturating_sub(MOST);
     lines.truncate(MOST);

@@ -3,36 +3,36 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::super::check::{Compiled, InputScript, StateScripts, Unit};
+use super::super::check::{CompilationUnit, InputScript, ParsedScript, StateScripts};
 use super::super::source::{LineStarts, SourceFile};
 use super::super::workflow_file::{
-    ForEachForm, FunctionForm, NoMatchForm, OnErrorForm, ParallelForm, PauseForm, StateForm, Text, WorkForm,
-    WorkflowForm,
+    ForEachForm, FunctionForm, NoMatchForm, OnErrorForm, ParallelForm, PauseForm, SpannedText, StateForm,
+    WorkForm, WorkflowForm,
 };
 use super::steps::arguments;
 use crate::domain::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
-use crate::domain::place::Place;
-use crate::domain::script::{Script, ScriptForm, ScriptKind};
+use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use crate::domain::source_location::SourceLocation;
 use crate::domain::tool::ToolRisk;
 use crate::domain::workflow::{
-    AgentFunction, Branch, Catch, ForEach, Input, OnError, Parallel, Pause, Recovery, Retry, State, Step,
-    Transition, Wait, Work,
+    ActionSpec, AgentFunction, BranchSpec, CatchRule, ForEachSpec, OnError, ParallelSpec, PauseSpec,
+    RecoveryPolicy, RetryRule, StateBody, StateSpec, Transition, ValueSource, WaitSpec,
 };
 
-pub(super) struct Builder<'b> {
-    unit: &'b Unit,
+pub(super) struct WorkflowStateBuilder<'b> {
+    unit: &'b CompilationUnit,
     file: &'b SourceFile,
     lines: LineStarts,
     states: &'b StateIndex<'b>,
     index: &'b dyn Fn(&str) -> Option<usize>,
-    pub(super) scripts: Vec<Script>,
+    pub(super) scripts: Vec<WorkflowScript>,
 }
 
 /// The states of a workflow by their names. All names have been checked; `stop` may be the one that is added at the end.
 pub(super) struct StateIndex<'f>(BTreeMap<&'f str, usize>, usize);
 
 impl<'f> StateIndex<'f> {
-    pub(super) fn of(form: &'f WorkflowForm) -> Self {
+    pub(super) fn from_form(form: &'f WorkflowForm) -> Self {
         let states = form.states.iter().enumerate().rev();
         Self(states.map(|(at, state)| (state.name.value.as_str(), at)).collect(), form.states.len())
     }
@@ -53,7 +53,10 @@ impl<'f> StateIndex<'f> {
     }
 }
 
-pub(super) fn on_error(form: Option<&OnErrorForm>, target: &dyn Fn(&Text) -> StateIx) -> Option<OnError> {
+pub(super) fn on_error(
+    form: Option<&OnErrorForm>,
+    target: &dyn Fn(&SpannedText) -> StateIx,
+) -> Option<OnError> {
     form.map(|form| match form {
         OnErrorForm::Fail => OnError::Fail,
         OnErrorForm::Continue => OnError::Continue,
@@ -61,21 +64,21 @@ pub(super) fn on_error(form: Option<&OnErrorForm>, target: &dyn Fn(&Text) -> Sta
     })
 }
 
-impl<'b> Builder<'b> {
+impl<'b> WorkflowStateBuilder<'b> {
     pub(super) fn new(
-        unit: &'b Unit,
+        unit: &'b CompilationUnit,
         file: &'b SourceFile,
         states: &'b StateIndex<'b>,
         index: &'b dyn Fn(&str) -> Option<usize>,
     ) -> Self {
-        Self { unit, file, lines: LineStarts::of(&file.text), states, index, scripts: Vec::new() }
+        Self { unit, file, lines: LineStarts::from_text(&file.text), states, index, scripts: Vec::new() }
     }
 
-    pub(super) fn place(&self, offset: usize) -> Place {
+    pub(super) fn place(&self, offset: usize) -> SourceLocation {
         self.lines.place(self.file, offset)
     }
 
-    pub(super) fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
+    pub(super) fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> StateSpec {
         let terminal = form.is_terminal();
         let script = match &scripts.script {
             Some(script) if !terminal => Some(self.script(script)),
@@ -83,11 +86,14 @@ impl<'b> Builder<'b> {
             Some(_) | None => None,
         };
         let input = self.input(&scripts.input);
-        let (work, output) =
-            if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
-        let target = |name: &Text| self.states.find(&name.value);
+        let (work, output) = if terminal {
+            (StateBody::None, input)
+        } else {
+            (self.work(form, scripts, input), ValueSource::Absent)
+        };
+        let target = |name: &SpannedText| self.states.find(&name.value);
         let on_limit = form.on_limit.as_ref().map(target);
-        State {
+        StateSpec {
             name: form.name.value.clone(),
             script,
             work,
@@ -105,60 +111,60 @@ impl<'b> Builder<'b> {
         }
     }
 
-    fn work(&mut self, form: &StateForm, scripts: &StateScripts, input: Input) -> Work {
+    fn work(&mut self, form: &StateForm, scripts: &StateScripts, input: ValueSource) -> StateBody {
         match &form.work {
             WorkForm::Plain => self.plain(form, scripts, input),
-            WorkForm::Parallel(parallel) => Work::Parallel(self.parallel(parallel)),
-            WorkForm::ForEach(foreach) => Work::ForEach(self.foreach(foreach, scripts)),
+            WorkForm::Parallel(parallel) => StateBody::Parallel(self.parallel(parallel)),
+            WorkForm::ForEach(foreach) => StateBody::ForEach(self.foreach(foreach, scripts)),
             WorkForm::Step(step) => {
-                let inputs: Vec<Input> = scripts.work.iter().map(|input| self.input(input)).collect();
-                Work::Step(Step {
+                let inputs: Vec<ValueSource> = scripts.work.iter().map(|input| self.input(input)).collect();
+                StateBody::Step(ActionSpec {
                     tool: step.tool.value.clone(),
                     risk: step.risk.unwrap_or(ToolRisk::Execute),
                     arguments: arguments(&step.arguments, inputs),
                     expect: step.expect.clone(),
                 })
             }
-            WorkForm::Pause(pause) => Work::Pause(self.pause(pause, scripts)),
+            WorkForm::Pause(pause) => StateBody::Pause(self.pause(pause, scripts)),
             WorkForm::Wait(wait) => {
                 let input = self.first(scripts);
-                Work::Wait(if wait.until { Wait::Until(input) } else { Wait::For(input) })
+                StateBody::Wait(if wait.until { WaitSpec::Until(input) } else { WaitSpec::For(input) })
             }
             WorkForm::Fail { error, .. } => {
-                Work::Fail { error: error.value.clone(), cause: self.first(scripts) }
+                StateBody::Fail { error: error.value.clone(), cause: self.first(scripts) }
             }
-            WorkForm::Final => Work::None,
+            WorkForm::Final => StateBody::None,
         }
     }
 
     /// A state without a `type`.
-    fn plain(&mut self, form: &StateForm, scripts: &StateScripts, input: Input) -> Work {
+    fn plain(&mut self, form: &StateForm, scripts: &StateScripts, input: ValueSource) -> StateBody {
         if let Some(called) = &form.sub_workflow
             && let Some(workflow) = (self.index)(&called.value)
         {
             let inputs = form.sub_inputs.iter().zip(&scripts.sub_inputs);
             let inputs = inputs.map(|((key, _), input)| (key.value.clone(), self.input(input))).collect();
-            return Work::Child { workflow: WorkflowIx(workflow), inputs };
+            return StateBody::Child { workflow: WorkflowIx(workflow), inputs };
         }
         let function = match form.function.as_ref().map(|function| function.value) {
             // script only (A17)
-            Some(FunctionForm::Script) => return Work::None,
+            Some(FunctionForm::Script) => return StateBody::None,
             Some(FunctionForm::Agent(function)) => function,
             // A16
             None => AgentFunction::SendUserMessage,
         };
         match self.unit.agent_of(form) {
-            Some((agent, _)) => Work::Agent { agent: AgentIx(agent), function, input },
-            None => Work::None,
+            Some((agent, _)) => StateBody::Agent { agent: AgentIx(agent), function, input },
+            None => StateBody::None,
         }
     }
 
-    fn parallel(&self, form: &ParallelForm) -> Parallel {
+    fn parallel(&self, form: &ParallelForm) -> ParallelSpec {
         let branches = form
             .branches
             .iter()
-            .map(|(name, start)| Branch { name: name.value.clone(), start: self.states.find(start) });
-        Parallel {
+            .map(|(name, start)| BranchSpec { name: name.value.clone(), start: self.states.find(start) });
+        ParallelSpec {
             branches: branches.collect(),
             join: form.join,
             on_error: form.on_error,
@@ -167,8 +173,8 @@ impl<'b> Builder<'b> {
         }
     }
 
-    fn foreach(&mut self, form: &ForEachForm, scripts: &StateScripts) -> ForEach {
-        ForEach {
+    fn foreach(&mut self, form: &ForEachForm, scripts: &StateScripts) -> ForEachSpec {
+        ForEachSpec {
             items: self.first(scripts),
             each: form.each.clone(),
             at: form.at.clone(),
@@ -209,9 +215,9 @@ impl<'b> Builder<'b> {
         needed
     }
 
-    fn pause(&mut self, form: &PauseForm, scripts: &StateScripts) -> Pause {
+    fn pause(&mut self, form: &PauseForm, scripts: &StateScripts) -> PauseSpec {
         let on_timeout = form.on_timeout.as_ref().map(|name| self.states.find(&name.value));
-        Pause {
+        PauseSpec {
             kind: form.kind,
             message: self.first(scripts),
             choices: form.choices.clone(),
@@ -225,13 +231,13 @@ impl<'b> Builder<'b> {
     }
 
     /// The value of work that has at most one.
-    fn first(&mut self, scripts: &StateScripts) -> Input {
-        scripts.work.first().map_or(Input::Absent, |input| self.input(input))
+    fn first(&mut self, scripts: &StateScripts) -> ValueSource {
+        scripts.work.first().map_or(ValueSource::Absent, |input| self.input(input))
     }
 
-    fn recovery(&mut self, form: &StateForm, scripts: &StateScripts) -> Recovery {
-        let names = |list: &[Text]| list.iter().map(|name| name.value.clone()).collect();
-        let retry = form.retry.iter().map(|rule| Retry {
+    fn recovery(&mut self, form: &StateForm, scripts: &StateScripts) -> RecoveryPolicy {
+        let names = |list: &[SpannedText]| list.iter().map(|name| name.value.clone()).collect();
+        let retry = form.retry.iter().map(|rule| RetryRule {
             errors: names(&rule.errors),
             max_attempts: rule.max_attempts,
             backoff: rule.backoff,
@@ -239,15 +245,15 @@ impl<'b> Builder<'b> {
         let retry = retry.collect();
         let mut catch = Vec::with_capacity(form.catch.len());
         for (rule, before) in form.catch.iter().zip(&scripts.catch) {
-            catch.push(Catch {
+            catch.push(CatchRule {
                 errors: names(&rule.errors),
                 key: rule.key.clone(),
                 before: before.as_ref().map(|before| self.script(before)),
                 target: self.states.find(&rule.target.value),
             });
         }
-        let target = |name: &Text| self.states.find(&name.value);
-        Recovery {
+        let target = |name: &SpannedText| self.states.find(&name.value);
+        RecoveryPolicy {
             retry,
             catch,
             fallback: form.fallback.clone(),
@@ -256,7 +262,7 @@ impl<'b> Builder<'b> {
     }
 
     fn transitions(&mut self, form: &StateForm, scripts: &StateScripts) -> Vec<Transition> {
-        let stop = self.states.find(&form.beside("stop"));
+        let stop = self.states.find(&form.sibling_name("stop"));
         let on = |target| Transition { target, condition: None, before: None };
         // no list at all ends the workflow, or the body (A14)
         let Some(transitions) = &form.transitions else {
@@ -292,12 +298,12 @@ impl<'b> Builder<'b> {
         names
     }
 
-    fn input(&mut self, input: &InputScript) -> Input {
+    fn input(&mut self, input: &InputScript) -> ValueSource {
         match input {
-            InputScript::Absent => Input::Absent,
-            InputScript::Text(text) => Input::Text(text.clone()),
-            InputScript::Value(value) => Input::Value(value.clone()),
-            InputScript::Script(script) => Input::Script(self.script(script)),
+            InputScript::Absent => ValueSource::Absent,
+            InputScript::Text(text) => ValueSource::Text(text.clone()),
+            InputScript::Value(value) => ValueSource::Value(value.clone()),
+            InputScript::Script(script) => ValueSource::Script(self.script(script)),
         }
     }
 
@@ -318,7 +324,7 @@ impl<'b> Builder<'b> {
             entries.push(format!("[{},\"{operation}\",(\n{prepared}\n)]", quoted(&update.path.value)));
         }
         let place = form.updates.first().map_or(form.name.span.start, |first| first.path.span.start);
-        self.scripts.push(Script {
+        self.scripts.push(WorkflowScript {
             kind: ScriptKind::Action,
             form: ScriptForm::Expression,
             source: shown.join("; "),
@@ -329,9 +335,9 @@ impl<'b> Builder<'b> {
         ScriptIx(self.scripts.len() - 1)
     }
 
-    fn script(&mut self, compiled: &Compiled) -> ScriptIx {
+    fn script(&mut self, compiled: &ParsedScript) -> ScriptIx {
         let place = || self.place(compiled.text.span.start + 1);
-        self.scripts.push(Script {
+        self.scripts.push(WorkflowScript {
             kind: compiled.kind,
             form: compiled.facts.form,
             source: compiled.text.value.clone(),

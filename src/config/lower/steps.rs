@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::super::source::Findings;
-use super::super::suggest::{did_you_mean, or_list};
-use super::super::workflow_file::{Arguments, StepForm, WorkForm, WorkflowForm};
-use super::Surroundings;
+use super::super::did_you_mean::{or_list, suggestion_hint};
+use super::super::source::FileDiagnostics;
+use super::super::workflow_file::{StepArguments, StepForm, WorkForm, WorkflowForm};
+use super::LinkContext;
 use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::Input;
+use crate::domain::workflow::ValueSource;
 
 /// Finds the tool of every `tool` state and takes its risk; judges the names of its arguments.
 pub(super) fn step_tools(
     form: &mut WorkflowForm,
-    surroundings: &Surroundings<'_>,
-    findings: &mut Findings<'_>,
+    surroundings: &LinkContext<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) {
     for state in &mut form.states {
         let WorkForm::Step(step) = &mut state.work else { continue };
@@ -35,13 +35,13 @@ pub(super) fn step_tools(
     }
 }
 
-fn fits(step: &StepForm, tool: &ToolSpec, findings: &mut Findings<'_>) {
+fn fits(step: &StepForm, tool: &ToolSpec, findings: &mut FileDiagnostics<'_>) {
     let given = &step.arguments;
     let Some(properties) = tool.parameters["properties"].as_object() else { return };
     let open = tool.parameters.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
     for name in given.names.iter().filter(|name| !open && !properties.contains_key(&name.value)) {
         let known = properties.keys().map(String::as_str);
-        let hint = did_you_mean(&name.value, known.clone())
+        let hint = suggestion_hint(&name.value, known.clone())
             .unwrap_or_else(|| format!("it has {}", known.collect::<Vec<_>>().join(", ")));
         let message = format!("the tool `{}` has no argument `{}`", tool.name, name.value);
         findings.error("E10", name.span.clone(), message, Some(hint));
@@ -56,14 +56,14 @@ fn fits(step: &StepForm, tool: &ToolSpec, findings: &mut Findings<'_>) {
 
 /// Arguments by path: first each one's literal part, then what is evaluated and put into it. `inputs` are those of the
 /// leaves, in their order.
-pub(super) fn arguments(form: &Arguments, inputs: Vec<Input>) -> Vec<(Vec<String>, Input)> {
+pub(super) fn arguments(form: &StepArguments, inputs: Vec<ValueSource>) -> Vec<(Vec<String>, ValueSource)> {
     let mut literal = Value::Object(form.literal.clone());
     let mut late = Vec::new();
     for ((path, _), input) in form.leaves.iter().zip(inputs) {
         let known = match &input {
-            Input::Text(text) => Some(Value::String(text.clone())),
-            Input::Value(value) => Some(value.clone()),
-            Input::Absent | Input::Script(_) | Input::Human => None,
+            ValueSource::Text(text) => Some(Value::String(text.clone())),
+            ValueSource::Value(value) => Some(value.clone()),
+            ValueSource::Absent | ValueSource::Script(_) | ValueSource::Human => None,
         };
         match (known, slot(&mut literal, path)) {
             (Some(value), Some(slot)) => *slot = value,
@@ -72,11 +72,15 @@ pub(super) fn arguments(form: &Arguments, inputs: Vec<Input>) -> Vec<(Vec<String
     }
     let whole = |name: &String| late.iter().any(|(path, _)| path.len() == 1 && path[0] == *name);
     let object = if let Value::Object(object) = literal { object } else { Map::new() };
-    let mut all: Vec<(Vec<String>, Input)> = object
+    let mut all: Vec<(Vec<String>, ValueSource)> = object
         .into_iter()
         .filter(|(name, _)| !whole(name))
         .map(|(name, value)| {
-            let input = if let Value::String(text) = value { Input::Text(text) } else { Input::Value(value) };
+            let input = if let Value::String(text) = value {
+                ValueSource::Text(text)
+            } else {
+                ValueSource::Value(value)
+            };
             (vec![name], input)
         })
         .collect();

@@ -1,21 +1,21 @@
 //! Level → provider, URL, model, key name, parameters, price: decided once, with its reasons (MODEL-4).
 
-mod key;
+mod select_key;
 
-use super::address::{common_path, complete, same_origin};
-use super::catalogue::{Model, Models, Provider};
-use super::home::Homes;
-use super::read::PARAMETERS;
-use super::wish::Wish;
-use crate::config::secret::{KeyRing, Secret};
-use crate::config::settings::environment::Environment;
+use super::base_url::{common_path, complete, same_origin};
+use super::key_scope::KeyScopes;
+use super::model_selector::ModelSelector;
+use super::models_file::PARAMETERS;
+use super::provider_catalog::{CatalogModel, CatalogProvider, ProviderCatalog};
+use crate::config::did_you_mean;
+use crate::config::redaction::{KeyRing, SecretText};
+use crate::config::settings::environment::EnvironmentVars;
 use crate::config::settings::rules::LEVELS;
-use crate::config::settings::shape::{Datum, Shape};
-use crate::config::settings::{Setting, Settings, foreign};
-use crate::config::suggest;
-use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::config::settings::value_type::{SettingValue, SettingValueType};
+use crate::config::settings::{EffectiveSetting, EffectiveSettings, has_own_provider};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::model::{ModelChoice, ModelParameters};
-use crate::domain::place::Place;
+use crate::domain::source_location::SourceLocation;
 
 /// The provider that answers from a script instead of a server.
 pub const SCRIPTED: &str = "scripted";
@@ -27,29 +27,34 @@ const PROVIDER: &str = "provider:";
 
 /// Everything that the decision rests on.
 #[derive(Clone, Copy, Debug)]
-pub struct Resolver<'a> {
-    pub settings: &'a Settings,
-    pub models: &'a Models,
-    pub environment: &'a Environment,
+pub struct ModelResolver<'a> {
+    pub settings: &'a EffectiveSettings,
+    pub models: &'a ProviderCatalog,
+    pub environment: &'a EnvironmentVars,
     pub keys: &'a KeyRing,
     /// Where each of them may be sent.
-    pub homes: &'a Homes,
+    pub homes: &'a KeyScopes,
 }
 
 /// All keys by name. A key of ours beats a provider's usual environment name.
-pub fn key_ring(settings: &Settings, models: &Models, environment: &Environment) -> KeyRing {
+pub fn key_ring(
+    settings: &EffectiveSettings,
+    models: &ProviderCatalog,
+    environment: &EnvironmentVars,
+) -> KeyRing {
     let mut ring = KeyRing::new();
     for provider in &models.providers {
         let names = provider.key_env.iter().flatten();
         if let Some((key, _)) = names.filter_map(|name| environment.get(name)).next() {
-            ring.insert(provider_key(&provider.name), Secret::new(key.trim()));
+            ring.insert(provider_key(&provider.name), SecretText::new(key.trim()));
         }
     }
     for (provider, secret) in settings.provider_keys() {
         ring.insert(provider_key(provider), secret.clone());
     }
     for level in LEVELS {
-        if let Some(secret) = settings.own(level, "api_key").and_then(Setting::secret) {
+        if let Some(secret) = settings.own_level_setting(level, "api_key").and_then(EffectiveSetting::secret)
+        {
             ring.insert(level.to_owned(), secret.clone());
         }
     }
@@ -57,7 +62,7 @@ pub fn key_ring(settings: &Settings, models: &Models, environment: &Environment)
 }
 
 /// What a level asks when no agent wants otherwise.
-pub(in crate::config) struct Reached {
+pub(in crate::config) struct LevelEndpoint {
     pub(in crate::config) url: String,
     /// The level's settings say so; else the provider's own.
     pub(super) typed: bool,
@@ -70,18 +75,18 @@ pub fn is_serverless(provider: &str) -> bool {
 }
 
 /// Which provider, and why.
-struct Pick<'a> {
+struct ProviderChoice<'a> {
     name: String,
-    known: Option<&'a Provider>,
+    known: Option<&'a CatalogProvider>,
     why: String,
     /// Not the provider that the level's settings lead to: their URL and key belong to somebody else.
     elsewhere: bool,
 }
 
-impl Resolver<'_> {
+impl ModelResolver<'_> {
     /// The model of a level (base, smart, fast), with what an agent wants otherwise. What is missing is named,
     /// with how to set it.
-    pub fn resolve(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
+    pub fn resolve(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
         let choice = self.alone(wish)?;
         let fallback =
             if is_serverless(&choice.provider) { Vec::new() } else { self.fallback(wish, &choice)? };
@@ -89,32 +94,39 @@ impl Resolver<'_> {
     }
 
     /// The models of the levels that a level falls back to, without itself.
-    fn fallback(&self, wish: &Wish, choice: &ModelChoice) -> Result<Vec<ModelChoice>, Box<Diagnostic>> {
-        let Some(setting) = self.settings.own(&choice.level, "fallback") else { return Ok(Vec::new()) };
+    fn fallback(
+        &self,
+        wish: &ModelSelector,
+        choice: &ModelChoice,
+    ) -> Result<Vec<ModelChoice>, Box<Diagnostic>> {
+        let Some(setting) = self.settings.own_level_setting(&choice.level, "fallback") else {
+            return Ok(Vec::new());
+        };
         let mut row: Vec<ModelChoice> = Vec::new();
         for level in setting.texts() {
             let (temperature, max_output_tokens) = (wish.temperature, wish.max_output_tokens);
-            let instead = Wish { temperature, max_output_tokens, ..Wish::level(level) };
+            let instead = ModelSelector { temperature, max_output_tokens, ..ModelSelector::level(level) };
             let other = self.alone(&instead).map_err(|mut found| {
                 found.message = format!("level {} falls back to `{level}`: {}", choice.level, found.message);
                 at(&mut found, setting);
                 found
             })?;
-            if !other.asks_as(choice) && !row.iter().any(|one| one.asks_as(&other)) {
+            if !other.is_same_endpoint(choice) && !row.iter().any(|one| one.is_same_endpoint(&other)) {
                 row.push(other);
             }
         }
         Ok(row)
     }
 
-    fn alone(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
+    fn alone(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
         let level = wish.level.as_str();
         if !LEVELS.contains(&level) {
-            let hint = suggest::or_list(level, "levels", &LEVELS);
+            let hint = did_you_mean::or_list(level, "levels", &LEVELS);
             return Err(problem(format!("there is no level `{level}`"), hint));
         }
-        let set = self.settings.of_level(level, "model");
-        let (pick, model_name) = self.agreed(wish, set.and_then(Setting::as_str).unwrap_or_default())?;
+        let set = self.settings.level_setting(level, "model");
+        let (pick, model_name) =
+            self.agreed(wish, set.and_then(EffectiveSetting::as_str).unwrap_or_default())?;
         let serverless = is_serverless(&pick.name);
         if model_name.is_empty() && !serverless {
             return Err(self.no_model(level, &pick));
@@ -163,20 +175,20 @@ impl Resolver<'_> {
 
     /// Levels whose provider is none, each at the place where it was set.
     pub fn unknown_providers(&self) -> Vec<Diagnostic> {
-        let set = LEVELS.iter().filter_map(|level| self.settings.own(level, "provider"));
+        let set = LEVELS.iter().filter_map(|level| self.settings.own_level_setting(level, "provider"));
         set.filter_map(|setting| self.named(setting).err()).map(|found| *found).collect()
     }
 
     /// Where a provider of the catalogue is reached; `None` where nobody says where it is.
-    pub fn reach(&self, provider: &Provider) -> Option<String> {
+    pub fn provider_url(&self, provider: &CatalogProvider) -> Option<String> {
         let name = provider.name.clone();
-        let pick = Pick { name, known: Some(provider), why: String::new(), elsewhere: true };
+        let pick = ProviderChoice { name, known: Some(provider), why: String::new(), elsewhere: true };
         self.base_url("base", &pick).ok()
     }
 
     /// The server of a level of which everything is set but the model: it can tell which ones it has.
     pub(super) fn without_model(&self, level: &str) -> Option<ModelChoice> {
-        if self.settings.of_level(level, "model").is_some() {
+        if self.settings.level_setting(level, "model").is_some() {
             return None;
         }
         let pick = self.pick(level, "").ok().filter(|pick| !is_serverless(&pick.name))?;
@@ -188,31 +200,39 @@ impl Resolver<'_> {
     }
 
     /// Where a level goes by its settings alone.
-    pub(in crate::config) fn reached(&self, level: &str) -> Option<Reached> {
-        let set = self.settings.of_level(level, "model").and_then(Setting::as_str).unwrap_or_default();
+    pub(in crate::config) fn reached(&self, level: &str) -> Option<LevelEndpoint> {
+        let set = self
+            .settings
+            .level_setting(level, "model")
+            .and_then(EffectiveSetting::as_str)
+            .unwrap_or_default();
         let pick = self.pick(level, set).ok().filter(|pick| !is_serverless(&pick.name))?;
         let typed = self.level_url(level, &pick).is_some();
         let needs_key = pick.known.and_then(|provider| provider.needs_key).unwrap_or(true);
-        Some(Reached { url: self.base_url(level, &pick).ok()?, typed, needs_key })
+        Some(LevelEndpoint { url: self.base_url(level, &pick).ok()?, typed, needs_key })
     }
 
     /// A provider's URL as the variables of its own have it; an error names the variable.
-    pub(super) fn own_url(&self, provider: &Provider) -> Option<Result<String, Box<Diagnostic>>> {
+    pub(super) fn own_url(&self, provider: &CatalogProvider) -> Option<Result<String, Box<Diagnostic>>> {
         let names = provider.url_env.iter().flatten();
         let (variable, text) = names
             .map(|name| (name, self.environment.get(name)))
             .find_map(|(name, found)| Some((name, found?.0)))?;
         let url = complete(text, provider.base_url.as_deref());
-        Some(match Shape::Url.check_text(&url) {
-            Ok(Datum::Plain(url)) => Ok(url.as_str().unwrap_or_default().to_owned()),
-            Ok(Datum::Secret { .. }) => Ok(String::new()),
+        Some(match SettingValueType::Url.check_text(&url) {
+            Ok(SettingValue::Plain(url)) => Ok(url.as_str().unwrap_or_default().to_owned()),
+            Ok(SettingValue::Secret { .. }) => Ok(String::new()),
             Err((_, why)) => Err(problem(format!("{variable} {why}"), None)),
         })
     }
 
     /// Provider and model: the level's, or the agent's. A level that is answered from a script stays so,
     /// whatever its agents would like to ask.
-    fn agreed<'w>(&self, wish: &'w Wish, set: &'w str) -> Result<(Pick<'_>, &'w str), Box<Diagnostic>> {
+    fn agreed<'w>(
+        &self,
+        wish: &'w ModelSelector,
+        set: &'w str,
+    ) -> Result<(ProviderChoice<'_>, &'w str), Box<Diagnostic>> {
         let usual = self.pick(&wish.level, set);
         let model = wish.model.as_deref().unwrap_or(set);
         let wanted = match (&wish.provider, &wish.model) {
@@ -231,17 +251,17 @@ impl Resolver<'_> {
                 if wish.model.is_none() && !offers && !is_serverless(&wanted.name) {
                     return Err(foreign_model(&wanted, model));
                 }
-                Ok((Pick { elsewhere: true, ..wanted }, model))
+                Ok((ProviderChoice { elsewhere: true, ..wanted }, model))
             }
         }
     }
 
     /// Provider: as set; else by the base URL; else by the model's name; else the only one with a key.
-    fn pick(&self, level: &str, model: &str) -> Result<Pick<'_>, Box<Diagnostic>> {
+    fn pick(&self, level: &str, model: &str) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
         if let Some(setting) = self.provider_path(level).and_then(|path| self.settings.get(&path)) {
             return self.named(setting);
         }
-        if let Some(setting) = self.settings.of_level(level, "base_url") {
+        if let Some(setting) = self.settings.level_setting(level, "base_url") {
             return Ok(self.by_url(setting));
         }
         if let Some(found) = self.by_model(model) {
@@ -251,13 +271,13 @@ impl Resolver<'_> {
         match (with_key.next(), with_key.next()) {
             (Some(only), None) => {
                 let why = "the only one with a key".to_owned();
-                Ok(Pick { name: only.name.clone(), known: Some(only), why, elsewhere: false })
+                Ok(ProviderChoice { name: only.name.clone(), known: Some(only), why, elsewhere: false })
             }
             _ => Err(self.no_provider(level, model)),
         }
     }
 
-    fn named(&self, setting: &Setting) -> Result<Pick<'_>, Box<Diagnostic>> {
+    fn named(&self, setting: &EffectiveSetting) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
         let name = setting.as_str().unwrap_or_default();
         self.known_or_own(name, setting.origin.to_string()).map_err(|mut found| {
             at(&mut found, setting);
@@ -266,20 +286,20 @@ impl Resolver<'_> {
     }
 
     /// A provider of the catalogue, or one of our own words for a provider.
-    fn known_or_own(&self, name: &str, why: String) -> Result<Pick<'_>, Box<Diagnostic>> {
+    fn known_or_own(&self, name: &str, why: String) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
         let known = self.models.provider(name);
         if known.is_none() && !is_serverless(name) && name != CUSTOM {
             let names: Vec<&str> = self.models.providers.iter().map(|one| one.name.as_str()).collect();
-            let hint = suggest::or_list(name, "known providers", &names);
+            let hint = did_you_mean::or_list(name, "known providers", &names);
             return Err(problem(format!("there is no provider `{name}`"), hint));
         }
-        Ok(Pick { name: name.to_owned(), known, why, elsewhere: false })
+        Ok(ProviderChoice { name: name.to_owned(), known, why, elsewhere: false })
     }
 
     /// Of the providers at that server the one whose path fits best; where none fits, the only one there.
-    fn by_url(&self, setting: &Setting) -> Pick<'_> {
+    fn by_url(&self, setting: &EffectiveSetting) -> ProviderChoice<'_> {
         let url = setting.as_str().unwrap_or_default();
-        let there: Vec<(&Provider, &str)> = self
+        let there: Vec<(&CatalogProvider, &str)> = self
             .models
             .providers
             .iter()
@@ -291,12 +311,12 @@ impl Resolver<'_> {
         let only = if let [(only, _)] = there.as_slice() { Some(*only) } else { None };
         let known = best.map(|(provider, _)| provider).or(only).or_else(|| self.models.provider(CUSTOM));
         let name = known.map_or(CUSTOM, |provider| provider.name.as_str()).to_owned();
-        Pick { name, known, why: format!("by URL, {}", setting.origin), elsewhere: false }
+        ProviderChoice { name, known, why: format!("by URL, {}", setting.origin), elsewhere: false }
     }
 
     /// The setting that names the level's provider: base's only where the level has base's URL, too.
     fn provider_path(&self, level: &str) -> Option<String> {
-        let own_url = self.settings.own(level, "base_url").is_some();
+        let own_url = self.settings.own_level_setting(level, "base_url").is_some();
         let levels = if own_url { vec![level] } else { vec![level, "base"] };
         let mut paths = levels.into_iter().map(|level| format!("levels.{level}.provider"));
         paths.find(|path| self.settings.get(path).is_some())
@@ -304,37 +324,41 @@ impl Resolver<'_> {
 
     /// The URL that the level's settings give to its provider. One that was set below the provider's name, for
     /// another one, is none: `--provider` beside a saved URL means the provider's own.
-    fn level_url(&self, level: &str, pick: &Pick<'_>) -> Option<&Setting> {
+    fn level_url(&self, level: &str, pick: &ProviderChoice<'_>) -> Option<&EffectiveSetting> {
         if pick.elsewhere {
             return None;
         }
-        let own = self.settings.own(level, "base_url");
-        let url = if foreign(self.settings, level) { own } else { self.settings.of_level(level, "base_url") };
+        let own = self.settings.own_level_setting(level, "base_url");
+        let url = if has_own_provider(self.settings, level) {
+            own
+        } else {
+            self.settings.level_setting(level, "base_url")
+        };
         url.filter(|url| !self.is_overtaken(level, pick, url))
     }
 
-    fn is_overtaken(&self, level: &str, pick: &Pick<'_>, url: &Setting) -> bool {
+    fn is_overtaken(&self, level: &str, pick: &ProviderChoice<'_>, url: &EffectiveSetting) -> bool {
         let Some(path) = self.provider_path(level).filter(|_| has_address(pick)) else { return false };
         let layer = url.origin.layer;
         let stronger = self.settings.get(&path).is_some_and(|named| named.origin.layer > layer);
         let before = self.settings.all(&path).find(|named| named.origin.layer <= layer);
-        stronger && before.and_then(Setting::as_str) != Some(pick.name.as_str())
+        stronger && before.and_then(EffectiveSetting::as_str) != Some(pick.name.as_str())
     }
 
     /// The level's URL was set above its provider's name: it is another server that speaks as this provider does.
-    fn is_lent(&self, level: &str, pick: &Pick<'_>) -> bool {
+    fn is_lent(&self, level: &str, pick: &ProviderChoice<'_>) -> bool {
         let Some(path) = self.provider_path(level).filter(|_| has_address(pick)) else { return false };
         let Some(url) = self.level_url(level, pick) else { return false };
         self.settings.get(&path).is_some_and(|named| named.origin.layer < url.origin.layer)
     }
 
-    fn by_model(&self, model: &str) -> Option<Pick<'_>> {
+    fn by_model(&self, model: &str) -> Option<ProviderChoice<'_>> {
         if model.is_empty() {
             return None;
         }
         let all = &self.models.providers;
-        let listed: Vec<&Provider> = all.iter().filter(|one| one.model(model).is_some()).collect();
-        let prefixed = |one: &&Provider| {
+        let listed: Vec<&CatalogProvider> = all.iter().filter(|one| one.model(model).is_some()).collect();
+        let prefixed = |one: &&CatalogProvider| {
             one.model_prefixes.iter().flatten().any(|prefix| model.starts_with(prefix.as_str()))
         };
         let found = listed
@@ -344,11 +368,11 @@ impl Resolver<'_> {
             .copied()
             .or_else(|| all.iter().find(prefixed))?;
         let why = format!("by model name {model}");
-        Some(Pick { name: found.name.clone(), known: Some(found), why, elsewhere: false })
+        Some(ProviderChoice { name: found.name.clone(), known: Some(found), why, elsewhere: false })
     }
 
-    fn base_url(&self, level: &str, pick: &Pick<'_>) -> Result<String, Box<Diagnostic>> {
-        if let Some(url) = self.level_url(level, pick).and_then(Setting::as_str) {
+    fn base_url(&self, level: &str, pick: &ProviderChoice<'_>) -> Result<String, Box<Diagnostic>> {
+        if let Some(url) = self.level_url(level, pick).and_then(EffectiveSetting::as_str) {
             return Ok(url.to_owned());
         }
         if let Some(set) = pick.known.and_then(|provider| self.own_url(provider)) {
@@ -369,9 +393,9 @@ impl Resolver<'_> {
     /// Catalogue defaults, then settings, then the agent's own; only what the model accepts. Also the names that were dropped.
     fn parameters(
         &self,
-        wish: &Wish,
-        provider: Option<&Provider>,
-        model: Option<&Model>,
+        wish: &ModelSelector,
+        provider: Option<&CatalogProvider>,
+        model: Option<&CatalogModel>,
     ) -> (ModelParameters, Vec<String>) {
         let accepted = accepted(provider, model);
         let mut merged = model.map(|model| model.parameters.clone()).unwrap_or_default();
@@ -392,11 +416,11 @@ impl Resolver<'_> {
         (parameters, dropped)
     }
 
-    fn has_key(&self, provider: &Provider) -> bool {
+    fn has_key(&self, provider: &CatalogProvider) -> bool {
         self.keys.contains_key(&provider_key(&provider.name))
     }
 
-    fn no_model(&self, level: &str, pick: &Pick<'_>) -> Box<Diagnostic> {
+    fn no_model(&self, level: &str, pick: &ProviderChoice<'_>) -> Box<Diagnostic> {
         let example = pick.known.and_then(|provider| provider.models.first());
         let example = example.map(|model| format!(", for example to {}", model.name)).unwrap_or_default();
         let hint = format!("set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json{example}");
@@ -417,7 +441,7 @@ impl Resolver<'_> {
 
 /// A model's own list; nothing but length and effort for a reasoning model; the provider's list; everything
 /// for a server that nobody described.
-fn accepted<'a>(provider: Option<&'a Provider>, model: Option<&'a Model>) -> Vec<&'a str> {
+fn accepted<'a>(provider: Option<&'a CatalogProvider>, model: Option<&'a CatalogModel>) -> Vec<&'a str> {
     if let Some(own) = model.and_then(|model| model.accepts.as_ref()) {
         return own.iter().map(String::as_str).collect();
     }
@@ -430,7 +454,7 @@ fn accepted<'a>(provider: Option<&'a Provider>, model: Option<&'a Model>) -> Vec
     }
 }
 
-fn foreign_model(pick: &Pick<'_>, model: &str) -> Box<Diagnostic> {
+fn foreign_model(pick: &ProviderChoice<'_>, model: &str) -> Box<Diagnostic> {
     let message =
         format!("the model `{model}` of the level is not known to be one of provider `{}`", pick.name);
     let example = pick.known.and_then(|provider| provider.models.first());
@@ -448,8 +472,8 @@ pub fn provider_of(key: &str) -> Option<&str> {
     key.strip_prefix(PROVIDER)
 }
 
-fn has_address(pick: &Pick<'_>) -> bool {
-    let own = |one: &Provider| one.base_url.is_some() || one.url_env.is_some();
+fn has_address(pick: &ProviderChoice<'_>) -> bool {
+    let own = |one: &CatalogProvider| one.base_url.is_some() || one.url_env.is_some();
     pick.name != CUSTOM && pick.known.is_some_and(own)
 }
 
@@ -460,17 +484,20 @@ fn level_name(level: &str) -> String {
 fn problem(message: String, hint: Option<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic {
         code: "C10".to_owned(),
-        severity: Severity::Error,
+        severity: DiagnosticSeverity::Error,
         message,
-        place: Place { file: "settings".to_owned(), line: 0, column: 0 },
+        place: SourceLocation { file: "settings".to_owned(), line: 0, column: 0 },
         span: 0..0,
         hint,
     })
 }
 
-fn at(diagnostic: &mut Diagnostic, setting: &Setting) {
+fn at(diagnostic: &mut Diagnostic, setting: &EffectiveSetting) {
     let origin = &setting.origin;
     diagnostic.span = origin.span.clone();
-    diagnostic.place =
-        origin.place.clone().unwrap_or_else(|| Place { file: origin.to_string(), line: 0, column: 0 });
+    diagnostic.place = origin.place.clone().unwrap_or_else(|| SourceLocation {
+        file: origin.to_string(),
+        line: 0,
+        column: 0,
+    });
 }

@@ -1,10 +1,10 @@
 //! Few-shot examples of a role as messages that every provider accepts: each tool result directly behind
 //! its call, legacy `function` messages turned into calls and results (CFG-14).
 
-use crate::config::fields::Fields;
-use crate::config::json::Node;
-use crate::config::source::Findings;
-use crate::config::suggest;
+use crate::config::did_you_mean;
+use crate::config::fields::ObjectFields;
+use crate::config::json::JsonNode;
+use crate::config::source::FileDiagnostics;
 use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
 
 const KEYS: &[&str] =
@@ -12,12 +12,15 @@ const KEYS: &[&str] =
 const ROLES: &[&str] = &["user", "assistant", "tool", "function"];
 
 /// `None` if the role has no `examples`.
-pub fn read_examples(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Vec<ChatMessage>> {
+pub fn read_examples(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<Vec<ChatMessage>> {
     let items = fields.list(&["examples"], findings)?;
     let mut messages: Vec<ChatMessage> = Vec::with_capacity(items.len());
     let mut open: Vec<String> = Vec::new();
     for item in items {
-        let Some(message) = Fields::of(item, "an example", findings) else { continue };
+        let Some(message) = ObjectFields::from_node(item, "an example", findings) else { continue };
         message.allow(KEYS, findings);
         let content = message.text(&["content"], findings).map(|text| text.value).unwrap_or_default();
         let Some(role) = message.text(&["role"], findings) else {
@@ -44,7 +47,7 @@ pub fn read_examples(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option
             "tool" => answer(&message, content, item, &mut open, &mut messages, findings),
             "function" => legacy(&message, content, &mut open, &mut messages, findings),
             other => {
-                let hint = suggest::or_list(other, "roles of examples", ROLES);
+                let hint = did_you_mean::or_list(other, "roles of examples", ROLES);
                 findings.error("C06", role.span, format!("an example cannot have the role `{other}`"), hint);
             }
         }
@@ -56,14 +59,14 @@ pub fn read_examples(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option
 }
 
 /// The calls of an assistant message, the legacy `function_call` included.
-fn calls(message: &Fields<'_>, position: usize, findings: &mut Findings<'_>) -> Vec<ToolCall> {
+fn calls(message: &ObjectFields<'_>, position: usize, findings: &mut FileDiagnostics<'_>) -> Vec<ToolCall> {
     let mut calls = Vec::new();
     let old = message.get(&["function_call"], findings);
     let new = message.list(&["tool_calls"], findings).unwrap_or_default();
     for node in new.iter().chain(old) {
-        let id = node.get("id").and_then(Node::as_str).map(str::to_owned);
+        let id = node.get("id").and_then(JsonNode::as_str).map(str::to_owned);
         let body = node.get("function").unwrap_or(node);
-        let Some(name) = body.get("name").and_then(Node::as_str) else {
+        let Some(name) = body.get("name").and_then(JsonNode::as_str) else {
             findings.error("C06", node.span.clone(), "a call in an example needs a function name", None);
             continue;
         };
@@ -75,7 +78,7 @@ fn calls(message: &Fields<'_>, position: usize, findings: &mut Findings<'_>) -> 
 }
 
 /// As JSON text; they may be written as such, or as an object.
-fn arguments(given: Option<&Node>) -> String {
+fn arguments(given: Option<&JsonNode>) -> String {
     given.map_or_else(
         || "{}".to_owned(),
         |node| node.as_str().map_or_else(|| node.to_value().to_string(), str::to_owned),
@@ -84,12 +87,12 @@ fn arguments(given: Option<&Node>) -> String {
 
 /// A `tool` message: answers the call it names, or the oldest open one.
 fn answer(
-    message: &Fields<'_>,
+    message: &ObjectFields<'_>,
     content: String,
-    item: &Node,
+    item: &JsonNode,
     open: &mut Vec<String>,
     messages: &mut Vec<ChatMessage>,
-    findings: &mut Findings<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) {
     let named = message.text(&["tool_call_id"], findings).map(|id| id.value);
     let id = named.or_else(|| open.first().cloned());
@@ -108,11 +111,11 @@ fn answer(
 /// A `function` message: a result. Without a call before it, the call is added, with the `arguments` that stand beside
 /// the result.
 fn legacy(
-    message: &Fields<'_>,
+    message: &ObjectFields<'_>,
     content: String,
     open: &mut Vec<String>,
     messages: &mut Vec<ChatMessage>,
-    findings: &mut Findings<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) {
     if open.is_empty() {
         let name = message.text(&["name"], findings).map_or_else(|| "function".to_owned(), |name| name.value);
@@ -133,7 +136,7 @@ fn legacy(
     messages.push(ChatMessage::tool_result(id, content));
 }
 
-fn unanswered(open: &mut Vec<String>, item: &Node, findings: &mut Findings<'_>) {
+fn unanswered(open: &mut Vec<String>, item: &JsonNode, findings: &mut FileDiagnostics<'_>) {
     if !open.is_empty() {
         let hint = "every call of an example needs its tool message directly behind it".to_owned();
         let message = format!("the call `{}` before this is not answered", open.join("`, `"));

@@ -2,16 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::config::fields::Fields;
-use crate::config::json::Node;
-use crate::config::source::Findings;
+use crate::config::fields::ObjectFields;
+use crate::config::json::JsonNode;
+use crate::config::source::FileDiagnostics;
 use crate::domain::tool::ParsingTool;
 
 const KEYS: &[&str] = &["name", "description", "parameters", "parsingOnly", "parsing_only", "strict"];
 const OUTER: &[&str] = &["type", "function", "parsingOnly", "parsing_only"];
 
 /// `None` if the role is silent about them. A broken tool is reported and left out.
-pub fn read_parsing_tools(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Vec<ParsingTool>> {
+pub fn read_parsing_tools(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<Vec<ParsingTool>> {
     let items = fields.list(&["parsingTools", "parsing_tools"], findings)?;
     let mut tools: Vec<ParsingTool> = Vec::with_capacity(items.len());
     for item in items {
@@ -26,8 +29,8 @@ pub fn read_parsing_tools(fields: &Fields<'_>, findings: &mut Findings<'_>) -> O
     Some(tools)
 }
 
-fn read(node: &Node, findings: &mut Findings<'_>) -> Option<ParsingTool> {
-    let outer = Fields::of(node, "a parsing tool", findings)?;
+fn read(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ParsingTool> {
+    let outer = ObjectFields::from_node(node, "a parsing tool", findings)?;
     let Some(function) = node.get("function") else {
         let allowed: Vec<&str> = KEYS.iter().copied().chain(["type"]).collect();
         outer.allow(&allowed, findings);
@@ -35,12 +38,17 @@ fn read(node: &Node, findings: &mut Findings<'_>) -> Option<ParsingTool> {
     };
     outer.allow(OUTER, findings);
     let forced = only(&outer, findings);
-    let inner = Fields::of(function, "`function`", findings)?;
+    let inner = ObjectFields::from_node(function, "`function`", findings)?;
     inner.allow(KEYS, findings);
     tool(function, &inner, forced, findings)
 }
 
-fn tool(node: &Node, fields: &Fields<'_>, forced: bool, findings: &mut Findings<'_>) -> Option<ParsingTool> {
+fn tool(
+    node: &JsonNode,
+    fields: &ObjectFields<'_>,
+    forced: bool,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<ParsingTool> {
     let parsing_only = only(fields, findings) || forced;
     let description = fields.text(&["description"], findings).map(|text| text.value).unwrap_or_default();
     let parameters = parameters(fields, findings);
@@ -60,16 +68,16 @@ fn tool(node: &Node, fields: &Fields<'_>, forced: bool, findings: &mut Findings<
     Some(ParsingTool { name: name.value, description, parameters: parameters?, parsing_only })
 }
 
-fn only(fields: &Fields<'_>, findings: &mut Findings<'_>) -> bool {
+fn only(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> bool {
     fields.flag(&["parsingOnly", "parsing_only"], findings).unwrap_or(false)
 }
 
 /// The schema of the arguments; without one the tool takes none.
-fn parameters(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Value> {
+fn parameters(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<Value> {
     let Some(node) = fields.get(&["parameters"], findings) else {
         return Some(json!({ "type": "object", "properties": {} }));
     };
-    let schema = Fields::of(node, "`parameters`", findings)?;
+    let schema = ObjectFields::from_node(node, "`parameters`", findings)?;
     if let Some(kind) = schema.get(&["type"], findings).filter(|kind| kind.as_str() != Some("object")) {
         findings.error("C06", kind.span.clone(), "`parameters` must describe an object", None);
         return None;
@@ -77,9 +85,9 @@ fn parameters(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Value>
     let properties = schema.get(&["properties"], findings);
     for name in schema.texts(&["required"], findings).unwrap_or_default() {
         if properties.is_none_or(|known| known.get(&name.value).is_none()) {
-            let known = properties.and_then(Node::members).unwrap_or_default();
+            let known = properties.and_then(JsonNode::members).unwrap_or_default();
             let known = known.iter().map(|member| member.key.as_str());
-            let hint = crate::config::suggest::did_you_mean(&name.value, known);
+            let hint = crate::config::did_you_mean::suggestion_hint(&name.value, known);
             let message = format!("`{}` is required but not among the properties", name.value);
             findings.warning("C11", name.span, message, hint);
         }

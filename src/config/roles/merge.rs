@@ -2,33 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::fields::At;
-use crate::config::role_file::RolePart;
-use crate::config::suggest;
-use crate::config::tool_patterns::{Pattern, unknown_tool};
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::Layer;
+use crate::config::did_you_mean;
+use crate::config::fields::SpannedField;
+use crate::config::role_file::RoleFragment;
+use crate::config::tool_patterns::{ToolPattern, unknown_tool};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::role::Role;
 use crate::domain::sandbox::RoleNetwork;
+use crate::domain::source_location::ConfigLayer;
 use crate::domain::tool::ToolSpec;
 
 /// (group, name).
-type Key = (String, String);
+type RoleKey = (String, String);
 
 /// The result of merging.
 #[derive(Debug, Default)]
-pub struct Merged {
-    pub roles: BTreeMap<Key, Role>,
-    pub broken: BTreeMap<Key, Vec<Diagnostic>>,
+pub struct MergedRoles {
+    pub roles: BTreeMap<RoleKey, Role>,
+    pub broken: BTreeMap<RoleKey, Vec<Diagnostic>>,
 }
 
 /// `parts` in order of strength, weakest first.
-pub fn merge(parts: Vec<RolePart>, tools: &[ToolSpec], diagnostics: &mut Vec<Diagnostic>) -> Merged {
-    let mut by_role: BTreeMap<Key, Vec<RolePart>> = BTreeMap::new();
+pub fn merge(parts: Vec<RoleFragment>, tools: &[ToolSpec], diagnostics: &mut Vec<Diagnostic>) -> MergedRoles {
+    let mut by_role: BTreeMap<RoleKey, Vec<RoleFragment>> = BTreeMap::new();
     for part in parts {
         by_role.entry((part.group.clone(), part.name.clone())).or_default().push(part);
     }
-    let mut merged = Merged::default();
+    let mut merged = MergedRoles::default();
     for (key, parts) in &by_role {
         let errors: Vec<Diagnostic> = parts.iter().flat_map(|part| part.errors.clone()).collect();
         for pair in parts.windows(2) {
@@ -48,7 +48,7 @@ pub fn merge(parts: Vec<RolePart>, tools: &[ToolSpec], diagnostics: &mut Vec<Dia
     merged
 }
 
-fn combine(parts: &[RolePart]) -> Role {
+fn combine(parts: &[RoleFragment]) -> Role {
     let mut role = Role { level: "base".to_owned(), ..Role::default() };
     for part in parts {
         role.name.clone_from(&part.name);
@@ -89,9 +89,9 @@ fn combine(parts: &[RolePart]) -> Role {
 
 /// A file of a project makes it stricter, and takes from what the user's own files say that it may loosen: who says what
 /// the role does must not have what the user gave to another role.
-fn network(before: Option<RoleNetwork>, part: &RolePart) -> Option<RoleNetwork> {
+fn network(before: Option<RoleNetwork>, part: &RoleFragment) -> Option<RoleNetwork> {
     let layer = part.source.layer;
-    if layer == Layer::Project {
+    if layer == ConfigLayer::Project {
         let access = match (before, part.network) {
             (Some(before), Some(here)) => before.access.stricter(here),
             (Some(before), None) => before.access,
@@ -99,11 +99,11 @@ fn network(before: Option<RoleNetwork>, part: &RolePart) -> Option<RoleNetwork> 
         };
         return Some(RoleNetwork { access, may_loosen: false });
     }
-    part.network.map(|access| RoleNetwork { access, may_loosen: layer == Layer::User }).or(before)
+    part.network.map(|access| RoleNetwork { access, may_loosen: layer == ConfigLayer::User }).or(before)
 }
 
 /// Two files of one layer that set the same field: the later file name wins, and that is said (CFG-13).
-fn conflicts(earlier: &RolePart, later: &RolePart, diagnostics: &mut Vec<Diagnostic>) {
+fn conflicts(earlier: &RoleFragment, later: &RoleFragment, diagnostics: &mut Vec<Diagnostic>) {
     if earlier.source.layer != later.source.layer {
         return;
     }
@@ -138,7 +138,7 @@ fn conflicts(earlier: &RolePart, later: &RolePart, diagnostics: &mut Vec<Diagnos
     }
 }
 
-fn remarks(role: &Role, parts: &[RolePart], tools: &[ToolSpec], diagnostics: &mut Vec<Diagnostic>) {
+fn remarks(role: &Role, parts: &[RoleFragment], tools: &[ToolSpec], diagnostics: &mut Vec<Diagnostic>) {
     let Some(last) = parts.last() else { return };
     let name = role.full_name();
     if role.system_message.trim().is_empty() {
@@ -152,7 +152,7 @@ fn remarks(role: &Role, parts: &[RolePart], tools: &[ToolSpec], diagnostics: &mu
     }
     for part in parts {
         for text in part.included_tools.iter().chain(&part.excluded_tools).flatten() {
-            let Ok(pattern) = Pattern::parse(&text.value) else { continue };
+            let Ok(pattern) = ToolPattern::parse(&text.value) else { continue };
             if let Some((message, hint)) = unknown_tool(&text.value, &pattern, tools) {
                 let finding = about(part, "W09", format!("role `{name}`: {message}"), hint);
                 diagnostics.push(moved(finding, part, text));
@@ -162,12 +162,13 @@ fn remarks(role: &Role, parts: &[RolePart], tools: &[ToolSpec], diagnostics: &mu
 }
 
 /// `enabled_agents` and `can_create_tasks_for` should name roles that exist.
-fn references(parts: &[RolePart], roles: &BTreeMap<Key, Role>, diagnostics: &mut Vec<Diagnostic>) {
+fn references(parts: &[RoleFragment], roles: &BTreeMap<RoleKey, Role>, diagnostics: &mut Vec<Diagnostic>) {
     for part in parts {
         for name in part.enabled_agents.iter().chain(&part.can_create_tasks_for).flatten() {
             let exists = |role: &Role| role.name == name.value || role.full_name() == name.value;
             if !roles.values().any(exists) {
-                let hint = suggest::did_you_mean(&name.value, roles.keys().map(|(_, plain)| plain.as_str()));
+                let hint =
+                    did_you_mean::suggestion_hint(&name.value, roles.keys().map(|(_, plain)| plain.as_str()));
                 let message =
                     format!("role `{}` names the role `{}`, which does not exist", part.name, name.value);
                 diagnostics.push(moved(about(part, "C15", message, hint), part, name));
@@ -177,10 +178,10 @@ fn references(parts: &[RolePart], roles: &BTreeMap<Key, Role>, diagnostics: &mut
 }
 
 /// A warning at a role's name.
-fn about(part: &RolePart, code: &str, message: String, hint: Option<String>) -> Diagnostic {
+fn about(part: &RoleFragment, code: &str, message: String, hint: Option<String>) -> Diagnostic {
     Diagnostic {
         code: code.to_owned(),
-        severity: Severity::Warning,
+        severity: DiagnosticSeverity::Warning,
         message,
         place: part.place.clone(),
         span: part.span.clone(),
@@ -189,13 +190,13 @@ fn about(part: &RolePart, code: &str, message: String, hint: Option<String>) -> 
 }
 
 /// The same warning at one text inside the role.
-fn moved(mut finding: Diagnostic, part: &RolePart, text: &At<String>) -> Diagnostic {
+fn moved(mut finding: Diagnostic, part: &RoleFragment, text: &SpannedField<String>) -> Diagnostic {
     finding.place = part.source.place(text.span.start);
     finding.span = text.span.clone();
     finding
 }
 
-fn lists_tools(part: &RolePart) -> bool {
+fn lists_tools(part: &RoleFragment) -> bool {
     part.included_tools.is_some() || part.excluded_tools.is_some()
 }
 
@@ -205,6 +206,6 @@ fn set<T: Clone>(field: &mut T, later: &Option<T>) {
     }
 }
 
-fn plain(texts: &[At<String>]) -> Vec<String> {
+fn plain(texts: &[SpannedField<String>]) -> Vec<String> {
     texts.iter().map(|text| text.value.clone()).collect()
 }

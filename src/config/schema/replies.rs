@@ -1,17 +1,17 @@
 //! A replies file: what a scripted model answers, agent by agent.
 
-use super::shape::{Definition, Field, Shape, Table, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
 
-use Shape::{Any, Count, Either, List, Map, Ref, Text, Whole, Words};
+use SchemaShape::{Any, Count, Either, List, Map, Ref, Text, Whole, Words};
 
-const TEXTS: Shape = Either(&[Text, List(&Text)]);
+const TEXTS: SchemaShape = Either(&[Text, List(&Text)]);
 
-pub(super) fn definitions() -> Vec<Definition> {
+pub(super) fn definitions() -> Vec<SchemaDefinition> {
     vec![file().into(), reply().into(), spoken().into(), call().into(), error().into(), usage().into()]
 }
 
-fn file() -> Table {
-    Table::new(
+fn file() -> SchemaObject {
+    SchemaObject::new(
         "replies",
         "Answers by agent, taken one after the other.",
         &[
@@ -26,11 +26,11 @@ fn file() -> Table {
     .requires(&["replies"])
 }
 
-fn reply() -> Table {
-    Table::new("reply", "One answer: a text, calls of tools, or an error.", REPLY_FIELDS)
+fn reply() -> SchemaObject {
+    SchemaObject::new("reply", "One answer: a text, calls of tools, or an error.", REPLY_FIELDS)
 }
 
-const REPLY_FIELDS: &[Field] = &[
+const REPLY_FIELDS: &[SchemaField] = &[
     field(
         "match",
         Text,
@@ -52,8 +52,8 @@ const REPLY_FIELDS: &[Field] = &[
     field("chunk", Count, "Characters of each streamed piece."),
 ];
 
-fn spoken() -> Table {
-    Table::new(
+fn spoken() -> SchemaObject {
+    SchemaObject::new(
         "spoken",
         "The answer.",
         &[
@@ -68,8 +68,8 @@ fn spoken() -> Table {
     )
 }
 
-fn call() -> Table {
-    Table::new(
+fn call() -> SchemaObject {
+    SchemaObject::new(
         "call",
         "A call of a tool.",
         &[
@@ -85,8 +85,8 @@ fn call() -> Table {
     .requires(&["name"])
 }
 
-fn error() -> Table {
-    Table::new(
+fn error() -> SchemaObject {
+    SchemaObject::new(
         "error",
         "Why a model call fails.",
         &[
@@ -112,8 +112,8 @@ fn error() -> Table {
     .requires(&["kind"])
 }
 
-fn usage() -> Table {
-    Table::new(
+fn usage() -> SchemaObject {
+    SchemaObject::new(
         "usage",
         "Tokens of a call.",
         &[

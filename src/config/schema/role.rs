@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{Definition, Field, Shape, Table, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
 use crate::config::role_file;
 
-use Shape::{Any, Either, Flag, List, Object, Ref, Text, Words};
+use SchemaShape::{Any, Either, Flag, List, Object, Ref, Text, Words};
 
 /// An object of roles; notes are welcome, and any other name is a role's.
 pub(super) fn root() -> Value {
@@ -17,17 +17,17 @@ pub(super) fn root() -> Value {
     })
 }
 
-pub(super) fn definitions() -> Vec<Definition> {
+pub(super) fn definitions() -> Vec<SchemaDefinition> {
     vec![role().into(), role_sandbox().into(), parsing_tool().into(), function().into(), example().into()]
 }
 
-const LIST: Shape = Either(&[Text, List(&Text)]);
-const LEVELS: Shape = Words(&[
+const LIST: SchemaShape = Either(&[Text, List(&Text)]);
+const LEVELS: SchemaShape = Words(&[
     ("base", "The ordinary model."),
     ("smart", "The strongest one."),
     ("fast", "The quickest and cheapest one."),
 ]);
-const NETWORK: Shape = Words(&[
+const NETWORK: SchemaShape = Words(&[
     ("off", "A loopback of their own and nothing else."),
     ("ask", "Off; on screen the user is asked when a command failed because of it."),
     ("on", "They reach what the user reaches. Counts in the user's own files only."),
@@ -44,8 +44,8 @@ const ENVIRONMENT: &str = "Whether it is told the system, the directory and the 
 const GUIDANCE: &str = "Whether it is given the AGENTS.md of the user and of the project. Default: true.";
 const FORCED: &str = "It must call this tool and may not answer in words.";
 
-fn role() -> Table {
-    Table::new(
+fn role() -> SchemaObject {
+    SchemaObject::new(
         "role",
         "A role. One of the same name in a stronger layer changes only the fields that it sets.",
         &[
@@ -84,8 +84,8 @@ fn role() -> Table {
     .reads(role_file::KEYS)
 }
 
-fn role_sandbox() -> Table {
-    Table::new(
+fn role_sandbox() -> SchemaObject {
+    SchemaObject::new(
         "role_sandbox",
         "What the commands of the role can reach.",
         &[field(
@@ -97,15 +97,15 @@ fn role_sandbox() -> Table {
     .reads(role_file::SANDBOX_KEYS)
 }
 
-fn parsing_tool() -> Table {
-    Table::new(
+fn parsing_tool() -> SchemaObject {
+    SchemaObject::new(
         "parsing_tool",
         "A decision with a form, as OpenAI writes functions; or its fields directly.",
         TOOL,
     )
 }
 
-const TOOL: &[Field] = &[
+const TOOL: &[SchemaField] = &[
     field("type", Words(&[("function", "The only kind.")]), "Always `function`."),
     field("function", Ref("function"), "The tool."),
     field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
@@ -116,8 +116,8 @@ const TOOL: &[Field] = &[
     field("strict", Flag, "The provider itself keeps to the schema, where it can."),
 ];
 
-fn function() -> Table {
-    Table::new(
+fn function() -> SchemaObject {
+    SchemaObject::new(
         "function",
         "The tool.",
         &[
@@ -132,8 +132,8 @@ fn function() -> Table {
     .requires(&["name"])
 }
 
-fn example() -> Table {
-    Table::new(
+fn example() -> SchemaObject {
+    SchemaObject::new(
         "example",
         "A message of an example conversation.",
         &[

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::shape::{close, described};
-use crate::config::settings::rules::{RULES, Rule};
-use crate::config::settings::shape::{HOME, KEY, Shape};
+use crate::config::settings::rules::{RULES, SettingRule};
+use crate::config::settings::value_type::{HOME, KEY, SettingValueType};
 
 /// The nested object of all rules.
 pub(super) fn root() -> Value {
@@ -38,7 +38,7 @@ fn object(prefix: &str) -> Value {
     Value::Object(schema)
 }
 
-fn one(rule: &Rule) -> Value {
+fn one(rule: &SettingRule) -> Value {
     let mut about = rule.about.to_owned();
     if let Some(name) = rule.env.first() {
         about.push_str(&format!(" (environment: {name})"));
@@ -52,33 +52,33 @@ fn one(rule: &Rule) -> Value {
     schema
 }
 
-fn shape(wanted: Shape) -> Value {
+fn shape(wanted: SettingValueType) -> Value {
     match wanted {
-        Shape::Text => json!({"type": "string", "pattern": "\\S"}),
-        Shape::Secret => json!({"oneOf": [
+        SettingValueType::Text => json!({"type": "string", "pattern": "\\S"}),
+        SettingValueType::Secret => json!({"oneOf": [
             {"type": "string", "pattern": "\\S"},
             {
                 "type": "object",
                 "properties": {
                     KEY: {"type": "string", "pattern": "\\S"},
-                    HOME: described(shape(Shape::Url), "the server that it is for, and no other")
+                    HOME: described(shape(SettingValueType::Url), "the server that it is for, and no other")
                 },
                 "required": [KEY],
                 "additionalProperties": false
             }
         ]}),
-        Shape::Url => {
+        SettingValueType::Url => {
             json!({"type": "string", "pattern": "^\\s*https?://[^\\s@/?#:\\\\][^\\s@?#\\\\]*\\s*$"})
         }
-        Shape::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
-        Shape::Real { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
-        Shape::Flag => json!({"type": "boolean"}),
-        Shape::Permission => json!({"oneOf": [
+        SettingValueType::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        SettingValueType::Real { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+        SettingValueType::Flag => json!({"type": "boolean"}),
+        SettingValueType::Permission => json!({"oneOf": [
             {"const": "allow", "description": "without asking"},
             {"const": "ask", "description": "a person decides each time"},
             {"const": "deny", "description": "never"}
         ]}),
-        Shape::OneOf(words) => json!({"type": "string", "enum": words}),
-        Shape::TextList => json!({"type": "array", "items": {"type": "string"}}),
+        SettingValueType::OneOf(words) => json!({"type": "string", "enum": words}),
+        SettingValueType::TextList => json!({"type": "array", "items": {"type": "string"}}),
     }
 }

@@ -3,23 +3,23 @@
 use serde_json::{Map, Value, json};
 
 /// Something that a schema defines under a name.
-pub(super) enum Definition {
-    Table(Table),
-    Choice(Choice),
+pub(super) enum SchemaDefinition {
+    Table(SchemaObject),
+    Choice(SchemaTaggedUnion),
 }
 
 /// An object of a file: its keys in the order in which an editor shall offer them.
-pub(super) struct Table {
+pub(super) struct SchemaObject {
     /// Its name below `$defs`.
     pub(super) name: String,
     pub(super) about: &'static str,
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<SchemaField>,
     /// Keys that must be there.
     pub(super) required: &'static [&'static str],
 }
 
 /// An object whose keys depend on the word at one of them.
-pub(super) struct Choice {
+pub(super) struct SchemaTaggedUnion {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     pub(super) key: &'static str,
@@ -31,19 +31,19 @@ pub(super) struct Choice {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Field {
+pub(super) struct SchemaField {
     pub(super) key: &'static str,
-    pub(super) shape: Shape,
+    pub(super) shape: SchemaShape,
     pub(super) about: &'static str,
 }
 
-pub(super) const fn field(key: &'static str, shape: Shape, about: &'static str) -> Field {
-    Field { key, shape, about }
+pub(super) const fn field(key: &'static str, shape: SchemaShape, about: &'static str) -> SchemaField {
+    SchemaField { key, shape, about }
 }
 
 /// What a value may look like.
 #[derive(Clone, Copy)]
-pub(super) enum Shape {
+pub(super) enum SchemaShape {
     Text,
     Flag,
     /// A whole number from 1.
@@ -64,14 +64,14 @@ pub(super) enum Shape {
     Words(&'static [(&'static str, &'static str)]),
     /// Another definition.
     Ref(&'static str),
-    List(&'static Shape),
+    List(&'static SchemaShape),
     /// Free names, each with a value of this shape.
-    Map(&'static Shape),
+    Map(&'static SchemaShape),
     /// One of several shapes.
-    Either(&'static [Shape]),
+    Either(&'static [SchemaShape]),
 }
 
-impl Definition {
+impl SchemaDefinition {
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Table(table) => &table.name,
@@ -87,15 +87,15 @@ impl Definition {
     }
 }
 
-impl From<Table> for Definition {
-    fn from(table: Table) -> Self {
+impl From<SchemaObject> for SchemaDefinition {
+    fn from(table: SchemaObject) -> Self {
         Self::Table(table)
     }
 }
 
-impl Table {
+impl SchemaObject {
     /// An object that its reader takes with all of these fields.
-    pub(super) fn new(name: impl Into<String>, about: &'static str, fields: &[Field]) -> Self {
+    pub(super) fn new(name: impl Into<String>, about: &'static str, fields: &[SchemaField]) -> Self {
         Self { name: name.into(), about, fields: fields.to_vec(), required: &[] }
     }
 
@@ -127,7 +127,7 @@ impl Table {
     }
 }
 
-impl Choice {
+impl SchemaTaggedUnion {
     /// One `if` a table: editors then tell what is wrong with the object that is meant.
     fn schema(&self) -> Value {
         let mut tables: Vec<&str> = self.words.iter().map(|(_, _, table)| table.as_str()).collect();
@@ -171,7 +171,7 @@ pub(super) fn described(schema: Value, about: &str) -> Value {
     Value::Object(out)
 }
 
-impl Shape {
+impl SchemaShape {
     pub(super) fn schema(self) -> Value {
         match self {
             Self::Text => json!({"type": "string"}),
@@ -200,7 +200,7 @@ impl Shape {
 }
 
 /// The definitions that `root` needs, directly or not, in their order.
-pub(super) fn definitions(root: &Value, all: &[Definition]) -> Map<String, Value> {
+pub(super) fn definitions(root: &Value, all: &[SchemaDefinition]) -> Map<String, Value> {
     let mut needed: Vec<String> = Vec::new();
     references(root, &mut needed);
     let mut at = 0;

@@ -1,32 +1,32 @@
 //! Steps of a step-list workflow: what each type of them may hold.
 
-use super::shape::{Choice, Definition, Field, Shape, Table, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, SchemaTaggedUnion, field};
 use super::workflow_shapes::{
     CATCHES, DURATION, HEADERS, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS,
 };
 use super::workflow_states::{EXPECTED, JOIN, MERGE};
-use crate::config::workflow_file::vocabulary::{known, steps};
+use crate::config::workflow_file::known_keys::{known_keys, steps};
 
-use Shape::{Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
+use SchemaShape::{Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
 
 /// A type of steps: word, meaning, its own fields, keys that must be there.
-type Kind = (&'static str, &'static str, &'static [Field], &'static [&'static str]);
+type StepSchemaRow = (&'static str, &'static str, &'static [SchemaField], &'static [&'static str]);
 
-pub(super) fn definitions() -> Vec<Definition> {
-    let mut all = vec![Definition::Choice(choice())];
-    all.extend(steps().map(|(word, keys)| Definition::from(step(word, &keys))));
-    let mut branch: Vec<&str> = known("branch").to_vec();
+pub(super) fn definitions() -> Vec<SchemaDefinition> {
+    let mut all = vec![SchemaDefinition::Choice(choice())];
+    all.extend(steps().map(|(word, keys)| SchemaDefinition::from(step(word, &keys))));
+    let mut branch: Vec<&str> = known_keys("branch").to_vec();
     branch.push("steps");
-    let update = Table::new("update", "A change of the state.", UPDATE).reads(known("update"));
+    let update = SchemaObject::new("update", "A change of the state.", UPDATE).reads(known_keys("update"));
     all.push(update.requires(&["path"]).into());
     let branch =
-        Table::new("step_branch", "A branch: steps, a workflow, or an agent.", BRANCH).reads(&branch);
+        SchemaObject::new("step_branch", "A branch: steps, a workflow, or an agent.", BRANCH).reads(&branch);
     all.push(branch.requires(&["name"]).into());
     all
 }
 
-fn choice() -> Choice {
-    Choice {
+fn choice() -> SchemaTaggedUnion {
+    SchemaTaggedUnion {
         name: "step",
         about: "A step: one thing that is done, before the next one.",
         key: "type",
@@ -37,26 +37,26 @@ fn choice() -> Choice {
 }
 
 /// What is known of a type; a type without a row has only what every step has.
-fn kind(word: &str) -> Kind {
+fn kind(word: &str) -> StepSchemaRow {
     KINDS.iter().find(|kind| kind.0 == word).copied().unwrap_or(("", "A step.", &[], &["type"]))
 }
 
 /// Own fields first: some keys mean something else there.
-fn step(word: &'static str, keys: &[&str]) -> Table {
+fn step(word: &'static str, keys: &[&str]) -> SchemaObject {
     let (_, about, own, required) = kind(word);
-    let mut fields: Vec<Field> = own.to_vec();
+    let mut fields: Vec<SchemaField> = own.to_vec();
     for shared in SHARED {
         if !fields.iter().any(|field| field.key == shared.key) {
             fields.push(*shared);
         }
     }
     fields.sort_by_key(|field| field.key != "id" && field.key != "type");
-    Table::new(format!("{word}_step"), about, &fields).reads(keys).requires(required)
+    SchemaObject::new(format!("{word}_step"), about, &fields).reads(keys).requires(required)
 }
 
 const TYPE: &str = "What is done.";
 
-const SHARED: &[Field] = &[
+const SHARED: &[SchemaField] = &[
     field("id", Text, "Its name in drawings and reports. Default: step_1, step_2 and so on."),
     field("type", Text, TYPE),
     field("description", Text, "For readers of the file."),
@@ -72,7 +72,7 @@ const SHARED: &[Field] = &[
     field("on_limit", Text, "The step to go to when a limit or budget is reached here, instead of pausing."),
 ];
 
-const KINDS: &[Kind] = &[
+const KINDS: &[StepSchemaRow] = &[
     ("condition", "Steps that are done only if something holds.", CONDITION, &["type", "if"]),
     (
         "while",
@@ -104,16 +104,16 @@ const KINDS: &[Kind] = &[
     ("continue", "Begins the next turn of the loop around it.", &[], &["type"]),
 ];
 
-const STEPS: Shape = List(&Ref("step"));
+const STEPS: SchemaShape = List(&Ref("step"));
 const NEEDS: &str = "The parts of the state that are shown below the instructions; `*` for all.";
 
-const CONDITION: &[Field] = &[
+const CONDITION: &[SchemaField] = &[
     field("if", Text, "JavaScript that must hold."),
     field("then", STEPS, "What is done if it holds."),
     field("else", STEPS, "What is done if not."),
 ];
 
-const WHILE: &[Field] = &[
+const WHILE: &[SchemaField] = &[
     field("condition", Text, "JavaScript that must hold for another turn."),
     field("steps", STEPS, "What is done in each turn; `loop` tells which one it is."),
     field("max_iterations", Count, "Turns at most. Default: 100."),
@@ -127,7 +127,7 @@ const WHILE: &[Field] = &[
     ),
 ];
 
-const FOREACH: &[Field] = &[
+const FOREACH: &[SchemaField] = &[
     field("items", VALUE, "An expression that gives a list, or the list."),
     field("each", Text, "The name of the item in the body. Default: item."),
     field("at", Text, "The name of its position, from 0. Default: index."),
@@ -143,7 +143,7 @@ const FOREACH: &[Field] = &[
     field("tolerated_percent", Number { min: 0.0, max: Some(100.0) }, "So many of a hundred items may fail."),
 ];
 
-const PARALLEL: &[Field] = &[
+const PARALLEL: &[SchemaField] = &[
     field(
         "branches",
         List(&Ref("step_branch")),
@@ -158,12 +158,12 @@ const PARALLEL: &[Field] = &[
     field("max_concurrency", Count, "How many run at once."),
 ];
 
-const SET_STATE: &[Field] =
+const SET_STATE: &[SchemaField] =
     &[field("updates", Either(&[Object, List(&Ref("update"))]), "New values by path, or a list of changes.")];
 
-const RETURN: &[Field] = &[field("value", VALUE, "The output.")];
+const RETURN: &[SchemaField] = &[field("value", VALUE, "The output.")];
 
-const SHELL: &[Field] = &[
+const SHELL: &[SchemaField] = &[
     field("command", WORDS, "The command line; with `args` a program that is started without a shell."),
     field("args", List(&VALUE), "Its arguments, passed one by one."),
     field("cwd", WORDS, "The directory, inside the project."),
@@ -172,18 +172,18 @@ const SHELL: &[Field] = &[
     field("execution", Words(&[("server", "Where this program runs.")]), "Who runs it."),
 ];
 
-const MCP: &[Field] = &[
+const MCP: &[SchemaField] = &[
     field("server", Text, "The server's name."),
     field("tool", Text, "The tool's name."),
     field("arguments", Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`."),
 ];
 
-const TOOL: &[Field] = &[
+const TOOL: &[SchemaField] = &[
     field("tool", Text, "The tool's name, or that of a call in `use.tools`."),
     field("arguments", Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`."),
 ];
 
-const HTTP: &[Field] = &[
+const HTTP: &[SchemaField] = &[
     field("method", Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
     field("url", WORDS, "The address."),
     field("headers", HEADERS, "Headers of the request."),
@@ -196,7 +196,7 @@ const HTTP: &[Field] = &[
     ),
 ];
 
-const PROMPT: &[Field] = &[
+const PROMPT: &[SchemaField] = &[
     field(
         "kind",
         Words(&[
@@ -216,7 +216,7 @@ const PROMPT: &[Field] = &[
     field("ttl", DURATION, "How long is waited for an answer."),
 ];
 
-const WAIT: &[Field] = &[
+const WAIT: &[SchemaField] = &[
     field(
         "duration",
         Either(&[Number { min: 0.0, max: None }, Text, Ref("input")]),
@@ -234,7 +234,7 @@ const WAIT: &[Field] = &[
     ),
 ];
 
-const DELEGATE: &[Field] = &[
+const DELEGATE: &[SchemaField] = &[
     field("instructions", VALUE, "What is to be done."),
     field(
         "agent",
@@ -250,25 +250,25 @@ const DELEGATE: &[Field] = &[
     field("default", Any, "The values when nobody gave any."),
 ];
 
-const AGENT: &[Field] = &[
+const AGENT: &[SchemaField] = &[
     field("agent", Text, "The agent."),
     field("input", VALUE, "What it is told."),
     field("needs_state", List(&Text), NEEDS),
 ];
 
-const SUB_WORKFLOW: &[Field] = &[
+const SUB_WORKFLOW: &[SchemaField] = &[
     field("sub_workflow", Text, "The workflow."),
     field("sub_workflow_input", Map(&VALUE), "Its inputs, by name."),
 ];
 
-const SCRIPT: &[Field] = &[field("script", Text, "JavaScript; `state` holds the variables.")];
+const SCRIPT: &[SchemaField] = &[field("script", Text, "JavaScript; `state` holds the variables.")];
 
-const FAIL: &[Field] = &[
+const FAIL: &[SchemaField] = &[
     field("error", Text, "The name of the error, for `catch`."),
     field("cause", VALUE, "What happened, for people."),
 ];
 
-const OPERATIONS: Shape = Words(&[
+const OPERATIONS: SchemaShape = Words(&[
     ("set", "It becomes the value."),
     ("append", "The value becomes the last item of the list."),
     ("increment", "The value is added."),
@@ -277,14 +277,14 @@ const OPERATIONS: Shape = Words(&[
     ("merge", "The keys of the value are put into the object."),
 ]);
 
-const UPDATE: &[Field] = &[
+const UPDATE: &[SchemaField] = &[
     field("path", Text, "What is changed: keys with dots between them."),
     field("operation", OPERATIONS, "What is done with it. Default: set."),
     field("value", VALUE, "The value; for an increment or decrement 1 if it is absent."),
     field("description", Text, "For readers of the file."),
 ];
 
-const BRANCH: &[Field] = &[
+const BRANCH: &[SchemaField] = &[
     field("name", Text, "Its key in the result."),
     field("description", Text, "For readers of the file."),
     field("steps", STEPS, "Its steps."),

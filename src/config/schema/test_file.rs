@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use super::replies;
-use super::shape::{Definition, Field, Shape, Table, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
 
-use Shape::{Any, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
+use SchemaShape::{Any, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
 
 /// Several tests, or one that is the whole file.
 pub(super) fn root() -> Value {
     json!({"if": {"required": ["tests"]}, "then": {"$ref": "#/$defs/file"}, "else": {"$ref": "#/$defs/test"}})
 }
 
-pub(super) fn definitions() -> Vec<Definition> {
-    let own: [Definition; 9] = [
+pub(super) fn definitions() -> Vec<SchemaDefinition> {
+    let own: [SchemaDefinition; 9] = [
         file().into(),
         test().into(),
         result().into(),
@@ -27,11 +27,11 @@ pub(super) fn definitions() -> Vec<Definition> {
     own.into_iter().chain(replies::definitions()).collect()
 }
 
-const AMOUNT: Shape = Number { min: 0.0, max: None };
+const AMOUNT: SchemaShape = Number { min: 0.0, max: None };
 const WORKFLOW: &str = "The workflow that is tested. Default: the name of the file, NAME.test.json.";
 
-fn file() -> Table {
-    Table::new(
+fn file() -> SchemaObject {
+    SchemaObject::new(
         "file",
         "Tests of one workflow.",
         &[
@@ -43,11 +43,11 @@ fn file() -> Table {
     .requires(&["tests"])
 }
 
-fn test() -> Table {
-    Table::new("test", "A run with scripted answers, and what must come of it.", TEST_FIELDS)
+fn test() -> SchemaObject {
+    SchemaObject::new("test", "A run with scripted answers, and what must come of it.", TEST_FIELDS)
 }
 
-const TEST_FIELDS: &[Field] = &[
+const TEST_FIELDS: &[SchemaField] = &[
     field("name", Text, "What is tested; shown in the report."),
     field("description", Text, "For readers of the file."),
     field("workflow", Text, WORKFLOW),
@@ -79,10 +79,10 @@ const TEST_FIELDS: &[Field] = &[
 ];
 
 /// A text or data as it is, or with conditions.
-const RESULTS: Shape = Either(&[Ref("result"), Any]);
+const RESULTS: SchemaShape = Either(&[Ref("result"), Any]);
 
-fn result() -> Table {
-    Table::new(
+fn result() -> SchemaObject {
+    SchemaObject::new(
         "result",
         "A result with conditions; a plain text or other data is the result itself.",
         &[
@@ -96,8 +96,8 @@ fn result() -> Table {
     )
 }
 
-fn answer() -> Table {
-    Table::new(
+fn answer() -> SchemaObject {
+    SchemaObject::new(
         "answer",
         "An answer with conditions; anything else is the answer itself.",
         &[
@@ -109,8 +109,8 @@ fn answer() -> Table {
     )
 }
 
-fn prices() -> Table {
-    Table::new(
+fn prices() -> SchemaObject {
+    SchemaObject::new(
         "prices",
         "Dollars per million tokens.",
         &[
@@ -122,11 +122,11 @@ fn prices() -> Table {
     )
 }
 
-fn expect() -> Table {
-    Table::new("expect", "What is not mentioned is not judged.", EXPECT_FIELDS)
+fn expect() -> SchemaObject {
+    SchemaObject::new("expect", "What is not mentioned is not judged.", EXPECT_FIELDS)
 }
 
-const EXPECT_FIELDS: &[Field] = &[
+const EXPECT_FIELDS: &[SchemaField] = &[
     field(
         "status",
         Words(&[
@@ -155,8 +155,8 @@ const EXPECT_FIELDS: &[Field] = &[
     field("replies_used", Flag, "Whether everything scripted must be used. Default: true."),
 ];
 
-fn message() -> Table {
-    Table::new(
+fn message() -> SchemaObject {
+    SchemaObject::new(
         "expected_message",
         "A message of a conversation.",
         &[
@@ -168,8 +168,8 @@ fn message() -> Table {
     )
 }
 
-fn failure() -> Table {
-    Table::new(
+fn failure() -> SchemaObject {
+    SchemaObject::new(
         "expected_error",
         "An error.",
         &[
@@ -180,8 +180,8 @@ fn failure() -> Table {
     )
 }
 
-fn cost() -> Table {
-    Table::new(
+fn cost() -> SchemaObject {
+    SchemaObject::new(
         "expected_cost",
         "What a run uses.",
         &[

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::config::settings::rules::RULES;
-use crate::config::workflow_file::vocabulary;
+use crate::config::workflow_file::known_keys;
 
 /// The keys that an object of a schema explains.
 fn explained<'s>(schema: &'s Value, object: &str) -> Vec<&'s str> {
@@ -12,7 +12,7 @@ fn explained<'s>(schema: &'s Value, object: &str) -> Vec<&'s str> {
 
 #[test]
 fn test_files_are_explained_as_they_are_read() {
-    let schema = Schema::Test.value();
+    let schema = FileSchema::Test.value();
     for (object, keys) in crate::config::test_file::VOCABULARY {
         let explained: BTreeSet<&str> = explained(&schema, object).into_iter().collect();
         assert_eq!(explained, keys.iter().copied().collect::<BTreeSet<_>>(), "{object}");
@@ -22,29 +22,29 @@ fn test_files_are_explained_as_they_are_read() {
 /// What is read is explained and what is explained is read: by object, and for states and steps by their type.
 #[test]
 fn the_schema_of_workflows_has_the_keys_that_are_read() {
-    let schema = Schema::Workflow.value();
+    let schema = FileSchema::Workflow.value();
     let sorted = |mut keys: Vec<&str>| {
         keys.sort_unstable();
         keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>()
     };
-    for object in vocabulary::objects() {
-        let read = vocabulary::known(object).to_vec();
+    for object in known_keys::objects() {
+        let read = known_keys::known_keys(object).to_vec();
         assert_eq!(sorted(explained(&schema, object)), sorted(read), "the object `{object}`");
     }
-    for (word, read) in vocabulary::states() {
+    for (word, read) in known_keys::states() {
         let object = if word.is_empty() { "plain_state".to_owned() } else { format!("{word}_state") };
         assert_eq!(sorted(explained(&schema, &object)), sorted(read), "the state `{word}`");
         let known = schema["$defs"]["state"]["properties"]["type"]["oneOf"].as_array().unwrap();
         assert!(word.is_empty() || known.iter().any(|one| one["const"] == word), "{word}");
     }
-    for (word, read) in vocabulary::steps() {
+    for (word, read) in known_keys::steps() {
         assert_eq!(sorted(explained(&schema, &format!("{word}_step"))), sorted(read), "the step `{word}`");
     }
 }
 
 #[test]
 fn the_schema_of_roles_has_the_keys_that_are_read() {
-    let schema = Schema::Role.value();
+    let schema = FileSchema::Role.value();
     let explained = explained(&schema, "role");
     assert_eq!(explained.len(), crate::config::role_file::KEYS.len());
     assert!(crate::config::role_file::KEYS.iter().all(|key| explained.contains(key)));
@@ -52,7 +52,7 @@ fn the_schema_of_roles_has_the_keys_that_are_read() {
 
 #[test]
 fn every_key_and_word_is_explained_in_a_sentence() {
-    for schema in Schema::ALL {
+    for schema in FileSchema::ALL {
         let value = schema.value();
         for (object, definition) in value["$defs"].as_object().into_iter().flatten() {
             let about = definition["description"].as_str().unwrap_or_default();
@@ -75,7 +75,7 @@ fn every_key_and_word_is_explained_in_a_sentence() {
 
 #[test]
 fn every_reference_has_its_definition_and_every_schema_is_one() {
-    for schema in Schema::ALL {
+    for schema in FileSchema::ALL {
         let value = schema.value();
         let mut found = Vec::new();
         shape::references(&value, &mut found);
@@ -89,7 +89,7 @@ fn every_reference_has_its_definition_and_every_schema_is_one() {
 /// A schema's judgement of a value as the settings of the table see it.
 #[test]
 fn settings_are_judged_as_they_are_read() {
-    let schema = jsonschema::validator_for(&Schema::Settings.value()).unwrap();
+    let schema = jsonschema::validator_for(&FileSchema::Settings.value()).unwrap();
     let rows = [
         (r#"{}"#, true),
         (r#"{"verbosity": 5}"#, true),
@@ -110,7 +110,7 @@ fn settings_are_judged_as_they_are_read() {
         let value: Value = serde_json::from_str(text).unwrap();
         assert_eq!(schema.is_valid(&value), fits, "{text}");
     }
-    let text = Schema::Settings.text();
+    let text = FileSchema::Settings.text();
     for rule in RULES {
         assert!(text.contains(rule.about), "{} is not explained", rule.path);
     }

@@ -1,13 +1,13 @@
 //! A workflow file: everything but its states and steps.
 
-use super::shape::{Definition, Field, Shape, Table, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
 use super::workflow_shapes::{DURATION, END, RETRIES, SCHEMA, TEXTS, TIME_END, VALUE, WORDS};
-use crate::config::workflow_file::vocabulary::known;
+use crate::config::workflow_file::known_keys::known_keys;
 
-use Shape::{Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
+use SchemaShape::{Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
 
-pub(super) fn definitions() -> Vec<Definition> {
-    let table = |name, about, fields| Table::new(name, about, fields).reads(known(name));
+pub(super) fn definitions() -> Vec<SchemaDefinition> {
+    let table = |name, about, fields| SchemaObject::new(name, about, fields).reads(known_keys(name));
     let tables = [
         table(
             "workflow",
@@ -57,10 +57,10 @@ pub(super) fn definitions() -> Vec<Definition> {
         )
         .requires(&["target"]),
     ];
-    tables.into_iter().map(Definition::from).collect()
+    tables.into_iter().map(SchemaDefinition::from).collect()
 }
 
-const WORKFLOW_FIELDS: &[Field] = &[
+const WORKFLOW_FIELDS: &[SchemaField] = &[
     field("workflow_name", Text, "The name by which it is started: `/workflow NAME`, `synthdev run NAME`."),
     field("description", Text, "What it is good for; shown in lists and told to agents that may call it."),
     field("version", Text, "The author's version, for people; a run remembers the exact content anyway."),
@@ -152,14 +152,14 @@ const WORKFLOW_FIELDS: &[Field] = &[
     field("sandbox", Ref("workflow_sandbox"), "What the commands of its states reach besides."),
 ];
 
-const SANDBOX_FIELDS: &[Field] = &[field(
+const SANDBOX_FIELDS: &[SchemaField] = &[field(
     "ports",
     List(&Count),
     "Ports (1 to 65535, at most 16) of this machine's loopback that they reach although the network is off, as those of a \
      database. A workflow that it calls has its own.",
 )];
 
-const PARAMETER_FIELDS: &[Field] = &[
+const PARAMETER_FIELDS: &[SchemaField] = &[
     field("name", Text, "Its key in `common_data`."),
     field(
         "type",
@@ -178,7 +178,7 @@ const PARAMETER_FIELDS: &[Field] = &[
     field("schema", SCHEMA, "A JSON Schema that the value must fit, or the name of one in `use.schemas`."),
 ];
 
-const LIMITS_FIELDS: &[Field] = &[
+const LIMITS_FIELDS: &[SchemaField] = &[
     field("max_steps", Count, "States visited by the whole run. Default: 200."),
     field(
         "max_visits",
@@ -191,7 +191,7 @@ const LIMITS_FIELDS: &[Field] = &[
     field("max_concurrency", Count, "Branches and items at the same time. Default: 10."),
 ];
 
-const BUDGET_FIELDS: &[Field] = &[
+const BUDGET_FIELDS: &[SchemaField] = &[
     field("tokens", END, "Prompt and completion tokens together."),
     field("cost_usd", END, "US dollars, by the prices of the catalogue of models."),
     field(
@@ -201,12 +201,12 @@ const BUDGET_FIELDS: &[Field] = &[
     ),
 ];
 
-const CAP_FIELDS: &[Field] = &[
+const CAP_FIELDS: &[SchemaField] = &[
     field("soft", DURATION, "Warns once. Default: four fifths of `hard`."),
     field("hard", DURATION, "Pauses before a model call that could pass it."),
 ];
 
-const USE_FIELDS: &[Field] = &[
+const USE_FIELDS: &[SchemaField] = &[
     field("retries", Map(&RETRIES), "Lists of `retry` rules, by name."),
     field("timeouts", Map(&DURATION), "Durations, by name."),
     field(
@@ -218,18 +218,18 @@ const USE_FIELDS: &[Field] = &[
     field("tools", Map(&Ref("used_tool")), "Calls of tools, by name, for states of the type `tool`."),
 ];
 
-const USED_TOOL_FIELDS: &[Field] = &[
+const USED_TOOL_FIELDS: &[SchemaField] = &[
     field("tool", Text, "The tool."),
     field("arguments", Map(&VALUE), "Its usual arguments; a state may replace each."),
     field("description", Text, "For readers of the file."),
 ];
 
-const SECRET_FIELDS: &[Field] = &[
+const SECRET_FIELDS: &[SchemaField] = &[
     field("env", Text, "The name of the variable."),
     field("prefix", Text, "What is put in front of its value."),
 ];
 
-const CONTEXT_FIELDS: &[Field] = &[
+const CONTEXT_FIELDS: &[SchemaField] = &[
     field("name", Text, "The name that agents refer to."),
     field("description", Text, "For readers of the file."),
     field(
@@ -269,7 +269,7 @@ const CONTEXT_FIELDS: &[Field] = &[
     ),
 ];
 
-const MESSAGE_FIELDS: &[Field] = &[
+const MESSAGE_FIELDS: &[SchemaField] = &[
     field(
         "role",
         Words(&[
@@ -282,7 +282,7 @@ const MESSAGE_FIELDS: &[Field] = &[
     field("content", Text, "The text, taken literally."),
 ];
 
-const AGENT_FIELDS: &[Field] = &[
+const AGENT_FIELDS: &[SchemaField] = &[
     field(
         "name",
         Text,
@@ -347,7 +347,7 @@ const AGENT_FIELDS: &[Field] = &[
     ),
 ];
 
-const INPUT_FIELDS: &[Field] = &[
+const INPUT_FIELDS: &[SchemaField] = &[
     field("text", Text, "This text, as it is."),
     field("expr", Text, "A JavaScript expression."),
     field("template", Text, "A text with `{{ expressions }}` in it."),
@@ -355,7 +355,7 @@ const INPUT_FIELDS: &[Field] = &[
     field("prompt", Text, "A text of `use.prompts`."),
 ];
 
-const RETRY_FIELDS: &[Field] = &[
+const RETRY_FIELDS: &[SchemaField] = &[
     field("errors", TEXTS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
     field("max_attempts", Count, "Attempts of a visit, the first included. Default: 3."),
     field("delay", DURATION, "Seconds before the second attempt. Default: 1."),
@@ -365,7 +365,7 @@ const RETRY_FIELDS: &[Field] = &[
     field("description", Text, "For readers of the file."),
 ];
 
-const CATCH_FIELDS: &[Field] = &[
+const CATCH_FIELDS: &[SchemaField] = &[
     field("errors", TEXTS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
     field("as", Text, "The key of `common_data` that receives `{name, title, detail, state, agent}`."),
     field("before", Text, "A script that runs before the target is entered."),

@@ -1,20 +1,20 @@
 //! The states of a workflow file: what each type of them may hold.
 
-use super::shape::{Choice, Definition, Field, Shape, Table, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, SchemaTaggedUnion, field};
 use super::workflow_shapes::{
     CATCHES, DURATION, HEADERS, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS,
 };
-use crate::config::workflow_file::vocabulary::{known, states};
+use crate::config::workflow_file::known_keys::{known_keys, states};
 
-use Shape::{Any, Count, Either, Flag, Integer, List, Map, Number, Object, Ref, Text, Whole, Words};
+use SchemaShape::{Any, Count, Either, Flag, Integer, List, Map, Number, Object, Ref, Text, Whole, Words};
 
 /// A type of states: word, meaning, its own fields, keys that must be there.
-type Kind = (&'static str, &'static str, &'static [Field], &'static [&'static str]);
+type StateSchemaRow = (&'static str, &'static str, &'static [SchemaField], &'static [&'static str]);
 
-pub(super) fn definitions() -> Vec<Definition> {
-    let mut all = vec![Definition::Choice(choice())];
-    all.extend(states().map(|(word, keys)| Definition::from(state(word, &keys))));
-    let table = |name, about, fields| Table::new(name, about, fields).reads(known(name));
+pub(super) fn definitions() -> Vec<SchemaDefinition> {
+    let mut all = vec![SchemaDefinition::Choice(choice())];
+    all.extend(states().map(|(word, keys)| SchemaDefinition::from(state(word, &keys))));
+    let table = |name, about, fields| SchemaObject::new(name, about, fields).reads(known_keys(name));
     let others = [
         table("action", "What a state does beside its agent's input.", ACTION),
         table("transition", "A way out of a state.", TRANSITION).requires(&["target"]),
@@ -27,13 +27,13 @@ pub(super) fn definitions() -> Vec<Definition> {
         table("stored", "What becomes of a state's result.", STORED),
         table("request", "A task for whoever drives the run.", REQUEST),
     ];
-    all.extend(others.into_iter().map(Definition::from));
+    all.extend(others.into_iter().map(SchemaDefinition::from));
     all
 }
 
-fn choice() -> Choice {
+fn choice() -> SchemaTaggedUnion {
     let typed = states().filter(|(word, _)| !word.is_empty());
-    Choice {
+    SchemaTaggedUnion {
         name: "state",
         about: "A state: what happens in it, and where to go from there.",
         key: "type",
@@ -51,14 +51,14 @@ fn table_name(word: &str) -> String {
 }
 
 /// What is known of a type; the first row where nothing is.
-fn kind(word: &str) -> &'static Kind {
+fn kind(word: &str) -> &'static StateSchemaRow {
     KINDS.iter().find(|kind| kind.0 == word).unwrap_or(&KINDS[0])
 }
 
 /// Own fields first: some keys mean something else there.
-fn state(word: &'static str, keys: &[&str]) -> Table {
+fn state(word: &'static str, keys: &[&str]) -> SchemaObject {
     let (_, about, own, required) = *kind(word);
-    let mut fields: Vec<Field> = own.to_vec();
+    let mut fields: Vec<SchemaField> = own.to_vec();
     for shared in SHARED {
         if !fields.iter().any(|field| field.key == shared.key) {
             fields.push(*shared);
@@ -66,10 +66,10 @@ fn state(word: &'static str, keys: &[&str]) -> Table {
     }
     // the name stands first, as everybody writes it
     fields.sort_by_key(|field| field.key != "name" && field.key != "type");
-    Table::new(table_name(word), about, &fields).reads(keys).requires(required)
+    SchemaObject::new(table_name(word), about, &fields).reads(keys).requires(required)
 }
 
-const SHARED: &[Field] = &[
+const SHARED: &[SchemaField] = &[
     field(
         "name",
         Text,
@@ -98,7 +98,7 @@ const SHARED: &[Field] = &[
     field("on_limit", Text, "The state to go to when a limit or budget is reached here, instead of pausing."),
 ];
 
-const KINDS: &[Kind] = &[
+const KINDS: &[StateSchemaRow] = &[
     ("", "Calls an agent, a script or a workflow, or only decides where to go.", PLAIN, &["name"]),
     ("parallel", "Branches that run at the same time.", PARALLEL, &["name", "branches"]),
     ("foreach", "The same body for each item of a list.", FOREACH, &["name", "in"]),
@@ -118,7 +118,7 @@ const KINDS: &[Kind] = &[
     ("final", "Ends the workflow or body, as `stop` does.", FINAL, &["name"]),
 ];
 
-const PLAIN: &[Field] = &[
+const PLAIN: &[SchemaField] = &[
     field("agent", Text, "The agent that speaks here."),
     field(
         "input",
@@ -130,7 +130,7 @@ const PLAIN: &[Field] = &[
     field("transition_handler", Text, "A function of the script file that names the next state."),
 ];
 
-const PARALLEL: &[Field] = &[
+const PARALLEL: &[SchemaField] = &[
     field(
         "branches",
         List(&Ref("branch")),
@@ -150,7 +150,7 @@ const PARALLEL: &[Field] = &[
     ),
 ];
 
-const FOREACH: &[Field] = &[
+const FOREACH: &[SchemaField] = &[
     field("in", VALUE, "An expression that gives a list, or the list."),
     field("each", Text, "The name of the item in the body. Default: item."),
     field("at", Text, "The name of its position, from 0. Default: index."),
@@ -165,7 +165,7 @@ const FOREACH: &[Field] = &[
     field("tolerated_percent", Number { min: 0.0, max: Some(100.0) }, "So many of a hundred items may fail."),
 ];
 
-const PAUSE: &[Field] = &[
+const PAUSE: &[SchemaField] = &[
     field(
         "kind",
         Words(&[
@@ -188,25 +188,25 @@ const PAUSE: &[Field] = &[
     field("on_timeout", Text, "The state to go to when nobody answered in time."),
 ];
 
-const DELEGATE: &[Field] = &[
+const DELEGATE: &[SchemaField] = &[
     field("action", Ref("request"), "The task."),
     field("ttl", DURATION, "How long is waited for the result."),
     field("default", Object, "The values when nobody gave any."),
     field("on_timeout", Text, "The state to go to when nobody answered in time."),
 ];
 
-const TOOL: &[Field] = &[
+const TOOL: &[SchemaField] = &[
     field("tool", Text, "The tool's name, or that of a call in `use.tools`."),
     field("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated."),
 ];
 
-const MCP: &[Field] = &[
+const MCP: &[SchemaField] = &[
     field("server", Text, "The server's name."),
     field("tool", Text, "The tool's name."),
     field("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated."),
 ];
 
-const SHELL: &[Field] = &[
+const SHELL: &[SchemaField] = &[
     field("command", WORDS, "The command line; with `args` a program that is started without a shell."),
     field("args", List(&VALUE), "Its arguments, passed one by one."),
     field("cwd", WORDS, "The directory, inside the project."),
@@ -219,7 +219,7 @@ const SHELL: &[Field] = &[
     field("execution", Words(&[("server", "Where this program runs.")]), "Who runs it."),
 ];
 
-const HTTP: &[Field] = &[
+const HTTP: &[SchemaField] = &[
     field("method", Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
     field("url", WORDS, "The address."),
     field("headers", HEADERS, "Headers of the request."),
@@ -232,7 +232,7 @@ const HTTP: &[Field] = &[
     ),
 ];
 
-const WAIT: &[Field] = &[
+const WAIT: &[SchemaField] = &[
     field(
         "duration",
         Either(&[Number { min: 0.0, max: None }, Text, Ref("input")]),
@@ -245,21 +245,21 @@ const WAIT: &[Field] = &[
     ),
 ];
 
-const FAIL: &[Field] = &[
+const FAIL: &[SchemaField] = &[
     field("error", Text, "The name of the error, for `catch`."),
     field("cause", VALUE, "What happened, for people."),
 ];
 
-const FINAL: &[Field] = &[field("input", VALUE, "The output.")];
+const FINAL: &[SchemaField] = &[field("input", VALUE, "The output.")];
 
-pub(super) const EXPECTED: Shape =
+pub(super) const EXPECTED: SchemaShape =
     Either(&[Integer, List(&Integer), Words(&[("any", "Whatever comes back.")])]);
-pub(super) const JOIN: Shape = Words(&[("all", "All of them (default)."), ("any", "The first one.")]);
-const ON_ERROR: Shape = Words(&[
+pub(super) const JOIN: SchemaShape = Words(&[("all", "All of them (default)."), ("any", "The first one.")]);
+const ON_ERROR: SchemaShape = Words(&[
     ("fail_fast", "The first failure stops the others and fails the state (default)."),
     ("collect", "All finish; failures stand in the result."),
 ]);
-pub(super) const MERGE: Shape = Words(&[
+pub(super) const MERGE: SchemaShape = Words(&[
     ("first", "The first branch that wrote it wins."),
     ("last", "The last branch that wrote it wins."),
     ("append", "Lists are joined, in the order of the branches."),
@@ -267,7 +267,7 @@ pub(super) const MERGE: Shape = Words(&[
     ("object", "Objects are joined; later branches win key by key."),
 ]);
 
-const ACTION: &[Field] = &[
+const ACTION: &[SchemaField] = &[
     field(
         "function",
         Words(&[
@@ -292,7 +292,7 @@ const ACTION: &[Field] = &[
     field("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
 ];
 
-const TRANSITION: &[Field] = &[
+const TRANSITION: &[SchemaField] = &[
     field("target", Text, "The state to go to."),
     field(
         "condition",
@@ -303,7 +303,7 @@ const TRANSITION: &[Field] = &[
     field("description", Text, "For readers of the file."),
 ];
 
-const BRANCH: &[Field] = &[
+const BRANCH: &[SchemaField] = &[
     field("name", Text, "Its key in the result."),
     field("description", Text, "For readers of the file."),
     field("states", List(&Ref("state")), "Its states, from its own `start` to its own `stop`."),
@@ -313,13 +313,13 @@ const BRANCH: &[Field] = &[
     field("input", VALUE, "What that agent is told."),
 ];
 
-const STORED: &[Field] = &[
+const STORED: &[SchemaField] = &[
     field("as", Text, "The key of `common_data` that receives it."),
     field("schema", SCHEMA, "A JSON Schema that it must fit, or the name of one in `use.schemas`."),
     field("description", Text, "For readers of the file."),
 ];
 
-const REQUEST: &[Field] = &[
+const REQUEST: &[SchemaField] = &[
     field(
         "type",
         Text,

@@ -2,39 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use super::origin::Origin;
-use crate::config::dotenv::{Assignment, read};
-use crate::config::source::{Findings, SourceFile};
+use super::origin::SettingOrigin;
+use crate::config::dotenv::{DotenvAssignment, read};
+use crate::config::source::{FileDiagnostics, SourceFile};
 use crate::domain::diagnostic::Diagnostic;
-use crate::domain::place::Layer;
+use crate::domain::source_location::ConfigLayer;
 
 /// Names with their text and where it stands. Empty texts are kept out: `NAME=` means "not set".
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Environment {
-    entries: BTreeMap<String, (String, Origin)>,
+pub struct EnvironmentVars {
+    entries: BTreeMap<String, (String, SettingOrigin)>,
     /// What names that a project's file sets (or empties) are without it.
-    without_project: BTreeMap<String, Option<(String, Origin)>>,
+    without_project: BTreeMap<String, Option<(String, SettingOrigin)>>,
 }
 
-impl Environment {
+impl EnvironmentVars {
     /// `dotenv` in any order; project beats user, the process beats both.
     pub fn load(process: &BTreeMap<String, String>, dotenv: &[SourceFile]) -> (Self, Vec<Diagnostic>) {
-        let mut entries: BTreeMap<String, (String, Origin)> = BTreeMap::new();
+        let mut entries: BTreeMap<String, (String, SettingOrigin)> = BTreeMap::new();
         let mut without_project = BTreeMap::new();
         let mut diagnostics = Vec::new();
         let mut files: Vec<&SourceFile> = dotenv.iter().collect();
         files.sort_by_key(|file| file.layer);
         for file in files {
-            let mut findings = Findings::new(file);
+            let mut findings = FileDiagnostics::new(file);
             let (assignments, broken) = read(&file.text);
             for span in broken {
                 let hint = Some("write NAME=value, or begin the line with #".to_owned());
                 findings.warning("C08", span, "this line is no assignment and is skipped", hint);
             }
-            for Assignment { name, value, name_at: span, .. } in assignments {
-                let origin = Origin::dotenv(&name, file.layer, file.place(span.start), span);
+            for DotenvAssignment { name, value, name_at: span, .. } in assignments {
+                let origin = SettingOrigin::dotenv(&name, file.layer, file.place(span.start), span);
                 let own = entries.insert(name.clone(), (value, origin));
-                if file.layer == Layer::Project {
+                if file.layer == ConfigLayer::Project {
                     without_project.entry(name).or_insert(own.filter(|(value, _)| !value.trim().is_empty()));
                 }
             }
@@ -42,7 +42,10 @@ impl Environment {
         }
         for (name, value) in process {
             if !value.trim().is_empty() {
-                entries.insert(name.clone(), (value.clone(), Origin::named(Layer::Environment, name)));
+                entries.insert(
+                    name.clone(),
+                    (value.clone(), SettingOrigin::named(ConfigLayer::Environment, name)),
+                );
                 without_project.remove(name);
             }
         }
@@ -50,12 +53,12 @@ impl Environment {
         (Self { entries, without_project }, diagnostics)
     }
 
-    pub fn get(&self, name: &str) -> Option<(&str, &Origin)> {
+    pub fn get(&self, name: &str) -> Option<(&str, &SettingOrigin)> {
         self.entries.get(name).map(|(value, origin)| (value.as_str(), origin))
     }
 
     /// As if the project had no file.
-    pub fn of_user(&self, name: &str) -> Option<(&str, &Origin)> {
+    pub fn user_value(&self, name: &str) -> Option<(&str, &SettingOrigin)> {
         match self.without_project.get(name) {
             Some(own) => own.as_ref().map(|(value, origin)| (value.as_str(), origin)),
             None => self.get(name),
@@ -75,10 +78,10 @@ mod tests {
     fn dotenv_texts_are_read_as_shells_write_them() {
         let text = "# c\nA=1\nexport B = two # no\nC='a # b'\nD=\"x\\n\\\"y\\\" z\"\nE=\n\
                     F=\"two\nlines\"\nnonsense\nG=a#b\nH='open\nI=last";
-        let file = SourceFile::new(Layer::Project, ".env", text);
+        let file = SourceFile::new(ConfigLayer::Project, ".env", text);
         let process =
             BTreeMap::from([("A".to_owned(), "process".to_owned()), ("J".to_owned(), String::new())]);
-        let (environment, diagnostics) = Environment::load(&process, &[file]);
+        let (environment, diagnostics) = EnvironmentVars::load(&process, &[file]);
         let rows = [
             ("A", Some("process")),
             ("B", Some("two")),
@@ -101,10 +104,10 @@ mod tests {
     #[test]
     fn the_project_beats_the_user_whatever_the_order() {
         let files = [
-            SourceFile::new(Layer::Project, ".env", "A=project"),
-            SourceFile::new(Layer::User, "~/.env", "A=user\nB=user"),
+            SourceFile::new(ConfigLayer::Project, ".env", "A=project"),
+            SourceFile::new(ConfigLayer::User, "~/.env", "A=user\nB=user"),
         ];
-        let (environment, _) = Environment::load(&BTreeMap::new(), &files);
+        let (environment, _) = EnvironmentVars::load(&BTreeMap::new(), &files);
         assert_eq!(environment.get("A").map(|found| found.0), Some("project"));
         assert_eq!(environment.get("B").map(|found| found.1.to_string()).as_deref(), Some("B (~/.env:2)"));
     }

@@ -2,30 +2,30 @@
 
 use serde::Serialize;
 
-use super::project_may::NOT_TAKEN;
-use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
-use super::{Setting, Settings, foreign, shown};
-use crate::config::models::catalogue::Models;
-use crate::config::secret::Secret;
-use crate::config::settings::environment::Environment;
-use crate::config::settings::origin::Origin;
-use crate::config::settings::shape::Datum;
-use crate::config::suggest;
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::{Layer, Place};
+use super::project_restriction::NOT_TAKEN;
+use super::rules::{RULES, SettingRule, children, environment_names, rule_of, rule_of_flag};
+use super::{EffectiveSetting, EffectiveSettings, has_own_provider, shown};
+use crate::config::did_you_mean;
+use crate::config::models::provider_catalog::ProviderCatalog;
+use crate::config::redaction::SecretText;
+use crate::config::settings::environment::EnvironmentVars;
+use crate::config::settings::origin::SettingOrigin;
+use crate::config::settings::value_type::SettingValue;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 
 /// A setting, explained.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Explained {
+pub struct SettingExplanation {
     /// Dotted path in settings.json.
     pub path: String,
     pub about: String,
     /// As `config show` has it: JSON text, `not set`, or `set (…)` for a key.
     pub value: String,
     /// Layer, name and place; `None`: nothing sets it.
-    pub origin: Option<Source>,
+    pub origin: Option<SettingSource>,
     /// What else sets it and does not count, the strongest first.
-    pub shadows: Vec<Shadowed>,
+    pub shadows: Vec<ShadowedSetting>,
     /// What was set and cannot be: a sentence each, with the name that sets it.
     pub refused: Vec<String>,
     pub allowed: String,
@@ -38,14 +38,14 @@ pub struct Explained {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Shadowed {
+pub struct ShadowedSetting {
     pub value: String,
-    pub origin: Source,
+    pub origin: SettingSource,
 }
 
 /// Where a value was set.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Source {
+pub struct SettingSource {
     /// In one line, for people.
     pub text: String,
     pub layer: String,
@@ -60,11 +60,11 @@ pub struct Source {
 /// # Errors
 /// There is none of that name: what may be meant, or what stands below a part of a path.
 pub fn explain(
-    (settings, diagnostics): (&Settings, &[Diagnostic]),
-    models: &Models,
-    environment: &Environment,
+    (settings, diagnostics): (&EffectiveSettings, &[Diagnostic]),
+    models: &ProviderCatalog,
+    environment: &EnvironmentVars,
     key: &str,
-) -> Result<Explained, String> {
+) -> Result<SettingExplanation, String> {
     let key = key.trim();
     let named = environment_names().find(|(name, _)| *name == key).map(|(_, rule)| rule);
     let meant = named.or_else(|| rule_of_flag(key)).or_else(|| rule_of_flag(&format!("--{key}")));
@@ -74,23 +74,23 @@ pub fn explain(
     let Some(rule) = rule_of(&path).filter(|_| !path.ends_with('*')) else {
         return Err(unknown(&path));
     };
-    let mut known: Vec<Setting> = settings.all(&path).cloned().collect();
+    let mut known: Vec<EffectiveSetting> = settings.all(&path).cloned().collect();
     known.reverse();
     // what the program's table and its settings file say is one value
-    if known.iter().filter(|one| one.origin.layer == Layer::BuiltIn).count() > 1 {
+    if known.iter().filter(|one| one.origin.layer == ConfigLayer::BuiltIn).count() > 1 {
         known.remove(0);
     }
     let usual = usual_names(models, &path);
     // a key of ours beats a provider's usual name
     if let Some((text, origin)) = usual.iter().find_map(|name| environment.get(name)) {
-        let datum = Datum::Secret { key: Secret::new(text), home: None };
-        known.insert(0, Setting { datum, origin: origin.clone() });
+        let datum = SettingValue::Secret { key: SecretText::new(text), home: None };
+        known.insert(0, EffectiveSetting { datum, origin: origin.clone() });
     }
     let winner = known.pop();
     let line = shown(path.clone(), winner.as_ref(), rule.about);
     let inherited = winner.is_none().then(|| inherited(settings, rule)).flatten();
     let origin = winner.as_ref().map(|setting| from(&setting.origin));
-    Ok(Explained {
+    Ok(SettingExplanation {
         value: inherited.as_ref().map_or(line.value, |(value, _)| value.clone()),
         origin: origin.or(inherited.map(|(_, origin)| origin)),
         shadows: known.iter().rev().map(|setting| shadowed(&path, setting)).collect(),
@@ -105,11 +105,12 @@ pub fn explain(
 }
 
 /// Values that were found wrong while loading, by the name or path that their messages begin with.
-fn refused(diagnostics: &[Diagnostic], rule: &Rule, path: &str) -> Vec<String> {
+fn refused(diagnostics: &[Diagnostic], rule: &SettingRule, path: &str) -> Vec<String> {
     let quoted = format!("`{path}`");
     let names = rule.env.iter().chain(rule.flags).copied().chain([quoted.as_str()]);
     let names: Vec<&str> = names.collect();
-    let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error || one.code == NOT_TAKEN);
+    let errors =
+        diagnostics.iter().filter(|one| one.severity == DiagnosticSeverity::Error || one.code == NOT_TAKEN);
     let own = errors.filter(|one| {
         names.iter().any(|name| one.message.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')))
     });
@@ -117,28 +118,28 @@ fn refused(diagnostics: &[Diagnostic], rule: &Rule, path: &str) -> Vec<String> {
 }
 
 fn place(found: &Diagnostic) -> String {
-    let Place { file, line, .. } = &found.place;
+    let SourceLocation { file, line, .. } = &found.place;
     if *line == 0 { file.clone() } else { format!("{file}:{line}") }
 }
 
 /// A level takes from base what it does not set itself.
-fn inherited(settings: &Settings, rule: &Rule) -> Option<(String, Source)> {
+fn inherited(settings: &EffectiveSettings, rule: &SettingRule) -> Option<(String, SettingSource)> {
     let (level, field) = rule.path.strip_prefix("levels.")?.split_once('.')?;
-    if level == "base" || (foreign(settings, level) && matches!(field, "base_url" | "api_key")) {
+    if level == "base" || (has_own_provider(settings, level) && matches!(field, "base_url" | "api_key")) {
         return None;
     }
-    let base = settings.own("base", field)?;
+    let base = settings.own_level_setting("base", field)?;
     let line = shown(rule.path.to_owned(), Some(base), rule.about);
     let origin = from(&base.origin);
-    Some((line.value, Source { text: format!("from base: {}", origin.text), ..origin }))
+    Some((line.value, SettingSource { text: format!("from base: {}", origin.text), ..origin }))
 }
 
-fn shadowed(path: &str, setting: &Setting) -> Shadowed {
-    Shadowed { value: shown(path.to_owned(), Some(setting), "").value, origin: from(&setting.origin) }
+fn shadowed(path: &str, setting: &EffectiveSetting) -> ShadowedSetting {
+    ShadowedSetting { value: shown(path.to_owned(), Some(setting), "").value, origin: from(&setting.origin) }
 }
 
-fn from(origin: &Origin) -> Source {
-    Source {
+fn from(origin: &SettingOrigin) -> SettingSource {
+    SettingSource {
         text: origin.to_string(),
         layer: origin.layer.to_string(),
         name: origin.name.clone(),
@@ -148,13 +149,13 @@ fn from(origin: &Origin) -> Source {
 }
 
 /// `OPENAI_API_KEY` is the key of a provider.
-fn provider_of_name(models: &Models, name: &str) -> Option<String> {
+fn provider_of_name(models: &ProviderCatalog, name: &str) -> Option<String> {
     let has = |names: &Option<Vec<String>>| names.iter().flatten().any(|known| known == name);
     let provider = models.providers.iter().find(|provider| has(&provider.key_env))?;
     Some(format!("keys.{}", provider.name))
 }
 
-fn usual_names(models: &Models, path: &str) -> Vec<String> {
+fn usual_names(models: &ProviderCatalog, path: &str) -> Vec<String> {
     let provider = path.strip_prefix("keys.").and_then(|name| models.provider(name));
     provider.and_then(|provider| provider.key_env.clone()).unwrap_or_default()
 }
@@ -172,24 +173,24 @@ fn unknown(path: &str) -> String {
     // the last part alone is what people remember
     let last = path.rsplit('.').next().unwrap_or(path);
     let ending = RULES.iter().map(|rule| rule.path).find(|known| known.rsplit('.').next() == Some(last));
-    let hint = suggest::did_you_mean(path, paths.chain(names).chain(flags))
+    let hint = did_you_mean::suggestion_hint(path, paths.chain(names).chain(flags))
         .or_else(|| ending.map(|known| format!("did you mean `{known}`?")))
         .unwrap_or_else(|| "`synthdev config show` lists all settings".to_owned());
     format!("there is no setting `{path}`\nhint: {hint}")
 }
 
-fn told(origin: &Source) -> String {
+fn told(origin: &SettingSource) -> String {
     match (&origin.file, origin.line) {
-        (Some(file), Some(line)) if origin.layer == Layer::BuiltIn.to_string() => {
+        (Some(file), Some(line)) if origin.layer == ConfigLayer::BuiltIn.to_string() => {
             format!("built-in value, {}:{line} of this program", file.trim_start_matches("built-in:"))
         }
-        _ if origin.layer == Layer::BuiltIn.to_string() => "built-in value of this program".to_owned(),
+        _ if origin.layer == ConfigLayer::BuiltIn.to_string() => "built-in value of this program".to_owned(),
         _ => origin.text.clone(),
     }
 }
 
 /// The explanation as text.
-pub fn explain_text(one: &Explained) -> String {
+pub fn explain_text(one: &SettingExplanation) -> String {
     let mut text = format!("{} — {}\n", one.path, one.about);
     let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<14} {value}\n"));
     row("value", &one.value);

@@ -1,53 +1,53 @@
 //! Reads each layer into (path, value, origin) and reports everything that is wrong in one pass (CFG-6).
 
-use super::environment::Environment;
-use super::origin::Origin;
-use super::project_may::ProjectMay;
-use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
-use super::shape::{Datum, Shape};
+use super::environment::EnvironmentVars;
+use super::origin::SettingOrigin;
+use super::project_restriction::ProjectRestriction;
+use super::rules::{RULES, SettingRule, children, environment_names, rule_of, rule_of_flag};
+use super::value_type::{SettingValue, SettingValueType};
+use crate::config::did_you_mean;
 use crate::config::fields::is_free;
-use crate::config::json::{Kind, Member, Node};
-use crate::config::source::{Findings, SourceFile};
-use crate::config::suggest;
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::{Layer, Place};
+use crate::config::json::{JsonMember, JsonNode, JsonNodeKind};
+use crate::config::source::{FileDiagnostics, SourceFile};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 
 /// One value of one layer.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Given {
+pub struct LayerSetting {
     pub path: String,
-    pub datum: Datum,
-    pub origin: Origin,
+    pub datum: SettingValue,
+    pub origin: SettingOrigin,
 }
 
 /// What the command line sets: flags with their texts, in the order given.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Overrides {
-    pub values: Vec<Override>,
+pub struct SettingOverrides {
+    pub values: Vec<SettingOverride>,
 }
 
 /// `flag` is shown to people; `path` is the setting.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Override {
+pub struct SettingOverride {
     pub path: String,
     pub text: String,
     pub flag: String,
 }
 
-impl std::fmt::Debug for Override {
+impl std::fmt::Debug for SettingOverride {
     /// Without the text: it may be a key (CFG-20).
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({})", self.path, self.flag)
     }
 }
 
-impl std::fmt::Debug for Overrides {
+impl std::fmt::Debug for SettingOverrides {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(&self.values).finish()
     }
 }
 
-impl Overrides {
+impl SettingOverrides {
     /// Sets by a flag of the table (`--base-model`); false if there is no such flag.
     pub fn flag(&mut self, flag: &str, text: &str) -> bool {
         let Some(rule) = rule_of_flag(flag) else { return false };
@@ -55,17 +55,21 @@ impl Overrides {
         true
     }
 
-    /// Sets by path (`verbosity`, `levels.base.model`); an unknown path is reported by `Settings::load`.
+    /// Sets by path (`verbosity`, `levels.base.model`); an unknown path is reported by `EffectiveSettings::load`.
     pub fn set(&mut self, path: &str, text: &str, flag: &str) {
-        self.values.push(Override { path: path.to_owned(), text: text.to_owned(), flag: flag.to_owned() });
+        self.values.push(SettingOverride {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            flag: flag.to_owned(),
+        });
     }
 }
 
 /// Everything that one settings file says.
-pub fn read_file(file: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> Vec<Given> {
-    let mut findings = Findings::new(file);
+pub fn read_file(file: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> Vec<LayerSetting> {
+    let mut findings = FileDiagnostics::new(file);
     let mut given = Vec::new();
-    if let Some(root) = Node::parse(file, &mut findings) {
+    if let Some(root) = JsonNode::parse(file, &mut findings) {
         match root.members() {
             Some(members) => walk(members, "", &mut findings, &mut given),
             None => {
@@ -79,14 +83,17 @@ pub fn read_file(file: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> Vec<Gi
 }
 
 /// Our names in the environment. A bad text is an error of that name.
-pub fn read_environment(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<Given> {
-    let mut given: Vec<Given> = Vec::new();
+pub fn read_environment(
+    environment: &EnvironmentVars,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<LayerSetting> {
+    let mut given: Vec<LayerSetting> = Vec::new();
     for rule in RULES {
         let strongest = named(rule, &|name| environment.get(name), diagnostics);
         // what a project sets may not count: then the user's own word does
-        let guarded = rule.project_may != ProjectMay::Set;
+        let guarded = rule.project_may != ProjectRestriction::Set;
         if guarded && strongest.as_ref().is_none_or(|one| one.origin.of_project) {
-            given.extend(named(rule, &|name| environment.of_user(name), &mut Vec::new()));
+            given.extend(named(rule, &|name| environment.user_value(name), &mut Vec::new()));
         }
         given.extend(strongest);
     }
@@ -94,10 +101,10 @@ pub fn read_environment(environment: &Environment, diagnostics: &mut Vec<Diagnos
         if environment_names().any(|(known, _)| known == name) {
             continue;
         }
-        let hint = suggest::did_you_mean(name, environment_names().map(|(known, _)| known));
+        let hint = did_you_mean::suggestion_hint(name, environment_names().map(|(known, _)| known));
         if let (Some(hint), Some((_, origin))) = (hint, environment.get(name)) {
             let mut finding = outside("C04", origin, format!("{name} is not a setting"), Some(hint));
-            finding.severity = Severity::Warning;
+            finding.severity = DiagnosticSeverity::Warning;
             diagnostics.push(finding);
         }
     }
@@ -106,14 +113,16 @@ pub fn read_environment(environment: &Environment, diagnostics: &mut Vec<Diagnos
 
 /// What the strongest name of a setting says.
 fn named<'e>(
-    rule: &Rule,
-    said: &dyn Fn(&str) -> Option<(&'e str, &'e Origin)>,
+    rule: &SettingRule,
+    said: &dyn Fn(&str) -> Option<(&'e str, &'e SettingOrigin)>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Given> {
+) -> Option<LayerSetting> {
     for name in rule.env {
         let Some((text, origin)) = said(name) else { continue };
         match rule.shape.check_text(text) {
-            Ok(datum) => return Some(Given { path: rule.path.to_owned(), datum, origin: origin.clone() }),
+            Ok(datum) => {
+                return Some(LayerSetting { path: rule.path.to_owned(), datum, origin: origin.clone() });
+            }
             Err((code, why)) => diagnostics.push(outside(code, origin, format!("{name} {why}"), None)),
         }
     }
@@ -121,19 +130,19 @@ fn named<'e>(
 }
 
 /// The command line.
-pub fn read_overrides(overrides: &Overrides, diagnostics: &mut Vec<Diagnostic>) -> Vec<Given> {
+pub fn read_overrides(overrides: &SettingOverrides, diagnostics: &mut Vec<Diagnostic>) -> Vec<LayerSetting> {
     let mut given = Vec::new();
     for one in &overrides.values {
-        let origin = Origin::named(Layer::CommandLine, &one.flag);
+        let origin = SettingOrigin::named(ConfigLayer::CommandLine, &one.flag);
         let Some(rule) = rule_of(&one.path) else {
             let known = RULES.iter().map(|rule| rule.path);
-            let hint = suggest::did_you_mean(&one.path, known);
+            let hint = did_you_mean::suggestion_hint(&one.path, known);
             let message = format!("there is no setting `{}`", one.path);
             diagnostics.push(outside("C04", &origin, message, hint));
             continue;
         };
         match rule.shape.check_text(&one.text) {
-            Ok(datum) => given.push(Given { path: one.path.clone(), datum, origin }),
+            Ok(datum) => given.push(LayerSetting { path: one.path.clone(), datum, origin }),
             Err((code, why)) => {
                 diagnostics.push(outside(code, &origin, format!("{} {why}", one.flag), None));
             }
@@ -142,9 +151,14 @@ pub fn read_overrides(overrides: &Overrides, diagnostics: &mut Vec<Diagnostic>) 
     given
 }
 
-fn walk(members: &[Member], prefix: &str, findings: &mut Findings<'_>, given: &mut Vec<Given>) {
+fn walk(
+    members: &[JsonMember],
+    prefix: &str,
+    findings: &mut FileDiagnostics<'_>,
+    given: &mut Vec<LayerSetting>,
+) {
     for member in members {
-        if is_free(&member.key) || member.value.kind == Kind::Null {
+        if is_free(&member.key) || member.value.kind == JsonNodeKind::Null {
             continue;
         }
         let path = if prefix.is_empty() { member.key.clone() } else { format!("{prefix}.{}", member.key) };
@@ -154,7 +168,7 @@ fn walk(members: &[Member], prefix: &str, findings: &mut Findings<'_>, given: &m
         }
         let known = children(prefix);
         if !known.contains(&member.key.as_str()) {
-            let hint = suggest::or_list(&member.key, "known keys", &known);
+            let hint = did_you_mean::or_list(&member.key, "known keys", &known);
             let inside = if prefix.is_empty() { "the settings".to_owned() } else { format!("`{prefix}`") };
             let message = format!("unknown key `{}` in {inside}", member.key);
             findings.error("C04", member.key_span.clone(), message, hint);
@@ -170,17 +184,24 @@ fn walk(members: &[Member], prefix: &str, findings: &mut Findings<'_>, given: &m
     }
 }
 
-fn take(rule: &Rule, path: String, member: &Member, findings: &mut Findings<'_>, given: &mut Vec<Given>) {
+fn take(
+    rule: &SettingRule,
+    path: String,
+    member: &JsonMember,
+    findings: &mut FileDiagnostics<'_>,
+    given: &mut Vec<LayerSetting>,
+) {
     let layer = findings.file.layer;
     match rule.shape.check(&member.value.to_value()) {
         Ok(datum) => {
-            if rule.shape == Shape::Secret && layer == Layer::Project {
+            if rule.shape == SettingValueType::Secret && layer == ConfigLayer::Project {
                 let hint = "keep it in your user settings, in `.env` or in the environment".to_owned();
                 let message = format!("`{path}`: a project's settings are shared, a key is not");
                 findings.warning("C09", member.key_span.clone(), message, Some(hint));
             }
-            let origin = Origin::file(layer, findings.place(member.key_span.start), member.key_span.clone());
-            given.push(Given { path, datum, origin });
+            let origin =
+                SettingOrigin::file(layer, findings.place(member.key_span.start), member.key_span.clone());
+            given.push(LayerSetting { path, datum, origin });
         }
         Err((code, why)) => {
             findings.error(code, member.value.span.clone(), format!("`{path}` {why}"), None);
@@ -189,12 +210,15 @@ fn take(rule: &Rule, path: String, member: &Member, findings: &mut Findings<'_>,
 }
 
 /// A finding that has no caret: its place is a name of the environment, a flag, or a line of `.env`.
-fn outside(code: &str, origin: &Origin, message: String, hint: Option<String>) -> Diagnostic {
-    let place =
-        origin.place.clone().unwrap_or_else(|| Place { file: origin.layer.to_string(), line: 0, column: 0 });
+fn outside(code: &str, origin: &SettingOrigin, message: String, hint: Option<String>) -> Diagnostic {
+    let place = origin.place.clone().unwrap_or_else(|| SourceLocation {
+        file: origin.layer.to_string(),
+        line: 0,
+        column: 0,
+    });
     Diagnostic {
         code: code.to_owned(),
-        severity: Severity::Error,
+        severity: DiagnosticSeverity::Error,
         message,
         place,
         span: origin.span.clone(),

@@ -3,43 +3,47 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::domain::place::{Layer, Place};
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
 
 /// The layer, and inside it the environment name, flag or place in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Origin {
-    pub layer: Layer,
+pub struct SettingOrigin {
+    pub layer: ConfigLayer,
     /// Environment name or flag.
     pub name: Option<String>,
     /// Position in a settings or `.env` file.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// Bytes of the name in that file.
     pub span: Range<usize>,
     /// It stands in a file of the project, which the person who runs it need not have written.
     pub of_project: bool,
 }
 
-impl Origin {
+impl SettingOrigin {
     pub fn built_in() -> Self {
-        Self { layer: Layer::BuiltIn, name: None, place: None, span: 0..0, of_project: false }
+        Self { layer: ConfigLayer::BuiltIn, name: None, place: None, span: 0..0, of_project: false }
     }
 
-    pub fn file(layer: Layer, place: Place, span: Range<usize>) -> Self {
-        Self { layer, name: None, place: Some(place), span, of_project: layer == Layer::Project }
+    pub fn file(layer: ConfigLayer, place: SourceLocation, span: Range<usize>) -> Self {
+        Self { layer, name: None, place: Some(place), span, of_project: layer == ConfigLayer::Project }
     }
 
     /// An environment name of the process, or a flag.
-    pub fn named(layer: Layer, name: &str) -> Self {
+    pub fn named(layer: ConfigLayer, name: &str) -> Self {
         Self { layer, name: Some(name.to_owned()), place: None, span: 0..0, of_project: false }
     }
 
     /// A name in the `.env` of a layer.
-    pub fn dotenv(name: &str, layer: Layer, place: Place, span: Range<usize>) -> Self {
-        Self { layer: Layer::Environment, name: Some(name.to_owned()), ..Self::file(layer, place, span) }
+    pub fn dotenv(name: &str, layer: ConfigLayer, place: SourceLocation, span: Range<usize>) -> Self {
+        Self {
+            layer: ConfigLayer::Environment,
+            name: Some(name.to_owned()),
+            ..Self::file(layer, place, span)
+        }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.name, &self.place) {
             (Some(name), Some(place)) => write!(f, "{name} ({}:{})", place.file, place.line),

@@ -1,14 +1,14 @@
 //! One row of the table of settings.
 
-use super::project_may::ProjectMay;
-use super::shape::Shape;
+use super::project_restriction::ProjectRestriction;
+use super::value_type::SettingValueType;
 
 /// One setting. A path ending in `.*` stands for a family with free last parts.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct SettingRule {
     /// Dotted path in settings.json.
     pub path: &'static str,
-    pub shape: Shape,
+    pub shape: SettingValueType,
     /// Environment names, the strongest first (SD.7 and our own).
     pub env: &'static [&'static str],
     /// Command line flags, our own spelling first (SD.7).
@@ -17,22 +17,22 @@ pub struct Rule {
     pub default: &'static str,
     pub about: &'static str,
     /// What a project's files may do to it: what keeps the user safe is only made stricter by them.
-    pub project_may: ProjectMay,
+    pub project_may: ProjectRestriction,
 }
 
-impl Rule {
-    pub(super) const fn project(self, project_may: ProjectMay) -> Self {
+impl SettingRule {
+    pub(super) const fn project(self, project_may: ProjectRestriction) -> Self {
         Self { project_may, ..self }
     }
 }
 
 pub(super) const fn rule(
     path: &'static str,
-    shape: Shape,
+    shape: SettingValueType,
     env: &'static [&'static str],
     flags: &'static [&'static str],
     default: &'static str,
     about: &'static str,
-) -> Rule {
-    Rule { path, shape, env, flags, default, about, project_may: ProjectMay::Set }
+) -> SettingRule {
+    SettingRule { path, shape, env, flags, default, about, project_may: ProjectRestriction::Set }
 }

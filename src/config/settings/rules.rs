@@ -1,21 +1,21 @@
 //! The one table of settings: path in the file, shape, environment names, flags, default.
 //! Reading, `config show`, help texts and documentation are readers of it.
 
-use super::project_may::{PERMISSIONS, ProjectMay};
-pub use super::rule::Rule;
+use super::project_restriction::{PERMISSIONS, ProjectRestriction};
+pub use super::rule::SettingRule;
 use super::rule::rule;
 use super::sandbox_rules;
-use super::shape::Shape;
+use super::value_type::SettingValueType;
 use crate::domain::secret_names::{begins_as_key, is_secret_name, looks_like_key};
 
 /// The three levels (CFG-2).
 pub const LEVELS: [&str; 3] = ["base", "smart", "fast"];
 
 /// Every setting, in the order in which `config show` prints them.
-pub const RULES: &[Rule] = &[
+pub const RULES: &[SettingRule] = &[
     rule(
         "levels.base.provider",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_PROVIDER", "SYNTHDEV_BASE_PROVIDER"],
         &["--provider"],
         "",
@@ -23,7 +23,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.base.base_url",
-        Shape::Url,
+        SettingValueType::Url,
         &["SYNTHDEV_BASE_URL"],
         &["--base-url", "--url"],
         "",
@@ -31,7 +31,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.base.model",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_BASE_MODEL", "SYNTHDEV_MODEL"],
         &["--base-model", "--model"],
         "",
@@ -39,7 +39,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.base.api_key",
-        Shape::Secret,
+        SettingValueType::Secret,
         &["SYNTHDEV_API_KEY", "SYNTHDEV_BASE_API_KEY"],
         &["--api-key"],
         "",
@@ -47,7 +47,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.base.fallback",
-        Shape::TextList,
+        SettingValueType::TextList,
         &["SYNTHDEV_BASE_FALLBACK"],
         &[],
         "",
@@ -55,7 +55,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.smart.provider",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_SMART_PROVIDER"],
         &["--smart-provider"],
         "",
@@ -63,7 +63,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.smart.base_url",
-        Shape::Url,
+        SettingValueType::Url,
         &["SYNTHDEV_SMART_BASE_URL", "SYNTHDEV_SMART_URL"],
         &["--smart-base-url", "--smart-url"],
         "",
@@ -71,7 +71,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.smart.model",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_SMART_MODEL"],
         &["--smart-model"],
         "",
@@ -79,7 +79,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.smart.api_key",
-        Shape::Secret,
+        SettingValueType::Secret,
         &["SYNTHDEV_SMART_API_KEY"],
         &["--smart-api-key"],
         "",
@@ -87,7 +87,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.smart.fallback",
-        Shape::TextList,
+        SettingValueType::TextList,
         &["SYNTHDEV_SMART_FALLBACK"],
         &[],
         "",
@@ -95,7 +95,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.fast.provider",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_FAST_PROVIDER"],
         &["--fast-provider"],
         "",
@@ -103,7 +103,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.fast.base_url",
-        Shape::Url,
+        SettingValueType::Url,
         &["SYNTHDEV_FAST_BASE_URL", "SYNTHDEV_FAST_URL"],
         &["--fast-base-url", "--fast-url"],
         "",
@@ -111,7 +111,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.fast.model",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_FAST_MODEL"],
         &["--fast-model"],
         "",
@@ -119,7 +119,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.fast.api_key",
-        Shape::Secret,
+        SettingValueType::Secret,
         &["SYNTHDEV_FAST_API_KEY"],
         &["--fast-api-key"],
         "",
@@ -127,16 +127,16 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "levels.fast.fallback",
-        Shape::TextList,
+        SettingValueType::TextList,
         &["SYNTHDEV_FAST_FALLBACK"],
         &[],
         "",
         "levels that are asked while the server of the fast level stays down",
     ),
-    rule("keys.*", Shape::Secret, &[], &[], "", "key of a provider, by the provider's name"),
+    rule("keys.*", SettingValueType::Secret, &[], &[], "", "key of a provider, by the provider's name"),
     rule(
         "parameters.temperature",
-        Shape::Real { min: 0.0, max: 2.0 },
+        SettingValueType::Real { min: 0.0, max: 2.0 },
         &["SYNTHDEV_TEMPERATURE"],
         &["--temperature"],
         "",
@@ -144,7 +144,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "parameters.top_p",
-        Shape::Real { min: 0.0, max: 1.0 },
+        SettingValueType::Real { min: 0.0, max: 1.0 },
         &["SYNTHDEV_TOP_P"],
         &[],
         "",
@@ -152,7 +152,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "parameters.top_k",
-        Shape::Integer { min: 0, max: 1_000_000 },
+        SettingValueType::Integer { min: 0, max: 1_000_000 },
         &["SYNTHDEV_TOP_K"],
         &[],
         "",
@@ -160,7 +160,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "parameters.frequency_penalty",
-        Shape::Real { min: -2.0, max: 2.0 },
+        SettingValueType::Real { min: -2.0, max: 2.0 },
         &["SYNTHDEV_FREQUENCY_PENALTY"],
         &[],
         "",
@@ -168,7 +168,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "parameters.presence_penalty",
-        Shape::Real { min: -2.0, max: 2.0 },
+        SettingValueType::Real { min: -2.0, max: 2.0 },
         &["SYNTHDEV_PRESENCE_PENALTY"],
         &[],
         "",
@@ -176,7 +176,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "parameters.repetition_penalty",
-        Shape::Real { min: 0.0, max: 2.0 },
+        SettingValueType::Real { min: 0.0, max: 2.0 },
         &["SYNTHDEV_REPETITION_PENALTY"],
         &[],
         "",
@@ -184,7 +184,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "parameters.max_output_tokens",
-        Shape::Integer { min: 1, max: 10_000_000 },
+        SettingValueType::Integer { min: 1, max: 10_000_000 },
         &["SYNTHDEV_MAX_OUTPUT_TOKENS"],
         &[],
         "",
@@ -192,7 +192,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "parameters.reasoning_effort",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_REASONING_EFFORT"],
         &[],
         "",
@@ -200,16 +200,16 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "max_tool_calls",
-        Shape::Integer { min: 1, max: 200 },
+        SettingValueType::Integer { min: 1, max: 200 },
         &["SYNTHDEV_MAX_TOOL_CALLS"],
         &["--max-tool-calls"],
         "50",
         "tool rounds before asking to go on",
     )
-    .project(ProjectMay::Lower),
+    .project(ProjectRestriction::Lower),
     rule(
         "verbosity",
-        Shape::Integer { min: 0, max: 5 },
+        SettingValueType::Integer { min: 0, max: 5 },
         &["SYNTHDEV_VERBOSITY_LEVEL", "SYNTHDEV_VERBOSITY"],
         &["--verbosity"],
         "2",
@@ -217,7 +217,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "approvals.read",
-        Shape::Permission,
+        SettingValueType::Permission,
         &["SYNTHDEV_APPROVE_READ"],
         &[],
         "\"allow\"",
@@ -226,7 +226,7 @@ pub const RULES: &[Rule] = &[
     .project(PERMISSIONS),
     rule(
         "approvals.write",
-        Shape::Permission,
+        SettingValueType::Permission,
         &["SYNTHDEV_APPROVE_WRITE"],
         &[],
         "\"ask\"",
@@ -235,7 +235,7 @@ pub const RULES: &[Rule] = &[
     .project(PERMISSIONS),
     rule(
         "approvals.execute",
-        Shape::Permission,
+        SettingValueType::Permission,
         &["SYNTHDEV_APPROVE_EXECUTE"],
         &[],
         "\"ask\"",
@@ -244,7 +244,7 @@ pub const RULES: &[Rule] = &[
     .project(PERMISSIONS),
     rule(
         "approvals.tools.*",
-        Shape::Permission,
+        SettingValueType::Permission,
         &[],
         &[],
         "",
@@ -253,7 +253,7 @@ pub const RULES: &[Rule] = &[
     .project(PERMISSIONS),
     rule(
         "approvals.deadline_seconds",
-        Shape::Integer { min: 0, max: 86_400 },
+        SettingValueType::Integer { min: 0, max: 86_400 },
         &["SYNTHDEV_APPROVAL_DEADLINE_SECONDS"],
         &[],
         "0",
@@ -261,7 +261,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "default_role",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_DEFAULT_ROLE", "SYNTHDEV_ROLE"],
         &["--role"],
         "\"coder\"",
@@ -269,7 +269,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "prompt_enhancement",
-        Shape::Flag,
+        SettingValueType::Flag,
         &["SYNTHDEV_ENABLE_PROMPT_ENHANCEMENT"],
         &[],
         "false",
@@ -277,7 +277,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "prompt.environment",
-        Shape::Flag,
+        SettingValueType::Flag,
         &["SYNTHDEV_PROMPT_ENVIRONMENT"],
         &[],
         "true",
@@ -285,7 +285,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "prompt.files",
-        Shape::Integer { min: 0, max: 2_000 },
+        SettingValueType::Integer { min: 0, max: 2_000 },
         &["SYNTHDEV_PROMPT_FILES"],
         &[],
         "0",
@@ -293,16 +293,16 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "prompt.agents_md",
-        Shape::Flag,
+        SettingValueType::Flag,
         &["SYNTHDEV_PROMPT_AGENTS_MD"],
         &[],
         "true",
         "give agents the AGENTS.md of the user and of a trusted project",
     )
-    .project(ProjectMay::Lower),
+    .project(ProjectRestriction::Lower),
     rule(
         "prompt.agents_md_limit",
-        Shape::Integer { min: 100, max: 1_000_000 },
+        SettingValueType::Integer { min: 100, max: 1_000_000 },
         &["SYNTHDEV_PROMPT_AGENTS_MD_LIMIT"],
         &[],
         "32000",
@@ -310,7 +310,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "timeouts.connect_seconds",
-        Shape::Integer { min: 1, max: 3600 },
+        SettingValueType::Integer { min: 1, max: 3600 },
         &["SYNTHDEV_CONNECT_SECONDS"],
         &[],
         "10",
@@ -318,7 +318,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "timeouts.idle_seconds",
-        Shape::Integer { min: 1, max: 86_400 },
+        SettingValueType::Integer { min: 1, max: 86_400 },
         &["SYNTHDEV_IDLE_SECONDS"],
         &[],
         "120",
@@ -326,7 +326,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "timeouts.call_seconds",
-        Shape::Integer { min: 1, max: 86_400 },
+        SettingValueType::Integer { min: 1, max: 86_400 },
         &["SYNTHDEV_CALL_SECONDS"],
         &[],
         "3600",
@@ -334,7 +334,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "retry.attempts",
-        Shape::Integer { min: 1, max: 100 },
+        SettingValueType::Integer { min: 1, max: 100 },
         &["SYNTHDEV_RETRY_ATTEMPTS"],
         &[],
         "5",
@@ -342,7 +342,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "retry.first_delay_ms",
-        Shape::Integer { min: 0, max: 3_600_000 },
+        SettingValueType::Integer { min: 0, max: 3_600_000 },
         &["SYNTHDEV_RETRY_FIRST_DELAY_MS"],
         &[],
         "1000",
@@ -350,7 +350,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "retry.longest_delay_ms",
-        Shape::Integer { min: 0, max: 3_600_000 },
+        SettingValueType::Integer { min: 0, max: 3_600_000 },
         &["SYNTHDEV_RETRY_LONGEST_DELAY_MS"],
         &[],
         "60000",
@@ -358,7 +358,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "tools.terminal_timeout_seconds",
-        Shape::Integer { min: 1, max: 86_400 },
+        SettingValueType::Integer { min: 1, max: 86_400 },
         &["SYNTHDEV_TERMINAL_TIMEOUT_SECONDS"],
         &[],
         "120",
@@ -366,7 +366,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "tools.output_limit_bytes",
-        Shape::Integer { min: 256, max: 100_000_000 },
+        SettingValueType::Integer { min: 256, max: 100_000_000 },
         &["SYNTHDEV_TOOL_OUTPUT_LIMIT_BYTES"],
         &[],
         "65536",
@@ -374,13 +374,13 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "snapshots.exclude",
-        Shape::TextList,
+        SettingValueType::TextList,
         &["SYNTHDEV_SNAPSHOT_EXCLUDE"],
         &[],
         r#"[".env", ".env.local", ".env.*.local"]"#,
         "patterns that snapshots leave out (keys do not belong in git); private copies are kept",
     )
-    .project(ProjectMay::NotSet),
+    .project(ProjectRestriction::NotSet),
     sandbox_rules::MODE,
     sandbox_rules::NETWORK,
     sandbox_rules::WORKFLOW_PORTS,
@@ -394,7 +394,7 @@ pub const RULES: &[Rule] = &[
     sandbox_rules::MAX_FILE_MB,
     rule(
         "theme",
-        Shape::Text,
+        SettingValueType::Text,
         &["SYNTHDEV_THEME"],
         &[],
         "\"auto\"",
@@ -402,7 +402,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "mouse",
-        Shape::Flag,
+        SettingValueType::Flag,
         &["SYNTHDEV_MOUSE"],
         &[],
         "false",
@@ -410,7 +410,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "reduced_motion",
-        Shape::Flag,
+        SettingValueType::Flag,
         &["SYNTHDEV_REDUCED_MOTION"],
         &[],
         "false",
@@ -418,18 +418,18 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "cmd.add_output",
-        Shape::Flag,
+        SettingValueType::Flag,
         &["SYNTHDEV_CMD_ADD_OUTPUT"],
         &[],
         "false",
         "what /cmd prints goes along with your next text, without /cmd add",
     )
-    .project(ProjectMay::Lower),
-    rule("vim", Shape::Flag, &["SYNTHDEV_VIM"], &[], "false", "keys as in vi in the input box"),
+    .project(ProjectRestriction::Lower),
+    rule("vim", SettingValueType::Flag, &["SYNTHDEV_VIM"], &[], "false", "keys as in vi in the input box"),
 ];
 
 /// The rule for a dotted path, families included.
-pub fn rule_of(path: &str) -> Option<&'static Rule> {
+pub fn rule_of(path: &str) -> Option<&'static SettingRule> {
     RULES.iter().find(|rule| match rule.path.strip_suffix('*') {
         Some(prefix) => path.strip_prefix(prefix).is_some_and(|last| !last.is_empty()),
         None => rule.path == path,
@@ -437,7 +437,7 @@ pub fn rule_of(path: &str) -> Option<&'static Rule> {
 }
 
 /// The rule that a flag sets: `--base-model`.
-pub fn rule_of_flag(flag: &str) -> Option<&'static Rule> {
+pub fn rule_of_flag(flag: &str) -> Option<&'static SettingRule> {
     RULES.iter().find(|rule| rule.flags.contains(&flag))
 }
 
@@ -459,20 +459,20 @@ pub fn children(prefix: &str) -> Vec<&'static str> {
 }
 
 /// Every environment name that sets something.
-pub fn environment_names() -> impl Iterator<Item = (&'static str, &'static Rule)> {
+pub fn environment_names() -> impl Iterator<Item = (&'static str, &'static SettingRule)> {
     RULES.iter().flat_map(|rule| rule.env.iter().map(move |name| (*name, rule)))
 }
 
 /// Whether a variable of a `.env` file holds a key, which is never shown. Our own settings hold one where they say so.
 pub fn holds_key(variable: &str, value: &str) -> bool {
     match environment_names().find(|(name, _)| *name == variable) {
-        Some((_, rule)) => rule.shape == Shape::Secret || begins_as_key(value),
+        Some((_, rule)) => rule.shape == SettingValueType::Secret || begins_as_key(value),
         None => is_secret_name(variable) || looks_like_key(value),
     }
 }
 
 /// Keys whose values may be printed beside a caret.
 pub fn is_harmless(key: &str) -> bool {
-    let named = |rule: &&Rule| rule.path.rsplit('.').next() == Some(key);
-    RULES.iter().find(named).is_some_and(|rule| rule.shape != Shape::Secret) || key == "$schema"
+    let named = |rule: &&SettingRule| rule.path.rsplit('.').next() == Some(key);
+    RULES.iter().find(named).is_some_and(|rule| rule.shape != SettingValueType::Secret) || key == "$schema"
 }

@@ -4,27 +4,27 @@
 use serde_json::Value;
 
 use super::fields::{fit, value_at, whole, wrong};
-use crate::config::fields::{At, Fields, is_free};
-use crate::config::json::{Kind, Node};
-use crate::config::source::Findings;
-use crate::config::suggest;
+use crate::config::did_you_mean;
+use crate::config::fields::{ObjectFields, SpannedField, is_free};
+use crate::config::json::{JsonNode, JsonNodeKind};
+use crate::config::source::FileDiagnostics;
 use crate::domain::journal::RunStatus;
-use crate::domain::scripted::Fit;
+use crate::domain::mock_results::TextPattern;
 
 #[derive(Clone, Debug)]
-pub struct Expect {
+pub struct TestExpectation {
     /// `completed`, unless an error is expected.
     pub status: Option<RunStatus>,
-    pub path: Option<Vec<At<String>>>,
-    pub visits: Vec<(At<String>, u64)>,
-    pub visited: Vec<At<String>>,
-    pub not_visited: Vec<At<String>>,
+    pub path: Option<Vec<SpannedField<String>>>,
+    pub visits: Vec<(SpannedField<String>, u64)>,
+    pub visited: Vec<SpannedField<String>>,
+    pub not_visited: Vec<SpannedField<String>>,
     /// Said in this order, with anything between them.
     pub messages: Vec<MessageExpected>,
     /// Variables of the workflow at its end.
     pub data: Vec<(String, Value)>,
     pub output: Option<Value>,
-    pub output_matches: Option<Fit>,
+    pub output_matches: Option<TextPattern>,
     pub error: Option<ErrorExpected>,
     /// Codes of all warnings, in order.
     pub warnings: Option<Vec<String>>,
@@ -38,7 +38,7 @@ pub struct MessageExpected {
     pub context: Option<String>,
     /// An agent, or `workflow`, `human`, `script`.
     pub author: Option<String>,
-    pub text: Option<Fit>,
+    pub text: Option<TextPattern>,
     /// Said to one agent only, not in the context; `None`: in the context.
     pub private: Option<bool>,
 }
@@ -48,7 +48,7 @@ pub struct ErrorExpected {
     /// Of the error, or of what caused it inside a child.
     pub code: Option<String>,
     pub state: Option<String>,
-    pub detail: Option<Fit>,
+    pub detail: Option<TextPattern>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -86,7 +86,7 @@ const STATUSES: [(&str, RunStatus); 4] = [
     ("cancelled", RunStatus::Cancelled),
 ];
 
-impl Default for Expect {
+impl Default for TestExpectation {
     fn default() -> Self {
         Self {
             status: Some(RunStatus::Completed),
@@ -106,21 +106,23 @@ impl Default for Expect {
     }
 }
 
-impl Expect {
+impl TestExpectation {
     /// Every state that something is said about.
-    pub fn states(&self) -> impl Iterator<Item = &At<String>> {
+    pub fn states(&self) -> impl Iterator<Item = &SpannedField<String>> {
         let path = self.path.iter().flatten();
         path.chain(self.visits.iter().map(|(state, _)| state)).chain(&self.visited).chain(&self.not_visited)
     }
 }
 
-pub(super) fn read(test: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
-    let Some(node) = test.get(&["expect"], findings) else { return Expect::default() };
-    let Some(fields) = Fields::of(node, "`expect`", findings) else { return Expect::default() };
+pub(super) fn read(test: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> TestExpectation {
+    let Some(node) = test.get(&["expect"], findings) else { return TestExpectation::default() };
+    let Some(fields) = ObjectFields::from_node(node, "`expect`", findings) else {
+        return TestExpectation::default();
+    };
     fields.allow(KEYS, findings);
     let error = fields.get(&["error"], findings).and_then(|node| error(node, findings));
     let usual = error.is_none().then_some(RunStatus::Completed);
-    Expect {
+    TestExpectation {
         status: status(&fields, findings).or(usual),
         path: fields.texts(&["path"], findings),
         visits: visits(&fields, findings),
@@ -128,7 +130,7 @@ pub(super) fn read(test: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
         not_visited: fields.texts(&["not_visited"], findings).unwrap_or_default(),
         messages: messages(&fields, findings),
         data: data(&fields, findings),
-        output: node.get("output").map(Node::to_value),
+        output: node.get("output").map(JsonNode::to_value),
         output_matches: fit(&fields, "output_matches", findings),
         error,
         warnings: fields
@@ -139,41 +141,42 @@ pub(super) fn read(test: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
     }
 }
 
-fn status(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<RunStatus> {
+fn status(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<RunStatus> {
     let word = fields.text(&["status"], findings)?;
     let found = STATUSES.iter().find(|(name, _)| *name == word.value);
     if found.is_none() {
         let known = STATUSES.map(|(name, _)| name);
-        let hint = suggest::or_list(&word.value, "a run ends as", &known);
+        let hint = did_you_mean::or_list(&word.value, "a run ends as", &known);
         findings.error("C06", word.span, format!("`status` cannot be `{}`", word.value), hint);
     }
     found.map(|(_, status)| *status)
 }
 
-fn visits(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<(At<String>, u64)> {
+fn visits(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<(SpannedField<String>, u64)> {
     let Some(node) = fields.get(&["visits"], findings) else { return Vec::new() };
-    let Some(states) = Fields::of(node, "`visits`", findings) else { return Vec::new() };
+    let Some(states) = ObjectFields::from_node(node, "`visits`", findings) else { return Vec::new() };
     let named = states.members.iter();
     named
         .filter_map(|member| {
             let count = whole(&member.key, &member.value, findings)?;
-            Some((At { value: member.key.clone(), span: member.key_span.clone() }, count))
+            Some((SpannedField { value: member.key.clone(), span: member.key_span.clone() }, count))
         })
         .collect()
 }
 
-fn messages(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<MessageExpected> {
+fn messages(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<MessageExpected> {
     let nodes = fields.list(&["messages"], findings).unwrap_or_default();
     nodes.iter().filter_map(|node| message(node, findings)).collect()
 }
 
-fn message(node: &Node, findings: &mut Findings<'_>) -> Option<MessageExpected> {
+fn message(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<MessageExpected> {
     if let Some(text) = node.as_str() {
-        return Some(MessageExpected { text: Some(Fit::new(text)), ..MessageExpected::default() });
+        return Some(MessageExpected { text: Some(TextPattern::new(text)), ..MessageExpected::default() });
     }
-    let fields = Fields::of(node, "an expected message", findings)?;
+    let fields = ObjectFields::from_node(node, "an expected message", findings)?;
     fields.allow(MESSAGE_KEYS, findings);
-    let text = |key: &str, findings: &mut Findings<'_>| fields.text(&[key], findings).map(|text| text.value);
+    let text =
+        |key: &str, findings: &mut FileDiagnostics<'_>| fields.text(&[key], findings).map(|text| text.value);
     Some(MessageExpected {
         context: text("context", findings),
         author: text("author", findings),
@@ -182,21 +185,24 @@ fn message(node: &Node, findings: &mut Findings<'_>) -> Option<MessageExpected> 
     })
 }
 
-fn data(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<(String, Value)> {
+fn data(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<(String, Value)> {
     let Some(node) = fields.get(&["data"], findings) else { return Vec::new() };
-    let Some(keys) = Fields::of(node, "`data`", findings) else { return Vec::new() };
+    let Some(keys) = ObjectFields::from_node(node, "`data`", findings) else { return Vec::new() };
     let named = keys.members.iter().filter(|member| !is_free(&member.key));
     named.map(|member| (member.key.clone(), value_at(&member.value).value)).collect()
 }
 
-fn error(node: &Node, findings: &mut Findings<'_>) -> Option<ErrorExpected> {
+fn error(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ErrorExpected> {
     match &node.kind {
-        Kind::String(code) => Some(ErrorExpected { code: Some(code.clone()), state: None, detail: None }),
-        Kind::Object(_) => {
-            let fields = Fields::of(node, "an expected error", findings)?;
+        JsonNodeKind::String(code) => {
+            Some(ErrorExpected { code: Some(code.clone()), state: None, detail: None })
+        }
+        JsonNodeKind::Object(_) => {
+            let fields = ObjectFields::from_node(node, "an expected error", findings)?;
             fields.allow(ERROR_KEYS, findings);
-            let text =
-                |key: &str, findings: &mut Findings<'_>| fields.text(&[key], findings).map(|text| text.value);
+            let text = |key: &str, findings: &mut FileDiagnostics<'_>| {
+                fields.text(&[key], findings).map(|text| text.value)
+            };
             Some(ErrorExpected {
                 code: text("code", findings),
                 state: text("state", findings),
@@ -215,9 +221,11 @@ fn error(node: &Node, findings: &mut Findings<'_>) -> Option<ErrorExpected> {
     }
 }
 
-fn cost(fields: &Fields<'_>, findings: &mut Findings<'_>) -> CostExpected {
+fn cost(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> CostExpected {
     let Some(node) = fields.get(&["cost"], findings) else { return CostExpected::default() };
-    let Some(cost) = Fields::of(node, "`cost`", findings) else { return CostExpected::default() };
+    let Some(cost) = ObjectFields::from_node(node, "`cost`", findings) else {
+        return CostExpected::default();
+    };
     cost.allow(COST_KEYS, findings);
     let mut count = |key: &str| {
         let node = node.get(key)?;

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use super::{ANY_TOOL, Scenario, finding};
-use crate::config::json::{Kind, Node};
+use super::{ANY_TOOL, TestScenario, finding};
+use crate::config::did_you_mean;
+use crate::config::json::{JsonNode, JsonNodeKind};
 use crate::config::source::SourceFile;
-use crate::config::suggest;
 use crate::domain::diagnostic::Diagnostic;
-use crate::domain::workflow::{Program, of_any_item};
+use crate::domain::workflow::{WorkflowProgram, without_item_index};
 
-impl Scenario {
+impl TestScenario {
     /// The workflow that the test, or the name of its file, is for does not exist (T05).
     pub fn unknown_workflow(&self, file: &SourceFile, name: &str, known: &[&str]) -> Diagnostic {
         let span = self.workflow.as_ref().map_or(self.span.clone(), |name| name.span.clone());
         let message = format!("there is no workflow `{name}`");
-        let hint = suggest::did_you_mean(name, known.iter().copied())
+        let hint = did_you_mean::suggestion_hint(name, known.iter().copied())
             .unwrap_or_else(|| "name it: \"workflow\": \"…\"; `synthdev workflows` lists them".to_owned());
         finding(file, "T05", span, message, Some(hint))
     }
@@ -27,10 +27,15 @@ impl Scenario {
     }
 
     /// Every name that the program, its children and `tools` do not have (T04).
-    pub fn unknown_names(&self, file: &SourceFile, program: &Program, tools: &[&str]) -> Vec<Diagnostic> {
+    pub fn unknown_names(
+        &self,
+        file: &SourceFile,
+        program: &WorkflowProgram,
+        tools: &[&str],
+    ) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut check = |what: &str, name: &str, span: &Range<usize>, known: &[&str]| {
-            let hint = suggest::or_list(name, "there are", known);
+            let hint = did_you_mean::or_list(name, "there are", known);
             found.push(finding(file, "T04", span.clone(), format!("there is no {what} `{name}`"), hint));
         };
         let root = |at: usize| at == 0;
@@ -51,7 +56,7 @@ impl Scenario {
             .iter()
             .flat_map(|workflow| workflow.agents.iter().map(|agent| agent.id.as_str()))
             .collect();
-        let replies = self.node.get("replies").and_then(Node::members).unwrap_or_default();
+        let replies = self.node.get("replies").and_then(JsonNode::members).unwrap_or_default();
         for member in replies.iter().filter(|member| !agents.contains(&member.key.as_str())) {
             check("agent", &member.key, &member.key_span, &agents);
         }
@@ -67,18 +72,18 @@ impl Scenario {
 
     /// `state` of the answers.
     fn asking_states(&self) -> impl Iterator<Item = (&str, &Range<usize>)> {
-        let answers = self.node.get("answers").and_then(Node::items).unwrap_or_default();
+        let answers = self.node.get("answers").and_then(JsonNode::items).unwrap_or_default();
         answers.iter().filter_map(|answer| {
             let node =
                 answer.get("state").filter(|_| answer.get("answer").or(answer.get("timeout")).is_some())?;
-            if let Kind::String(name) = &node.kind { Some((name.as_str(), &node.span)) } else { None }
+            if let JsonNodeKind::String(name) = &node.kind { Some((name.as_str(), &node.span)) } else { None }
         })
     }
 }
 
 /// A state of the workflow itself, or `child/state`, `child/grandchild/state` of those that it calls.
 fn is_state(name: &str, states: &[(bool, &str)]) -> bool {
-    let name = &*of_any_item(name);
+    let name = &*without_item_index(name);
     let below = |state: &str| name.strip_suffix(state).is_some_and(|before| before.ends_with('/'));
     states.iter().any(|(root, state)| if *root { *state == name } else { below(state) })
 }

@@ -1,21 +1,21 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::place::Layer;
-use crate::domain::scripted::Reaction;
+use crate::domain::mock_results::MockReaction;
+use crate::domain::source_location::ConfigLayer;
 
 fn found(text: &str) -> Vec<String> {
-    let file = SourceFile::new(Layer::Project, "x.test.json", text);
+    let file = SourceFile::new(ConfigLayer::Project, "x.test.json", text);
     let line = |one: Diagnostic| {
         let hint = one.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
         format!("{}:{}:{} {}{hint}", one.code, one.place.line, one.place.column, one.message)
     };
-    read(&file).1.into_iter().map(line).collect()
+    parse_test_file(&file).1.into_iter().map(line).collect()
 }
 
-fn one(value: &serde_json::Value) -> Scenario {
-    let file = SourceFile::new(Layer::Project, "x.test.json", value.to_string());
-    let (mut tests, found) = read(&file);
+fn one(value: &serde_json::Value) -> TestScenario {
+    let file = SourceFile::new(ConfigLayer::Project, "x.test.json", value.to_string());
+    let (mut tests, found) = parse_test_file(&file);
     assert_eq!(found, [], "{value}");
     tests.remove(0)
 }
@@ -153,14 +153,14 @@ fn answers_are_values_unless_they_say_more() {
     let test = one(
         &json!({"answers": [true, "x", {"plan": 1}, {"answer": {"plan": 1}, "state": "ask", "match": "sure"}, {"timeout": true}]}),
     );
-    let reactions: Vec<Reaction> = test.answers.iter().map(|answer| answer.reaction.clone()).collect();
-    let value = Reaction::Value;
+    let reactions: Vec<MockReaction> = test.answers.iter().map(|answer| answer.reaction.clone()).collect();
+    let value = MockReaction::Value;
     let expected = [
         value(json!(true)),
         value(json!("x")),
         value(json!({"plan": 1})),
         value(json!({"plan": 1})),
-        Reaction::Silence,
+        MockReaction::Silence,
     ];
     assert_eq!(reactions, expected);
     assert!(

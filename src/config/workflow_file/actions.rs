@@ -1,48 +1,60 @@
 //! `tool`, `mcp`, `shell`, `http`: one action outside, without a model. All four become a step of a tool.
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
-use super::fields::{choice, given, required_text, text, wrong};
-use super::inputs::{Inputs, arguments, texts_by_name};
-use super::safety::length;
-use super::{Arguments, InputForm, Spanned, StepForm, Text};
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::error_policy::length;
+use super::fields::{choice, non_null_member, required_text, text, wrong};
+use super::inputs::{InputFormReader, arguments, texts_by_name};
+use super::{InputForm, SpannedText, SpannedValue, StepArguments, StepForm};
 use crate::domain::tool::ToolRisk;
-use crate::domain::workflow::Expect;
+use crate::domain::workflow::ActionExpectation;
 
 /// The longest time that the tools accept for one action.
 const LONGEST_SECONDS: u64 = 3_600;
 
 /// `tool`: a tool of the project by its name, or a call of `use.tools`, whose arguments the state may replace.
-pub(super) fn tool(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<StepForm> {
+pub(super) fn tool(
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<StepForm> {
     let mut given = arguments(node, "arguments", inputs, findings);
     let mut tool = required_text(node, "tool", "the tool state", findings)?;
     if let Some((known, usual)) = inputs.named.tool(&tool.value) {
         given.complete(usual);
-        tool = Spanned { value: known.value.clone(), span: tool.span };
+        tool = SpannedValue { value: known.value.clone(), span: tool.span };
     }
-    Some(StepForm { tool, risk: None, arguments: given, expect: Expect::Ok })
+    Some(StepForm { tool, risk: None, arguments: given, expect: ActionExpectation::Ok })
 }
 
-pub(super) fn mcp(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<StepForm> {
-    let mut all = Arguments::default();
+pub(super) fn mcp(
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<StepForm> {
+    let mut all = StepArguments::default();
     for key in ["server", "tool"] {
         let name = required_text(node, key, "the mcp state", findings);
-        if let (Some(name), Some(value)) = (name, given(node, key)) {
-            all.add(Spanned { value: key.to_owned(), span: name.span }, value, inputs, findings);
+        if let (Some(name), Some(value)) = (name, non_null_member(node, key)) {
+            all.add(SpannedValue { value: key.to_owned(), span: name.span }, value, inputs, findings);
         }
     }
-    if let Some(value) = given(node, "arguments") {
-        let name = Spanned { value: "arguments".to_owned(), span: value.span.clone() };
+    if let Some(value) = non_null_member(node, "arguments") {
+        let name = SpannedValue { value: "arguments".to_owned(), span: value.span.clone() };
         match &value.kind {
-            Kind::Object(_) => all.add(name, value, inputs, findings),
+            JsonNodeKind::Object(_) => all.add(name, value, inputs, findings),
             _ => wrong(value, "`arguments` must be an object", findings),
         }
     }
-    Some(step("mcp", node, all, Expect::Ok))
+    Some(step("mcp", node, all, ActionExpectation::Ok))
 }
 
 /// One text is a line for the shell; with `args` it is a program that is started without one.
-pub(super) fn shell(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<StepForm> {
+pub(super) fn shell(
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<StepForm> {
     let words = [("server", ()), ("client", ())];
     if let Some(word) = text(node, "execution", findings)
         && word.value != "server"
@@ -55,9 +67,9 @@ pub(super) fn shell(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>
             choice(node, "execution", &words, findings);
         }
     }
-    let mut all = Arguments::default();
+    let mut all = StepArguments::default();
     one(node, "command", inputs, &mut all, findings);
-    if let Some(value) = given(node, "args") {
+    if let Some(value) = non_null_member(node, "args") {
         if value.items().is_some() {
             all.add(key("args", value), value, inputs, findings);
         } else {
@@ -68,33 +80,37 @@ pub(super) fn shell(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>
     texts_by_name(node, ("env", false), inputs, &mut all, findings);
     limit(node, inputs, &mut all, findings);
     let expect = expect(node, "expect_exit", (0, 255), findings);
-    if given(node, "command").is_none() {
+    if non_null_member(node, "command").is_none() {
         absent(node, "the shell state has no `command`", "add \"command\": \"…\"", findings);
         return None;
     }
     Some(step("shell", node, all, expect))
 }
 
-pub(super) fn http(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<StepForm> {
-    let mut all = Arguments::default();
+pub(super) fn http(
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<StepForm> {
+    let mut all = StepArguments::default();
     method(node, &mut all, findings);
     one(node, "url", inputs, &mut all, findings);
     literal_url(node, findings);
     texts_by_name(node, ("headers", true), inputs, &mut all, findings);
     texts_by_name(node, ("query", false), inputs, &mut all, findings);
-    if let Some(value) = given(node, "body") {
+    if let Some(value) = non_null_member(node, "body") {
         all.add(key("body", value), value, inputs, findings);
     }
     limit(node, inputs, &mut all, findings);
     let expect = expect(node, "expect_status", (100, 599), findings);
-    if given(node, "url").is_none() {
+    if non_null_member(node, "url").is_none() {
         absent(node, "the http state has no `url`", "add \"url\": \"https://…\"", findings);
         return None;
     }
     Some(step("http_request", node, all, expect))
 }
 
-fn method(node: &Node, all: &mut Arguments, findings: &mut Findings<'_>) {
+fn method(node: &JsonNode, all: &mut StepArguments, findings: &mut FileDiagnostics<'_>) {
     const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
     let words = METHODS.map(|word| (word, word));
     let lower =
@@ -103,69 +119,85 @@ fn method(node: &Node, all: &mut Arguments, findings: &mut Findings<'_>) {
         Some(word) => Some(word.value.to_uppercase()),
         None => choice(node, "method", &words, findings).map(|word| word.value.to_owned()),
     };
-    let usual = if given(node, "body").is_some() { "POST" } else { "GET" };
+    let usual = if non_null_member(node, "body").is_some() { "POST" } else { "GET" };
     all.add_literal("method", found.unwrap_or_else(|| usual.to_owned()).into());
 }
 
 /// A plain text must be an address; what an expression gives is seen when it runs.
-fn literal_url(node: &Node, findings: &mut Findings<'_>) {
-    let Some(url) = given(node, "url").and_then(Node::as_str) else { return };
+fn literal_url(node: &JsonNode, findings: &mut FileDiagnostics<'_>) {
+    let Some(url) = non_null_member(node, "url").and_then(JsonNode::as_str) else { return };
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     if matches!(scheme, Some(scheme) if !["http", "https"].contains(&scheme) && !scheme.contains(['\'', '"', '`', '.']))
     {
-        let span = given(node, "url").map_or(node.span.clone(), |value| value.span.clone());
+        let span = non_null_member(node, "url").map_or(node.span.clone(), |value| value.span.clone());
         findings.error("E10", span, "`url` must begin with https:// or http://", None);
     }
 }
 
 /// An argument of one text.
-fn one(node: &Node, name: &str, inputs: Inputs<'_>, all: &mut Arguments, findings: &mut Findings<'_>) {
-    let Some(value) = given(node, name) else { return };
+fn one(
+    node: &JsonNode,
+    name: &str,
+    inputs: InputFormReader<'_>,
+    all: &mut StepArguments,
+    findings: &mut FileDiagnostics<'_>,
+) {
+    let Some(value) = non_null_member(node, name) else { return };
     match inputs.words(value, findings) {
         Some(InputForm::Value(_)) => wrong(value, &format!("`{name}` must be a text"), findings),
         Some(InputForm::Words(text)) if text.value.trim().is_empty() => {
             findings.error("E10", text.span, format!("`{name}` is blank"), None);
         }
-        Some(_) => all.add(key(name, value), value, inputs, &mut Findings::new(findings.file)),
+        Some(_) => all.add(key(name, value), value, inputs, &mut FileDiagnostics::new(findings.file)),
         None => {}
     }
 }
 
 /// The state's `timeout` holds for the action too, which otherwise has one of its own that may be shorter.
-fn limit(node: &Node, inputs: Inputs<'_>, all: &mut Arguments, findings: &Findings<'_>) {
+fn limit(
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    all: &mut StepArguments,
+    findings: &FileDiagnostics<'_>,
+) {
     // what is wrong with it is found where the state is read
-    if let Some(length) = length(node, "timeout", inputs.named, &mut Findings::new(findings.file)) {
+    if let Some(length) = length(node, "timeout", inputs.named, &mut FileDiagnostics::new(findings.file)) {
         // a little later than the state's own, whose error is the one that authors catch
         let seconds = length.div_ceil(1_000).saturating_add(1);
         all.add_literal("timeout_seconds", seconds.min(LONGEST_SECONDS).into());
     }
 }
 
-fn key(name: &str, value: &Node) -> Text {
-    Spanned { value: name.to_owned(), span: value.span.clone() }
+fn key(name: &str, value: &JsonNode) -> SpannedText {
+    SpannedValue { value: name.to_owned(), span: value.span.clone() }
 }
 
-fn step(tool: &str, node: &Node, arguments: Arguments, expect: Expect) -> StepForm {
-    let tool = Spanned { value: tool.to_owned(), span: node.span.start..node.span.start + 1 };
+fn step(tool: &str, node: &JsonNode, arguments: StepArguments, expect: ActionExpectation) -> StepForm {
+    let tool = SpannedValue { value: tool.to_owned(), span: node.span.start..node.span.start + 1 };
     StepForm { tool, risk: Some(ToolRisk::Execute), arguments, expect }
 }
 
-fn absent(node: &Node, message: &str, hint: &str, findings: &mut Findings<'_>) {
+fn absent(node: &JsonNode, message: &str, hint: &str, findings: &mut FileDiagnostics<'_>) {
     findings.error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
 }
 
 /// One number, several, or `any`.
-fn expect(node: &Node, key: &str, bounds: (i64, i64), findings: &mut Findings<'_>) -> Expect {
-    let Some(value) = given(node, key) else { return Expect::Ok };
+fn expect(
+    node: &JsonNode,
+    key: &str,
+    bounds: (i64, i64),
+    findings: &mut FileDiagnostics<'_>,
+) -> ActionExpectation {
+    let Some(value) = non_null_member(node, key) else { return ActionExpectation::Ok };
     if value.as_str() == Some("any") {
-        return Expect::Any;
+        return ActionExpectation::Any;
     }
     let items = match &value.kind {
-        Kind::Array(items) => items.as_slice(),
+        JsonNodeKind::Array(items) => items.as_slice(),
         _ => std::slice::from_ref(value),
     };
-    let number = |item: &Node| match &item.kind {
-        Kind::Number(text) => {
+    let number = |item: &JsonNode| match &item.kind {
+        JsonNodeKind::Number(text) => {
             text.parse::<i64>().ok().filter(|number| (bounds.0..=bounds.1).contains(number))
         }
         _ => None,
@@ -174,7 +206,7 @@ fn expect(node: &Node, key: &str, bounds: (i64, i64), findings: &mut Findings<'_
     if numbers.is_empty() || numbers.len() < items.len() {
         let message = format!("`{key}` must be \"any\", or whole numbers from {} to {}", bounds.0, bounds.1);
         findings.error("E10", value.span.clone(), message, None);
-        return Expect::Ok;
+        return ActionExpectation::Ok;
     }
-    Expect::OneOf(numbers)
+    ActionExpectation::OneOf(numbers)
 }

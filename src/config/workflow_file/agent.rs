@@ -1,20 +1,24 @@
 //! The object of an agent: who speaks, as what, with which model and tools. Names are resolved later.
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
-use super::super::tool_patterns::Pattern;
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::super::tool_patterns::ToolPattern;
+use super::ast::AgentForm;
+use super::definitions_lookup::NamedDefinitions;
+use super::error_policy;
 use super::fields::{choice, count, object, required_text, text, wrong};
-use super::form::AgentForm;
 use super::keys::AGENT;
-use super::named::Named;
-use super::safety;
-use super::value::{Spanned, Text};
-use crate::domain::agent::{InputVisibility, Memory, ToolLoop};
-use crate::domain::context::Side;
+use super::spanned::{SpannedText, SpannedValue};
+use crate::domain::agent::{InputVisibility, MemoryPolicy, ToolLoop};
+use crate::domain::context::ConversationSide;
 
-pub(super) fn agent(node: &Node, named: &Named, findings: &mut Findings<'_>) -> Option<AgentForm> {
+pub(super) fn agent(
+    node: &JsonNode,
+    named: &NamedDefinitions,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<AgentForm> {
     object(node, &AGENT, findings)?;
-    let words = [("user", Side::User), ("assistant", Side::Assistant)];
+    let words = [("user", ConversationSide::User), ("assistant", ConversationSide::Assistant)];
     let present = required_text(node, "role", "the agent", findings).is_some();
     let side = if present { choice(node, "role", &words, findings) } else { None };
     let context = required_text(node, "context", "the agent", findings);
@@ -24,7 +28,7 @@ pub(super) fn agent(node: &Node, named: &Named, findings: &mut Findings<'_>) -> 
     let provider = filled(node, "provider", findings);
     let temperature = temperature(node, findings);
     let max_output_tokens = count(node, "max_output_tokens", findings);
-    let budget = safety::budget(node, named, findings);
+    let budget = error_policy::budget(node, named, findings);
     let included_tools = patterns(node, "included_tools", findings);
     let excluded_tools = patterns(node, "excluded_tools", findings).unwrap_or_default();
     let system_append = text(node, "system_message_append", findings).map(|text| text.value);
@@ -33,7 +37,7 @@ pub(super) fn agent(node: &Node, named: &Named, findings: &mut Findings<'_>) -> 
     let tool_loop = choice(node, "tool_loop", &loops, findings).map(|found| found.value);
     let seen = [("shared", InputVisibility::Shared), ("private", InputVisibility::Private)];
     let input_visibility = choice(node, "input_visibility", &seen, findings).map(|found| found.value);
-    let memories = [("none", Memory::None), ("private", Memory::Private)];
+    let memories = [("none", MemoryPolicy::None), ("private", MemoryPolicy::Private)];
     let memory = choice(node, "memory", &memories, findings).map(|found| found.value);
     let role = required_text(node, "agent_role", "the agent", findings)?;
     Some(AgentForm {
@@ -58,15 +62,15 @@ pub(super) fn agent(node: &Node, named: &Named, findings: &mut Findings<'_>) -> 
 }
 
 /// A text that may be absent, and says something where it is there.
-fn filled(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Text> {
-    node.get(key).filter(|value| value.kind != Kind::Null)?;
+fn filled(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<SpannedText> {
+    node.get(key).filter(|value| value.kind != JsonNodeKind::Null)?;
     required_text(node, key, "the agent", findings)
 }
 
-fn temperature(node: &Node, findings: &mut Findings<'_>) -> Option<f64> {
-    let value = node.get("temperature").filter(|value| value.kind != Kind::Null)?;
+fn temperature(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<f64> {
+    let value = node.get("temperature").filter(|value| value.kind != JsonNodeKind::Null)?;
     let parsed = match &value.kind {
-        Kind::Number(text) => text.parse::<f64>().ok().filter(|number| (0.0..=2.0).contains(number)),
+        JsonNodeKind::Number(text) => text.parse::<f64>().ok().filter(|number| (0.0..=2.0).contains(number)),
         _ => None,
     };
     if parsed.is_none() {
@@ -76,8 +80,8 @@ fn temperature(node: &Node, findings: &mut Findings<'_>) -> Option<f64> {
 }
 
 /// A list of patterns; those that cannot be read are findings and left out.
-fn patterns(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Vec<Text>> {
-    let value = node.get(key).filter(|value| value.kind != Kind::Null)?;
+fn patterns(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<Vec<SpannedText>> {
+    let value = node.get(key).filter(|value| value.kind != JsonNodeKind::Null)?;
     let Some(items) = value.items() else {
         wrong(value, &format!("`{key}` must be an array of tool names or patterns"), findings);
         return None;
@@ -88,8 +92,8 @@ fn patterns(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Vec<T
             wrong(item, &format!("`{key}` holds tool names or patterns"), findings);
             continue;
         };
-        match Pattern::parse(pattern) {
-            Ok(_) => all.push(Spanned { value: pattern.to_owned(), span: item.span.clone() }),
+        match ToolPattern::parse(pattern) {
+            Ok(_) => all.push(SpannedValue { value: pattern.to_owned(), span: item.span.clone() }),
             Err(why) => {
                 let message = format!("the tool pattern `{pattern}` {why}");
                 findings.error("E10", item.span.clone(), message, None);

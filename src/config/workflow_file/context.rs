@@ -1,21 +1,25 @@
 //! The object of a context: how a conversation begins, and what views of it may leave out.
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::ast::ContextForm;
 use super::fields::{choice, count, list, object, required_text, text};
-use super::form::ContextForm;
 use super::keys::{CONTEXT, MESSAGE};
-use crate::domain::context::{CHARACTERS_A_TOKEN, DEFAULT_MAX_LENGTH, ToolVisibility, Trim};
+use crate::domain::context::{CHARACTERS_A_TOKEN, DEFAULT_MAX_LENGTH, ToolVisibility, TrimPolicy};
 use crate::domain::message::ChatRole;
 
-pub(super) fn context(node: &Node, findings: &mut Findings<'_>) -> Option<ContextForm> {
+pub(super) fn context(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ContextForm> {
     object(node, &CONTEXT, findings)?;
     let messages = list(node, "starting_messages", findings, message);
     let max_length = count(node, "max_length", findings).map(|length| length as usize);
     let max_tokens = count(node, "max_tokens", findings).map(|tokens| tokens as usize);
     // The default is for those who say nothing: it does not narrow a limit that is given in tokens.
     let usual = max_tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(CHARACTERS_A_TOKEN));
-    let ways = [("drop_oldest", Trim::DropOldest), ("summarize", Trim::Summarize), ("error", Trim::Error)];
+    let ways = [
+        ("drop_oldest", TrimPolicy::DropOldest),
+        ("summarize", TrimPolicy::Summarize),
+        ("error", TrimPolicy::Error),
+    ];
     let trim = choice(node, "trim", &ways, findings).map(|found| found.value);
     let pin_first = whole(node, "pin_first", findings);
     let seen = [
@@ -38,10 +42,10 @@ pub(super) fn context(node: &Node, findings: &mut Findings<'_>) -> Option<Contex
 }
 
 /// A whole number, 0 included.
-fn whole(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<usize> {
-    let value = node.get(key).filter(|value| value.kind != Kind::Null)?;
+fn whole(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<usize> {
+    let value = node.get(key).filter(|value| value.kind != JsonNodeKind::Null)?;
     let parsed = match &value.kind {
-        Kind::Number(text) => text.parse::<u32>().ok(),
+        JsonNodeKind::Number(text) => text.parse::<u32>().ok(),
         _ => None,
     };
     if parsed.is_none() {
@@ -50,7 +54,7 @@ fn whole(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<usize> {
     parsed.map(|number| number as usize)
 }
 
-fn message(node: &Node, findings: &mut Findings<'_>) -> Option<(ChatRole, String)> {
+fn message(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<(ChatRole, String)> {
     object(node, &MESSAGE, findings)?;
     let words = [("system", ChatRole::System), ("user", ChatRole::User), ("assistant", ChatRole::Assistant)];
     let present = required_text(node, "role", "the starting message", findings).is_some();

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::super::json::{Kind, Node};
-use super::super::source::{Findings, SourceFile};
-use super::super::suggest::did_you_mean;
-use super::keys::Keys;
-use super::{Spanned, Text};
-use crate::domain::span::duration_ms;
+use super::super::did_you_mean::suggestion_hint;
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::{FileDiagnostics, SourceFile};
+use super::keys::ObjectKeys;
+use super::{SpannedText, SpannedValue};
+use crate::domain::duration::duration_ms;
 
 /// Checks that a node is an object and holds only known keys (E14). The object's members, or `None`.
-pub(super) fn object(node: &Node, keys: &Keys, findings: &mut Findings<'_>) -> Option<()> {
+pub(super) fn object(node: &JsonNode, keys: &ObjectKeys, findings: &mut FileDiagnostics<'_>) -> Option<()> {
     let Some(members) = node.members() else {
         wrong(node, &format!("{} must be an object", keys.what), findings);
         return None;
@@ -37,27 +37,27 @@ pub(super) fn unknown_key<'k>(
     what: &str,
     known: impl Iterator<Item = &'k str> + Clone,
 ) -> (String, Option<String>) {
-    let hint = did_you_mean(key, known.clone())
+    let hint = suggestion_hint(key, known.clone())
         .unwrap_or_else(|| format!("its keys are {}", known.collect::<Vec<_>>().join(", ")));
     (format!("{what} has no key `{key}`"), Some(hint))
 }
 
 /// A member that is there and not `null`.
-pub(super) fn given<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    node.get(key).filter(|value| value.kind != Kind::Null)
+pub(super) fn non_null_member<'n>(node: &'n JsonNode, key: &str) -> Option<&'n JsonNode> {
+    node.get(key).filter(|value| value.kind != JsonNodeKind::Null)
 }
 
 /// A value of the wrong type (E10).
-pub(super) fn wrong(node: &Node, expected: &str, findings: &mut Findings<'_>) {
+pub(super) fn wrong(node: &JsonNode, expected: &str, findings: &mut FileDiagnostics<'_>) {
     findings.error("E10", node.span.clone(), format!("{expected}, this is {}", node.kind_name()), None);
 }
 
 /// A text that may be absent; `null` counts as absent.
-pub(super) fn text(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Text> {
+pub(super) fn text(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<SpannedText> {
     let value = node.get(key)?;
     match &value.kind {
-        Kind::String(text) => Some(Spanned { value: text.clone(), span: value.span.clone() }),
-        Kind::Null => None,
+        JsonNodeKind::String(text) => Some(SpannedValue { value: text.clone(), span: value.span.clone() }),
+        JsonNodeKind::Null => None,
         _ => {
             wrong(value, &format!("`{key}` must be a string"), findings);
             None
@@ -66,8 +66,13 @@ pub(super) fn text(node: &Node, key: &str, findings: &mut Findings<'_>) -> Optio
 }
 
 /// A text that must be there and must not be blank.
-pub(super) fn required_text(node: &Node, key: &str, what: &str, findings: &mut Findings<'_>) -> Option<Text> {
-    if node.get(key).is_none_or(|value| value.kind == Kind::Null) {
+pub(super) fn required_text(
+    node: &JsonNode,
+    key: &str,
+    what: &str,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<SpannedText> {
+    if node.get(key).is_none_or(|value| value.kind == JsonNodeKind::Null) {
         let span = node.span.start..node.span.start + 1;
         findings.error("E10", span, format!("{what} has no `{key}`"), Some(format!("add \"{key}\": \"…\"")));
         return None;
@@ -80,10 +85,10 @@ pub(super) fn required_text(node: &Node, key: &str, what: &str, findings: &mut F
     Some(found)
 }
 
-pub(super) fn flag(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<bool> {
+pub(super) fn flag(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<bool> {
     let value = node.get(key)?;
     match value.kind {
-        Kind::Bool(flag) => Some(flag),
+        JsonNodeKind::Bool(flag) => Some(flag),
         _ => {
             wrong(value, &format!("`{key}` must be true or false"), findings);
             None
@@ -92,10 +97,10 @@ pub(super) fn flag(node: &Node, key: &str, findings: &mut Findings<'_>) -> Optio
 }
 
 /// A whole number of at least one.
-pub(super) fn count(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<u32> {
+pub(super) fn count(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u32> {
     let value = node.get(key)?;
     let parsed = match &value.kind {
-        Kind::Number(text) => text.parse::<u32>().ok().filter(|number| *number > 0),
+        JsonNodeKind::Number(text) => text.parse::<u32>().ok().filter(|number| *number > 0),
         _ => None,
     };
     if parsed.is_none() {
@@ -106,9 +111,9 @@ pub(super) fn count(node: &Node, key: &str, findings: &mut Findings<'_>) -> Opti
 }
 
 /// A whole number, 0 included.
-pub(super) fn amount(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<u32> {
-    let value = given(node, key)?;
-    let parsed = if let Kind::Number(text) = &value.kind { text.parse::<u32>().ok() } else { None };
+pub(super) fn amount(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u32> {
+    let value = non_null_member(node, key)?;
+    let parsed = if let JsonNodeKind::Number(text) = &value.kind { text.parse::<u32>().ok() } else { None };
     if parsed.is_none() {
         findings.error("E10", value.span.clone(), format!("`{key}` must be a whole number"), None);
     }
@@ -116,9 +121,14 @@ pub(super) fn amount(node: &Node, key: &str, findings: &mut Findings<'_>) -> Opt
 }
 
 /// A number between two bounds, both included.
-pub(super) fn number(node: &Node, key: &str, bounds: (f64, f64), findings: &mut Findings<'_>) -> Option<f64> {
-    let value = given(node, key)?;
-    let parsed = if let Kind::Number(text) = &value.kind { text.parse::<f64>().ok() } else { None };
+pub(super) fn number(
+    node: &JsonNode,
+    key: &str,
+    bounds: (f64, f64),
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<f64> {
+    let value = non_null_member(node, key)?;
+    let parsed = if let JsonNodeKind::Number(text) = &value.kind { text.parse::<f64>().ok() } else { None };
     let fits = parsed.filter(|number| (bounds.0..=bounds.1).contains(number));
     if fits.is_none() {
         let range = if bounds.1.is_finite() {
@@ -132,12 +142,16 @@ pub(super) fn number(node: &Node, key: &str, bounds: (f64, f64), findings: &mut 
 }
 
 /// A list of texts, or one text in its place.
-pub(super) fn texts(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Vec<Text>> {
-    let value = given(node, key)?;
+pub(super) fn texts(
+    node: &JsonNode,
+    key: &str,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<Vec<SpannedText>> {
+    let value = non_null_member(node, key)?;
     let items = match &value.kind {
-        Kind::Array(items) => items.as_slice(),
-        Kind::String(_) => std::slice::from_ref(value),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Object(_) => {
+        JsonNodeKind::Array(items) => items.as_slice(),
+        JsonNodeKind::String(_) => std::slice::from_ref(value),
+        JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Object(_) => {
             wrong(value, &format!("`{key}` must be a list of strings"), findings);
             return None;
         }
@@ -146,7 +160,7 @@ pub(super) fn texts(node: &Node, key: &str, findings: &mut Findings<'_>) -> Opti
     for item in items {
         match item.as_str() {
             Some(text) if !text.trim().is_empty() => {
-                all.push(Spanned { value: text.to_owned(), span: item.span.clone() });
+                all.push(SpannedValue { value: text.to_owned(), span: item.span.clone() });
             }
             Some(_) => {
                 findings.error("E10", item.span.clone(), format!("`{key}` holds a blank text"), None);
@@ -158,7 +172,7 @@ pub(super) fn texts(node: &Node, key: &str, findings: &mut Findings<'_>) -> Opti
 }
 
 /// Milliseconds of a number of seconds or an ISO 8601 text; more than none.
-pub(super) fn duration(value: &Node, key: &str, findings: &mut Findings<'_>) -> Option<u64> {
+pub(super) fn duration(value: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u64> {
     let message = match duration_ms(&value.to_value()) {
         Ok(0) => format!("`{key}` must be more than 0"),
         Ok(milliseconds) => return Some(milliseconds),
@@ -171,17 +185,17 @@ pub(super) fn duration(value: &Node, key: &str, findings: &mut Findings<'_>) -> 
 
 /// One of a few words.
 pub(super) fn choice<T: Copy>(
-    node: &Node,
+    node: &JsonNode,
     key: &str,
     words: &[(&str, T)],
-    findings: &mut Findings<'_>,
-) -> Option<Spanned<T>> {
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<SpannedValue<T>> {
     let found = text(node, key, findings)?;
     if let Some((_, value)) = words.iter().find(|(word, _)| *word == found.value) {
-        return Some(Spanned { value: *value, span: found.span });
+        return Some(SpannedValue { value: *value, span: found.span });
     }
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    let hint = did_you_mean(&found.value, known.iter().copied())
+    let hint = suggestion_hint(&found.value, known.iter().copied())
         .unwrap_or_else(|| format!("it is one of {}", known.join(", ")));
     findings.error("E10", found.span, format!("`{key}` cannot be `{}`", found.value), Some(hint));
     None
@@ -189,10 +203,10 @@ pub(super) fn choice<T: Copy>(
 
 /// A list that may be absent; each item is read, bad ones are left out.
 pub(super) fn list<T>(
-    node: &Node,
+    node: &JsonNode,
     key: &str,
-    findings: &mut Findings<'_>,
-    read: impl Fn(&Node, &mut Findings<'_>) -> Option<T>,
+    findings: &mut FileDiagnostics<'_>,
+    read: impl Fn(&JsonNode, &mut FileDiagnostics<'_>) -> Option<T>,
 ) -> Vec<T> {
     let Some(value) = node.get(key) else { return Vec::new() };
     let Some(items) = value.items() else {

@@ -7,33 +7,36 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::beside::own_script;
-use super::super::script_facts::{Library, Offer};
-use super::super::source::Findings;
-use super::super::suggest::{did_you_mean, listed_names};
-use super::{Dialect, FunctionForm, HandlersForm, Spanned, StateForm, Text, TransitionForm, WorkflowForm};
+use super::super::companion_files::default_script_path;
+use super::super::did_you_mean::{listed_names, suggestion_hint};
+use super::super::script_analysis::{LibraryExport, ScriptLibrary};
+use super::super::source::FileDiagnostics;
+use super::{
+    FunctionForm, HandlersForm, SpannedText, SpannedValue, StateForm, TransitionForm, WorkflowDialect,
+    WorkflowForm,
+};
 use crate::domain::workflow::AgentFunction;
 
 /// Rewrites every state with handlers. `findings` are those of the workflow file; what is wrong inside the script
 /// file goes to `inside`.
-pub fn lower(
+pub fn lower_handlers(
     form: &mut WorkflowForm,
-    library: Option<&Library>,
-    findings: &mut Findings<'_>,
-    inside: &mut Findings<'_>,
+    library: Option<&ScriptLibrary>,
+    findings: &mut FileDiagnostics<'_>,
+    inside: &mut FileDiagnostics<'_>,
 ) {
-    if form.dialect != Dialect::Handlers {
+    if form.dialect != WorkflowDialect::Handlers {
         return;
     }
-    let bodies = Bodies::of(form);
-    let offers: HashMap<&str, &Offer> = library
+    let bodies = BodyNameIndex::of(form);
+    let offers: HashMap<&str, &LibraryExport> = library
         .iter()
         .flat_map(|library| library.offers.iter().rev())
         .map(|offer| (offer.name.as_str(), offer))
         .collect();
-    let known = Known { offers, library, own: own_script(findings.file) };
+    let known = HandlerLookup { offers, library, own: default_script_path(findings.file) };
     // what one function can name in one body: states share functions
-    let mut targets: HashMap<(usize, String), Targets> = HashMap::new();
+    let mut targets: HashMap<(usize, String), HandlerTargets> = HashMap::new();
     let mut ways = 0;
     for state in form.states.iter_mut().filter(|state| !state.is_terminal()) {
         let plain = state.transitions.is_none() && state.function.is_none() && state.script.is_none();
@@ -63,14 +66,14 @@ pub fn lower(
 /// Transitions that the handlers of a workflow may become. A function of which nothing is known may name every state.
 const MOST_WAYS: usize = 100_000;
 
-fn too_many(decide: &Text, findings: &mut Findings<'_>) {
+fn too_many(decide: &SpannedText, findings: &mut FileDiagnostics<'_>) {
     let message = format!("the transition handlers may lead to more than {MOST_WAYS} transitions");
     let hint = format!("let `{}` return the names of states as texts, as in \"return 'stop'\"", decide.value);
     findings.error("E12", decide.span.clone(), message, Some(hint));
 }
 
 /// The local names of the states of each body, its end included.
-struct Bodies {
+struct BodyNameIndex {
     list: Vec<BodyNames>,
     index: HashMap<String, usize>,
 }
@@ -81,7 +84,7 @@ struct BodyNames {
     known: HashSet<String>,
 }
 
-impl Bodies {
+impl BodyNameIndex {
     fn of(form: &WorkflowForm) -> Self {
         // a body of its own for the workflow, which may have no state at all
         let mut all = Self { list: vec![BodyNames::default()], index: HashMap::from([(String::new(), 0)]) };
@@ -109,7 +112,7 @@ impl BodyNames {
 }
 
 /// A state with handlers holds nothing else that says what it does.
-fn mixed(state: &StateForm, findings: &mut Findings<'_>) {
+fn mixed(state: &StateForm, findings: &mut FileDiagnostics<'_>) {
     let HandlersForm { before, after, decide } = &state.handlers;
     let Some(first) = [before, after, decide].into_iter().flatten().next() else { return };
     let message =
@@ -118,28 +121,28 @@ fn mixed(state: &StateForm, findings: &mut Findings<'_>) {
     findings.error("E12", first.span.clone(), message, Some(hint.to_owned()));
 }
 
-struct Known<'k> {
-    offers: HashMap<&'k str, &'k Offer>,
-    library: Option<&'k Library>,
+struct HandlerLookup<'k> {
+    offers: HashMap<&'k str, &'k LibraryExport>,
+    library: Option<&'k ScriptLibrary>,
     own: String,
 }
 
 /// The states that a handler can name, in the order in which they are tested.
-struct Targets {
+struct HandlerTargets {
     names: Vec<String>,
     /// It always names one of them.
     always: bool,
 }
 
-impl Known<'_> {
+impl HandlerLookup<'_> {
     /// Rewrites the state, except for the ways that its transition handler decides: that one is returned.
-    fn state(&self, state: &mut StateForm, findings: &mut Findings<'_>) -> Option<Text> {
+    fn state(&self, state: &mut StateForm, findings: &mut FileDiagnostics<'_>) -> Option<SpannedText> {
         let HandlersForm { before, after, decide } = state.handlers.clone();
         let mut sound = true;
         for handler in [&before, &after, &decide].into_iter().flatten() {
             sound &= self.named(handler, findings);
         }
-        state.function = state.agent.as_ref().map(|agent| Spanned {
+        state.function = state.agent.as_ref().map(|agent| SpannedValue {
             value: FunctionForm::Agent(AgentFunction::Ask),
             span: agent.span.clone(),
         });
@@ -155,18 +158,18 @@ impl Known<'_> {
     }
 
     /// Whether the script file has the function.
-    fn named(&self, handler: &Text, findings: &mut Findings<'_>) -> bool {
+    fn named(&self, handler: &SpannedText, findings: &mut FileDiagnostics<'_>) -> bool {
         if self.offers.get(handler.value.as_str()).is_some_and(|offer| offer.callable) {
             return true;
         }
         if findings.is_closed() {
             return false;
         }
-        let offers: Vec<&Offer> = self.library.iter().flat_map(|library| &library.offers).collect();
+        let offers: Vec<&LibraryExport> = self.library.iter().flat_map(|library| &library.offers).collect();
         let callable = || offers.iter().filter(|offer| offer.callable).map(|offer| offer.name.as_str());
         let hint = match self.library {
             None => format!("put the handlers into `{}`, or name their file with `script_file`", self.own),
-            Some(_) => did_you_mean(&handler.value, callable())
+            Some(_) => suggestion_hint(&handler.value, callable())
                 .unwrap_or_else(|| format!("its functions: {}", callable().collect::<Vec<_>>().join(", "))),
         };
         let message = match self.library {
@@ -177,17 +180,22 @@ impl Known<'_> {
         false
     }
 
-    fn targets(&self, decide: &Text, body: &BodyNames, inside: &mut Findings<'_>) -> Targets {
+    fn targets(
+        &self,
+        decide: &SpannedText,
+        body: &BodyNames,
+        inside: &mut FileDiagnostics<'_>,
+    ) -> HandlerTargets {
         let offer = self.offers.get(decide.value.as_str());
         let Some((offer, returns)) = offer.and_then(|offer| Some((offer, offer.returns.as_ref()?))) else {
-            return Targets { names: body.list.clone(), always: false };
+            return HandlerTargets { names: body.list.clone(), always: false };
         };
         let mut names: Vec<String> = Vec::new();
         let mut seen: HashSet<&str> = HashSet::new();
         for one in returns {
             if !body.known.contains(&one.name) && !one.name.is_empty() {
                 let message = format!("`{}` returns `{}`, and there is no such state", offer.name, one.name);
-                let hint = did_you_mean(&one.name, body.list.iter().map(String::as_str))
+                let hint = suggestion_hint(&one.name, body.list.iter().map(String::as_str))
                     .unwrap_or_else(|| format!("the states are {}", listed_names(&body.list)));
                 let span = one.offset..one.offset + one.name.len();
                 inside.error("E02", span, message, Some(hint));
@@ -196,18 +204,18 @@ impl Known<'_> {
             }
         }
         let always = offer.always && !names.is_empty() && returns.iter().all(|one| !one.name.is_empty());
-        Targets { names, always }
+        HandlerTargets { names, always }
     }
 }
 
 /// Conditions that compare what the handlers say.
-fn ways_to(targets: &Targets, state: &StateForm, decide: &Text) -> Vec<TransitionForm> {
+fn ways_to(targets: &HandlerTargets, state: &StateForm, decide: &SpannedText) -> Vec<TransitionForm> {
     let after = state.handlers.after.as_ref().map_or("null", |after| after.value.as_str());
     let names: Vec<String> = targets.names.iter().map(|name| quoted(name)).collect();
     // the names are judged when the handlers run, which the first one does
     let first = format!("__next({}, {after}, [{}])", decide.value, names.join(", "));
     let later = format!("__next({}, {after})", decide.value);
-    let text = |value: String| Some(Spanned { value, span: decide.span.clone() });
+    let text = |value: String| Some(SpannedValue { value, span: decide.span.clone() });
     let last = if targets.always { targets.names.last() } else { None };
     let tested = targets.names.iter().zip(&names).take(names.len() - usize::from(last.is_some()));
     let mut all: Vec<TransitionForm> = Vec::with_capacity(names.len() + 1);
@@ -221,10 +229,15 @@ fn ways_to(targets: &Targets, state: &StateForm, decide: &Text) -> Vec<Transitio
     all
 }
 
-fn to(target: &str, condition: Option<Text>, before: Option<Text>, state: &StateForm) -> TransitionForm {
+fn to(
+    target: &str,
+    condition: Option<SpannedText>,
+    before: Option<SpannedText>,
+    state: &StateForm,
+) -> TransitionForm {
     let written = state.handlers.decide.as_ref().or(state.handlers.after.as_ref());
     let span = written.map_or_else(|| state.name.span.clone(), |handler| handler.span.clone());
-    let target = Spanned { value: state.beside(target), span: span.clone() };
+    let target = SpannedValue { value: state.sibling_name(target), span: span.clone() };
     TransitionForm { target, condition, before, span }
 }
 

@@ -2,39 +2,46 @@
 
 use serde_json::{Map, Value};
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
-use super::fields::{given, object, text, wrong};
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::definitions_lookup::NamedDefinitions;
+use super::fields::{non_null_member, object, text, wrong};
 use super::keys::{INPUT, SECRET};
-use super::named::Named;
-use super::{Arguments, InputForm, Spanned, Text};
+use super::{InputForm, SpannedText, SpannedValue, StepArguments};
 
 #[derive(Clone, Copy)]
-pub(super) struct Inputs<'n> {
-    pub(super) named: &'n Named,
+pub(super) struct InputFormReader<'n> {
+    pub(super) named: &'n NamedDefinitions,
 }
 
-impl Inputs<'_> {
+impl InputFormReader<'_> {
     /// `input` and its like: a plain string may be an expression (A8).
-    pub(super) fn auto(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+    pub(super) fn auto(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
         self.value(node, InputForm::Auto, findings)
     }
 
     /// For what is mostly plain text.
-    pub(super) fn words(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+    pub(super) fn words(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
         self.value(node, InputForm::Words, findings)
     }
 
     /// As `words`, by key.
-    pub(super) fn words_of(self, node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<InputForm> {
-        given(node, key).and_then(|value| self.words(value, findings))
+    pub(super) fn words_of(
+        self,
+        node: &JsonNode,
+        key: &str,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<InputForm> {
+        non_null_member(node, key).and_then(|value| self.words(value, findings))
     }
 
     /// A prompt of `use.prompts`: a template, or an explicit form.
-    pub(super) fn prompt(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+    pub(super) fn prompt(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
         match &node.kind {
-            Kind::String(_) | Kind::Object(_) => self.value(node, InputForm::Template, findings),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Array(_) => {
+            JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {
+                self.value(node, InputForm::Template, findings)
+            }
+            JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Array(_) => {
                 wrong(node, "a prompt must be a string or {\"file\": …}", findings);
                 None
             }
@@ -43,27 +50,29 @@ impl Inputs<'_> {
 
     fn value(
         self,
-        node: &Node,
-        plain: fn(Text) -> InputForm,
-        findings: &mut Findings<'_>,
+        node: &JsonNode,
+        plain: fn(SpannedText) -> InputForm,
+        findings: &mut FileDiagnostics<'_>,
     ) -> Option<InputForm> {
         match &node.kind {
-            Kind::Null => None,
-            Kind::String(text) => Some(plain(Spanned { value: text.clone(), span: node.span.clone() })),
-            Kind::Object(members) => {
+            JsonNodeKind::Null => None,
+            JsonNodeKind::String(text) => {
+                Some(plain(SpannedValue { value: text.clone(), span: node.span.clone() }))
+            }
+            JsonNodeKind::Object(members) => {
                 let known = |key: &str| INPUT.known.contains(&key);
                 let near = members.iter().any(|one| known(&one.key));
                 // an object without any of these keys is literal, unless it looks like a slip of one of them
                 if near || slipped(node) { self.form(node, findings) } else { Some(literal(node)) }
             }
-            Kind::Bool(_) | Kind::Number(_) | Kind::Array(_) => Some(literal(node)),
+            JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Array(_) => Some(literal(node)),
         }
     }
 
     /// `{text}`, `{expr}`, `{template}`, `{file}`, `{prompt}`.
-    fn form(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+    fn form(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
         object(node, &INPUT, findings)?;
-        let mut found: Vec<(&str, Text)> = Vec::new();
+        let mut found: Vec<(&str, SpannedText)> = Vec::new();
         for key in INPUT.known {
             if let Some(text) = text(node, key, findings) {
                 found.push((key, text));
@@ -85,15 +94,15 @@ impl Inputs<'_> {
     }
 }
 
-fn literal(node: &Node) -> InputForm {
-    InputForm::Value(Spanned { value: node.to_value(), span: node.span.clone() })
+fn literal(node: &JsonNode) -> InputForm {
+    InputForm::Value(SpannedValue { value: node.to_value(), span: node.span.clone() })
 }
 
 /// An object with one text that is nearly the key of an input: `{"exp": "…"}`.
-fn slipped(node: &Node) -> bool {
+fn slipped(node: &JsonNode) -> bool {
     match node.members() {
         Some([only]) => {
-            let near = super::super::suggest::closest(&only.key, INPUT.known.iter().copied());
+            let near = super::super::did_you_mean::closest(&only.key, INPUT.known.iter().copied());
             near.is_some() && only.value.as_str().is_some()
         }
         _ => false,
@@ -102,11 +111,11 @@ fn slipped(node: &Node) -> bool {
 
 /// `sub_workflow_input`: each of its values is an input (A47).
 pub(super) fn sub_inputs(
-    node: &Node,
-    inputs: Inputs<'_>,
-    findings: &mut Findings<'_>,
-) -> Vec<(Text, InputForm)> {
-    let Some(value) = given(node, "sub_workflow_input") else { return Vec::new() };
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Vec<(SpannedText, InputForm)> {
+    let Some(value) = non_null_member(node, "sub_workflow_input") else { return Vec::new() };
     let Some(members) = value.members() else {
         wrong(value, "`sub_workflow_input` must be an object", findings);
         return Vec::new();
@@ -114,7 +123,7 @@ pub(super) fn sub_inputs(
     members
         .iter()
         .filter_map(|member| {
-            let key = Spanned { value: member.key.clone(), span: member.key_span.clone() };
+            let key = SpannedValue { value: member.key.clone(), span: member.key_span.clone() };
             Some((key, inputs.auto(&member.value, findings)?))
         })
         .collect()
@@ -122,28 +131,34 @@ pub(super) fn sub_inputs(
 
 /// An object of arguments: every text in it is looked at, however deep it stands.
 pub(super) fn arguments(
-    node: &Node,
+    node: &JsonNode,
     key: &str,
-    inputs: Inputs<'_>,
-    findings: &mut Findings<'_>,
-) -> Arguments {
-    let mut all = Arguments::default();
-    let Some(value) = given(node, key) else { return all };
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> StepArguments {
+    let mut all = StepArguments::default();
+    let Some(value) = non_null_member(node, key) else { return all };
     let Some(members) = value.members() else {
         wrong(value, &format!("`{key}` must be an object"), findings);
         return all;
     };
     for member in members {
-        let name = Spanned { value: member.key.clone(), span: member.key_span.clone() };
+        let name = SpannedValue { value: member.key.clone(), span: member.key_span.clone() };
         all.add(name, &member.value, inputs, findings);
     }
     all
 }
 
-impl Arguments {
+impl StepArguments {
     /// Adds one argument.
-    pub(super) fn add(&mut self, name: Text, value: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) {
-        if value.kind == Kind::Null {
+    pub(super) fn add(
+        &mut self,
+        name: SpannedText,
+        value: &JsonNode,
+        inputs: InputFormReader<'_>,
+        findings: &mut FileDiagnostics<'_>,
+    ) {
+        if value.kind == JsonNodeKind::Null {
             return;
         }
         let mut path = vec![name.value.clone()];
@@ -174,15 +189,15 @@ impl Arguments {
 
 /// The literal part of a value; what has to be looked at goes to `leaves`.
 fn tree(
-    node: &Node,
+    node: &JsonNode,
     path: &mut Vec<String>,
     leaves: &mut Vec<(Vec<String>, InputForm)>,
-    inputs: Inputs<'_>,
-    findings: &mut Findings<'_>,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) -> Value {
     match &node.kind {
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => node.to_value(),
-        Kind::Array(items) => {
+        JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) => node.to_value(),
+        JsonNodeKind::Array(items) => {
             let mut all = Vec::with_capacity(items.len());
             for (at, item) in items.iter().enumerate() {
                 path.push(at.to_string());
@@ -191,7 +206,7 @@ fn tree(
             }
             Value::Array(all)
         }
-        Kind::Object(members) if !is_form(node) => {
+        JsonNodeKind::Object(members) if !is_form(node) => {
             let mut all = Map::with_capacity(members.len());
             for member in members {
                 path.push(member.key.clone());
@@ -201,7 +216,7 @@ fn tree(
             }
             Value::Object(all)
         }
-        Kind::String(_) | Kind::Object(_) => {
+        JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {
             if let Some(input) = inputs.words(node, findings) {
                 leaves.push((path.clone(), input));
             }
@@ -211,7 +226,7 @@ fn tree(
 }
 
 /// `{"expr": "…"}` and its like, with nothing else in it.
-fn is_form(node: &Node) -> bool {
+fn is_form(node: &JsonNode) -> bool {
     match node.members() {
         Some([only]) => INPUT.known.contains(&only.key.as_str()) && only.value.as_str().is_some(),
         _ => false,
@@ -221,13 +236,13 @@ fn is_form(node: &Node) -> bool {
 /// Texts by name. With `secrets` some may come from the environment when they are needed: `{"env": "NAME"}` is passed
 /// on as it stands, so that the value itself is in no journal.
 pub(super) fn texts_by_name(
-    node: &Node,
+    node: &JsonNode,
     (key, secrets): (&str, bool),
-    inputs: Inputs<'_>,
-    arguments: &mut Arguments,
-    findings: &mut Findings<'_>,
+    inputs: InputFormReader<'_>,
+    arguments: &mut StepArguments,
+    findings: &mut FileDiagnostics<'_>,
 ) {
-    let Some(value) = given(node, key) else { return };
+    let Some(value) = non_null_member(node, key) else { return };
     let Some(members) = value.members() else {
         wrong(value, &format!("`{key}` must be an object of texts"), findings);
         return;
@@ -236,8 +251,8 @@ pub(super) fn texts_by_name(
     for member in members {
         let path = vec![key.to_owned(), member.key.clone()];
         match &member.value.kind {
-            Kind::Null => {}
-            Kind::Object(_) if member.value.get("env").is_some() => {
+            JsonNodeKind::Null => {}
+            JsonNodeKind::Object(_) if member.value.get("env").is_some() => {
                 if !secrets {
                     let hint = "only the headers of an http state can be read from the environment";
                     let message = format!("a value of `{key}` cannot come from the environment");
@@ -246,23 +261,25 @@ pub(super) fn texts_by_name(
                     literal.insert(member.key.clone(), secret);
                 }
             }
-            Kind::String(_) | Kind::Object(_) => {
+            JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {
                 literal.insert(member.key.clone(), Value::Null);
                 if let Some(input) = inputs.words(&member.value, findings) {
                     arguments.leaves.push((path, input));
                 }
             }
-            Kind::Bool(_) | Kind::Number(_) => {
+            JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) => {
                 let text = member.value.to_value().to_string();
                 literal.insert(member.key.clone(), Value::String(text));
             }
-            Kind::Array(_) => wrong(&member.value, &format!("a value of `{key}` must be a text"), findings),
+            JsonNodeKind::Array(_) => {
+                wrong(&member.value, &format!("a value of `{key}` must be a text"), findings)
+            }
         }
     }
     arguments.add_literal(key, Value::Object(literal));
 }
 
-fn secret(node: &Node, findings: &mut Findings<'_>) -> Option<Value> {
+fn secret(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Value> {
     object(node, &SECRET, findings)?;
     let name = text(node, "env", findings)?;
     let valid = !name.value.is_empty()

@@ -1,13 +1,13 @@
 //! The keys of each object of a workflow file. Keys that start with `x_`, and `$schema`, are always allowed.
 
 /// What an object is called in messages, what it may hold, and which keys of the format this version refuses.
-pub(super) struct Keys {
+pub(super) struct ObjectKeys {
     pub(super) what: &'static str,
     pub(super) known: &'static [&'static str],
     pub(super) later: &'static [&'static str],
 }
 
-pub(super) const WORKFLOW: Keys = Keys {
+pub(super) const WORKFLOW: ObjectKeys = ObjectKeys {
     what: "a workflow",
     known: &[
         "workflow_name",
@@ -38,21 +38,22 @@ pub(super) const WORKFLOW: Keys = Keys {
     later: &["schedule"],
 };
 
-pub(super) const SANDBOX: Keys = Keys { what: "`sandbox` of a workflow", known: &["ports"], later: &[] };
+pub(super) const SANDBOX: ObjectKeys =
+    ObjectKeys { what: "`sandbox` of a workflow", known: &["ports"], later: &[] };
 
-pub(super) const PARAMETER: Keys = Keys {
+pub(super) const PARAMETER: ObjectKeys = ObjectKeys {
     what: "a parameter",
     known: &["name", "type", "description", "required", "schema", "default"],
     later: &[],
 };
 
-pub(super) const LIMITS: Keys = Keys {
+pub(super) const LIMITS: ObjectKeys = ObjectKeys {
     what: "`limits`",
     known: &["max_steps", "max_visits", "max_depth", "max_model_calls", "max_tool_rounds", "max_concurrency"],
     later: &[],
 };
 
-pub(super) const CONTEXT: Keys = Keys {
+pub(super) const CONTEXT: ObjectKeys = ObjectKeys {
     what: "a context",
     known: &[
         "name",
@@ -68,10 +69,13 @@ pub(super) const CONTEXT: Keys = Keys {
     later: &[],
 };
 
-pub(super) const MESSAGE: Keys =
-    Keys { what: "a starting message", known: &["role", "content"], later: &["tool_calls", "tool_call_id"] };
+pub(super) const MESSAGE: ObjectKeys = ObjectKeys {
+    what: "a starting message",
+    known: &["role", "content"],
+    later: &["tool_calls", "tool_call_id"],
+};
 
-pub(super) const AGENT: Keys = Keys {
+pub(super) const AGENT: ObjectKeys = ObjectKeys {
     what: "an agent",
     known: &[
         "name",
@@ -190,38 +194,41 @@ pub(super) const STATE_TYPES: [StateType; 11] = [
     StateType { word: "final", what: "a final state", groups: &[NAMED, &["input", "max_visits"]] },
 ];
 
-pub(super) const BRANCH: Keys = Keys {
+pub(super) const BRANCH: ObjectKeys = ObjectKeys {
     what: "a branch",
     known: &["name", "description", "states", "sub_workflow", "sub_workflow_input", "agent", "input"],
     later: &[],
 };
 
-pub(super) const RETRY: Keys = Keys {
+pub(super) const RETRY: ObjectKeys = ObjectKeys {
     what: "a retry rule",
     known: &["errors", "delay", "max_attempts", "backoff", "max_delay", "jitter", "description"],
     later: &[],
 };
 
-pub(super) const CATCH: Keys =
-    Keys { what: "a catch rule", known: &["errors", "as", "target", "before", "description"], later: &[] };
+pub(super) const CATCH: ObjectKeys = ObjectKeys {
+    what: "a catch rule",
+    known: &["errors", "as", "target", "before", "description"],
+    later: &[],
+};
 
-pub(super) const BUDGET: Keys =
-    Keys { what: "`budget`", known: &["tokens", "cost_usd", "duration"], later: &[] };
+pub(super) const BUDGET: ObjectKeys =
+    ObjectKeys { what: "`budget`", known: &["tokens", "cost_usd", "duration"], later: &[] };
 
-pub(super) const CAP: Keys = Keys { what: "a budget", known: &["soft", "hard"], later: &[] };
+pub(super) const CAP: ObjectKeys = ObjectKeys { what: "a budget", known: &["soft", "hard"], later: &[] };
 
-pub(super) const OUTPUT: Keys =
-    Keys { what: "`output` of a state", known: &["as", "schema", "description"], later: &[] };
+pub(super) const OUTPUT: ObjectKeys =
+    ObjectKeys { what: "`output` of a state", known: &["as", "schema", "description"], later: &[] };
 
-pub(super) const USE: Keys =
-    Keys { what: "`use`", known: &["retries", "timeouts", "prompts", "schemas", "tools"], later: &[] };
+pub(super) const USE: ObjectKeys =
+    ObjectKeys { what: "`use`", known: &["retries", "timeouts", "prompts", "schemas", "tools"], later: &[] };
 
 /// A tool call under a name of its own (`use.tools`).
-pub(super) const USED_TOOL: Keys =
-    Keys { what: "a tool of `use`", known: &["tool", "arguments", "description"], later: &[] };
+pub(super) const USED_TOOL: ObjectKeys =
+    ObjectKeys { what: "a tool of `use`", known: &["tool", "arguments", "description"], later: &[] };
 
 /// `action` of a delegate state.
-pub(super) const REQUEST: Keys = Keys {
+pub(super) const REQUEST: ObjectKeys = ObjectKeys {
     what: "the action of a delegate state",
     known: &[
         "type",
@@ -237,20 +244,20 @@ pub(super) const REQUEST: Keys = Keys {
 };
 
 /// A value that is read from the environment when it is needed, and never stored.
-pub(super) const SECRET: Keys =
-    Keys { what: "a value from the environment", known: &["env", "prefix"], later: &[] };
+pub(super) const SECRET: ObjectKeys =
+    ObjectKeys { what: "a value from the environment", known: &["env", "prefix"], later: &[] };
 
-pub(super) const ACTION: Keys = Keys {
+pub(super) const ACTION: ObjectKeys = ObjectKeys {
     what: "an action",
     known: &["function", "script", "set_state", "sub_workflow", "sub_workflow_input"],
     later: &[],
 };
 
-pub(super) const UPDATE: Keys =
-    Keys { what: "an update", known: &["path", "operation", "value", "description"], later: &[] };
+pub(super) const UPDATE: ObjectKeys =
+    ObjectKeys { what: "an update", known: &["path", "operation", "value", "description"], later: &[] };
 
-pub(super) const TRANSITION: Keys =
-    Keys { what: "a transition", known: &["target", "condition", "before", "description"], later: &[] };
+pub(super) const TRANSITION: ObjectKeys =
+    ObjectKeys { what: "a transition", known: &["target", "condition", "before", "description"], later: &[] };
 
-pub(super) const INPUT: Keys =
-    Keys { what: "an input", known: &["text", "expr", "template", "file", "prompt"], later: &[] };
+pub(super) const INPUT: ObjectKeys =
+    ObjectKeys { what: "an input", known: &["text", "expr", "template", "file", "prompt"], later: &[] };

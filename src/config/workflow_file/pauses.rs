@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
-use super::fields::{choice, duration, given, object, required_text, text, texts, wrong};
-use super::inputs::Inputs;
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::fields::{choice, duration, non_null_member, object, required_text, text, texts, wrong};
+use super::inputs::InputFormReader;
 use super::keys::REQUEST;
-use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, safety, schema};
-use crate::domain::delegation::Request;
-use crate::domain::span::duration_ms;
+use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, error_policy, schema};
+use crate::domain::delegation::DelegationSpec;
+use crate::domain::duration::duration_ms;
 use crate::domain::workflow::{PauseKind, plain_text};
 
 pub(super) fn pause(
-    node: &Node,
-    inputs: Inputs<'_>,
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
     scope: &str,
-    findings: &mut Findings<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) -> Option<PauseForm> {
     let words = [
         ("approval", PauseKind::Approval),
@@ -28,7 +28,7 @@ pub(super) fn pause(
         ("outputs", PauseKind::Outputs),
     ];
     let outputs: Vec<String> = names(node, findings);
-    let listed = given(node, "choices").is_some();
+    let listed = non_null_member(node, "choices").is_some();
     let named = choice(node, "kind", &words, findings).map(|found| found.value);
     // what else it says tells what is meant
     let kind = named.unwrap_or(match (listed, outputs.is_empty()) {
@@ -38,7 +38,7 @@ pub(super) fn pause(
     });
     let choices = choices(node, kind, findings);
     if kind != PauseKind::Outputs
-        && let Some(value) = given(node, "required_outputs")
+        && let Some(value) = non_null_member(node, "required_outputs")
     {
         let hint = "leave `kind` out, or make it \"outputs\"";
         let message = "`required_outputs` needs an answer of several values";
@@ -68,47 +68,47 @@ pub(super) fn pause(
 
 /// How long is waited, and what then: the same for `pause` and `delegate`.
 fn waiting(
-    node: &Node,
-    inputs: Inputs<'_>,
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
     scope: &str,
     mut form: PauseForm,
-    findings: &mut Findings<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) -> PauseForm {
-    form.ttl_ms = safety::length(node, "ttl", inputs.named, findings);
-    form.on_timeout = safety::target(node, "on_timeout", scope, findings);
+    form.ttl_ms = error_policy::length(node, "ttl", inputs.named, findings);
+    form.on_timeout = error_policy::target(node, "on_timeout", scope, findings);
     if let Some(target) = &form.on_timeout
-        && given(node, "ttl").is_none()
+        && non_null_member(node, "ttl").is_none()
     {
         let hint = "add \"ttl\": seconds or \"PT10M\"";
         let message = "`on_timeout` is never reached: the state waits without an end";
         findings.error("E10", target.span.clone(), message, Some(hint.to_owned()));
     }
-    if let Some(value) = given(node, "default") {
+    if let Some(value) = non_null_member(node, "default") {
         default(value, &form, findings);
         form.default = Some(value.to_value());
     }
     form
 }
 
-fn names(node: &Node, findings: &mut Findings<'_>) -> Vec<String> {
+fn names(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
     let list = texts(node, "required_outputs", findings).unwrap_or_default();
     list.into_iter().map(|name| name.value).collect()
 }
 
-fn choices(node: &Node, kind: PauseKind, findings: &mut Findings<'_>) -> Vec<String> {
+fn choices(node: &JsonNode, kind: PauseKind, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
     let list = texts(node, "choices", findings).unwrap_or_default();
-    let value = given(node, "choices");
+    let value = non_null_member(node, "choices");
     match value {
         Some(value) if kind != PauseKind::Choice => {
             let hint = "leave `kind` out, or make it \"choice\"";
             let message = "`choices` belongs to a pause of the kind `choice`";
             findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
         }
-        Some(value) if list.is_empty() && value.items().is_some_and(<[Node]>::is_empty) => {
+        Some(value) if list.is_empty() && value.items().is_some_and(<[JsonNode]>::is_empty) => {
             findings.error("E10", value.span.clone(), "`choices` is empty", None);
         }
         None if kind == PauseKind::Choice => {
-            let span = given(node, "kind").map_or(node.span.clone(), |value| value.span.clone());
+            let span = non_null_member(node, "kind").map_or(node.span.clone(), |value| value.span.clone());
             let hint = "add \"choices\": [\"yes\", \"no\"]";
             findings.error("E10", span, "a choice needs `choices`", Some(hint.to_owned()));
         }
@@ -123,17 +123,19 @@ fn choices(node: &Node, kind: PauseKind, findings: &mut Findings<'_>) -> Vec<Str
 }
 
 /// `default` is an answer like any other.
-fn default(value: &Node, form: &PauseForm, findings: &mut Findings<'_>) {
+fn default(value: &JsonNode, form: &PauseForm, findings: &mut FileDiagnostics<'_>) {
     let (fits, expected) = match form.kind {
-        PauseKind::Approval | PauseKind::Boolean => (matches!(value.kind, Kind::Bool(_)), "true or false"),
-        PauseKind::Number => (matches!(value.kind, Kind::Number(_)), "a number"),
-        PauseKind::Text => (matches!(value.kind, Kind::String(_)), "a text"),
+        PauseKind::Approval | PauseKind::Boolean => {
+            (matches!(value.kind, JsonNodeKind::Bool(_)), "true or false")
+        }
+        PauseKind::Number => (matches!(value.kind, JsonNodeKind::Number(_)), "a number"),
+        PauseKind::Text => (matches!(value.kind, JsonNodeKind::String(_)), "a text"),
         PauseKind::Choice => {
             let known = value.as_str().is_some_and(|word| form.choices.iter().any(|one| one == word));
             (known || form.choices.is_empty(), "one of `choices`")
         }
         PauseKind::Outputs => {
-            let held = |name: &String| value.get(name).is_some_and(|one| one.kind != Kind::Null);
+            let held = |name: &String| value.get(name).is_some_and(|one| one.kind != JsonNodeKind::Null);
             (
                 value.members().is_some() && form.required_outputs.iter().all(held),
                 "an object of all `required_outputs`",
@@ -149,12 +151,12 @@ fn default(value: &Node, form: &PauseForm, findings: &mut Findings<'_>) {
 
 /// What is asked of whoever answers, as one message (seeds 000 and 003).
 pub(super) fn delegate(
-    node: &Node,
-    inputs: Inputs<'_>,
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
     scope: &str,
-    findings: &mut Findings<'_>,
+    findings: &mut FileDiagnostics<'_>,
 ) -> Option<PauseForm> {
-    let Some(action) = given(node, "action") else {
+    let Some(action) = non_null_member(node, "action") else {
         let hint =
             "add \"action\": {\"type\": \"llm_task\", \"prompt\": \"…\", \"required_outputs\": [\"…\"]}";
         let message = "the delegate state has no `action`";
@@ -163,14 +165,14 @@ pub(super) fn delegate(
     };
     object(action, &REQUEST, findings)?;
     let required_outputs = names(action, findings);
-    if required_outputs.is_empty() && given(action, "required_outputs").is_none() {
+    if required_outputs.is_empty() && non_null_member(action, "required_outputs").is_none() {
         let hint = "add \"required_outputs\": [\"result\"], the names of what must come back";
         let message = "the delegate state asks for no outputs";
         findings.error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
     }
     let description = text(action, "description", findings).map(|text| text.value);
     let prompt = inputs.words_of(action, "prompt", findings);
-    if description.is_none() && given(action, "prompt").is_none() {
+    if description.is_none() && non_null_member(action, "prompt").is_none() {
         let hint = "add \"prompt\": \"…\"";
         let message = "the delegate state says neither `description` nor `prompt`";
         findings.error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
@@ -196,17 +198,17 @@ pub(super) fn delegate(
 }
 
 /// The fields of the action but its description and prompt.
-fn request(action: &Node, findings: &mut Findings<'_>) -> Request {
+fn request(action: &JsonNode, findings: &mut FileDiagnostics<'_>) -> DelegationSpec {
     let task = text(action, "type", findings).map(|kind| kind.value).unwrap_or_default();
     let tools = texts(action, "available_tools", findings).unwrap_or_default();
     let available_tools = tools.into_iter().map(|name| name.value).collect();
-    let context = given(action, "context").map(Node::to_value);
+    let context = non_null_member(action, "context").map(JsonNode::to_value);
     let told = text(action, "message", findings).map(|told| told.value).unwrap_or_default();
-    Request { task, available_tools, context, told, ..Request::default() }
+    DelegationSpec { task, available_tools, context, told, ..DelegationSpec::default() }
 }
 
 /// The same, for people to read.
-fn footer(request: &Request, outputs: &[String]) -> String {
+fn footer(request: &DelegationSpec, outputs: &[String]) -> String {
     let mut lines = Vec::new();
     if !request.task.is_empty() {
         lines.push(format!("Kind of task: {}", request.task));
@@ -221,8 +223,12 @@ fn footer(request: &Request, outputs: &[String]) -> String {
     if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
 }
 
-pub(super) fn wait(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<WaitForm> {
-    let (key, value) = match (given(node, "duration"), given(node, "until")) {
+pub(super) fn wait(
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<WaitForm> {
+    let (key, value) = match (non_null_member(node, "duration"), non_null_member(node, "until")) {
         (Some(value), None) => ("duration", value),
         (None, Some(value)) => ("until", value),
         (Some(_), Some(second)) => {
@@ -238,7 +244,7 @@ pub(super) fn wait(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>)
         }
     };
     if key == "duration"
-        && let Kind::String(text) = &value.kind
+        && let JsonNodeKind::String(text) = &value.kind
     {
         if inputs.named.has_timeout(text) {
             let length = inputs.named.timeout(text, &value.span, findings)?;
@@ -251,14 +257,14 @@ pub(super) fn wait(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>)
     }
     match &value.kind {
         // not waiting at all is a length, too
-        Kind::Number(_) if key == "duration" => {
+        JsonNodeKind::Number(_) if key == "duration" => {
             if let Err(why) = duration_ms(&value.to_value()) {
                 findings.error("E10", value.span.clone(), why, None);
                 return None;
             }
         }
-        Kind::Number(_) | Kind::String(_) | Kind::Object(_) => {}
-        Kind::Null | Kind::Bool(_) | Kind::Array(_) => {
+        JsonNodeKind::Number(_) | JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {}
+        JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Array(_) => {
             wrong(value, &format!("`{key}` must be a time or an expression"), findings);
             return None;
         }
@@ -267,13 +273,17 @@ pub(super) fn wait(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>)
     Some(WaitForm { until: key == "until", input })
 }
 
-fn seconds(milliseconds: u64, node: &Node) -> InputForm {
+fn seconds(milliseconds: u64, node: &JsonNode) -> InputForm {
     #[expect(clippy::cast_precision_loss, reason = "at most a year in milliseconds")]
     let value = Value::from(milliseconds as f64 / 1_000.0);
-    InputForm::Value(super::Spanned { value, span: node.span.clone() })
+    InputForm::Value(super::SpannedValue { value, span: node.span.clone() })
 }
 
-pub(super) fn fail(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<WorkForm> {
+pub(super) fn fail(
+    node: &JsonNode,
+    inputs: InputFormReader<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<WorkForm> {
     let cause = inputs.words_of(node, "cause", findings);
     let error = required_text(node, "error", "the fail state", findings)?;
     let plain = error.value.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));

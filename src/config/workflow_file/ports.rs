@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
-use super::fields::{given, object, wrong};
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::fields::{non_null_member, object, wrong};
 use super::keys::SANDBOX;
 
 /// Every command listens at each of them.
 const MOST: usize = 16;
 
-pub(super) fn read(node: &Node, findings: &mut Findings<'_>) -> BTreeSet<u16> {
+pub(super) fn read(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
-    let Some(sandbox) = given(node, "sandbox") else { return ports };
+    let Some(sandbox) = non_null_member(node, "sandbox") else { return ports };
     if object(sandbox, &SANDBOX, findings).is_none() {
         return ports;
     }
-    let Some(list) = given(sandbox, "ports") else { return ports };
+    let Some(list) = non_null_member(sandbox, "ports") else { return ports };
     let Some(items) = list.items() else {
         wrong(list, "`sandbox.ports` must be a list of ports", findings);
         return ports;
@@ -42,9 +42,9 @@ pub(super) fn read(node: &Node, findings: &mut Findings<'_>) -> BTreeSet<u16> {
     ports
 }
 
-fn port(item: &Node) -> Option<u16> {
+fn port(item: &JsonNode) -> Option<u16> {
     match &item.kind {
-        Kind::Number(text) => text.parse().ok().filter(|port| *port > 0),
+        JsonNodeKind::Number(text) => text.parse().ok().filter(|port| *port > 0),
         _ => None,
     }
 }

@@ -2,23 +2,27 @@
 
 use serde_json::Value;
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
-use super::fields::{given, wrong};
-use super::named::Named;
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::definitions_lookup::NamedDefinitions;
+use super::fields::{non_null_member, wrong};
 
 /// The `schema` of an object: a JSON Schema, or the name of one (`use.schemas`).
-pub(super) fn read(node: &Node, named: &Named, findings: &mut Findings<'_>) -> Option<Value> {
-    let value = given(node, "schema")?;
+pub(super) fn read(
+    node: &JsonNode,
+    named: &NamedDefinitions,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<Value> {
+    let value = non_null_member(node, "schema")?;
     match &value.kind {
-        Kind::String(name) => named.schema(name, &value.span, findings),
+        JsonNodeKind::String(name) => named.schema(name, &value.span, findings),
         _ => sound(value, findings),
     }
 }
 
 /// A JSON Schema that can be used. Schemas elsewhere on the network are not fetched.
-pub(super) fn sound(value: &Node, findings: &mut Findings<'_>) -> Option<Value> {
-    if !matches!(value.kind, Kind::Object(_)) {
+pub(super) fn sound(value: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Value> {
+    if !matches!(value.kind, JsonNodeKind::Object(_)) {
         wrong(value, "a schema must be an object or a name from `use.schemas`", findings);
         return None;
     }
@@ -35,7 +39,7 @@ pub(super) fn sound(value: &Node, findings: &mut Findings<'_>) -> Option<Value> 
 }
 
 /// Finds that a literal value does not fit its schema.
-pub(super) fn fits(value: &Node, key: &str, schema: &Value, findings: &mut Findings<'_>) {
+pub(super) fn fits(value: &JsonNode, key: &str, schema: &Value, findings: &mut FileDiagnostics<'_>) {
     let Ok(validator) = jsonschema::validator_for(schema) else { return };
     let literal = value.to_value();
     if let Some(error) = validator.iter_errors(&literal).next() {

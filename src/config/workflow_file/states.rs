@@ -1,35 +1,36 @@
 //! The states of a workflow and of the bodies inside them, as one list.
 
-use super::super::json::{Kind, Node};
-use super::super::source::Findings;
-use super::super::suggest::or_list;
-use super::bodies::Bodies;
-use super::fields::{choice, count, given, list, object, required_text, text, unknown_key, wrong};
-use super::inputs::{Inputs, sub_inputs};
+use super::super::did_you_mean::or_list;
+use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use super::definitions_lookup::NamedDefinitions;
+use super::fields::{choice, count, list, non_null_member, object, required_text, text, unknown_key, wrong};
+use super::inputs::{InputFormReader, sub_inputs};
 use super::keys::{ACTION, PLAIN_STATE, STATE_TYPES, StateType, TRANSITION};
-use super::named::Named;
-use super::updates::updates;
+use super::nested_states::BodyReader;
+use super::set_state::updates;
 use super::{
-    FunctionForm, HandlersForm, Spanned, StateForm, TransitionForm, WorkForm, actions, pauses, safety,
+    FunctionForm, HandlersForm, SpannedValue, StateForm, TransitionForm, WorkForm, actions, error_policy,
+    pauses,
 };
 use crate::domain::workflow::AgentFunction;
 
 /// Reads states; those of bodies follow the state they belong to.
 #[derive(Clone, Copy)]
-pub(super) struct States<'n> {
-    pub(super) named: &'n Named,
+pub(super) struct StateFormReader<'n> {
+    pub(super) named: &'n NamedDefinitions,
 }
 
-impl<'n> States<'n> {
-    pub(super) fn of(named: &'n Named) -> Self {
+impl<'n> StateFormReader<'n> {
+    pub(super) fn new(named: &'n NamedDefinitions) -> Self {
         Self { named }
     }
 
-    pub(super) fn inputs(self) -> Inputs<'n> {
-        Inputs { named: self.named }
+    pub(super) fn inputs(self) -> InputFormReader<'n> {
+        InputFormReader { named: self.named }
     }
 
-    pub(super) fn read(self, node: &Node, findings: &mut Findings<'_>) -> Vec<StateForm> {
+    pub(super) fn read(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<StateForm> {
         if node.get("states").is_none() {
             let span = node.span.start..node.span.start + 1;
             let hint = Some("add \"states\": [ { \"name\": \"start\", … } ]".to_owned());
@@ -39,13 +40,23 @@ impl<'n> States<'n> {
     }
 
     /// `states` of a workflow or body.
-    pub(super) fn list(self, node: &Node, scope: &str, findings: &mut Findings<'_>) -> Vec<StateForm> {
+    pub(super) fn list(
+        self,
+        node: &JsonNode,
+        scope: &str,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Vec<StateForm> {
         let states = list(node, "states", findings, |state, findings| self.state(state, scope, findings));
         states.into_iter().flatten().collect()
     }
 
     /// One state with the states of its bodies behind it.
-    fn state(self, node: &Node, scope: &str, findings: &mut Findings<'_>) -> Option<Vec<StateForm>> {
+    fn state(
+        self,
+        node: &JsonNode,
+        scope: &str,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<Vec<StateForm>> {
         if node.members().is_none() {
             wrong(node, "a state must be an object", findings);
             return None;
@@ -56,7 +67,7 @@ impl<'n> States<'n> {
         }
         let mut form = self.common(node, scope, kind, findings);
         let name = required_text(node, "name", "the state", findings);
-        form.name = safety::scoped(name.clone().unwrap_or_default(), scope);
+        form.name = error_policy::scoped(name.clone().unwrap_or_default(), scope);
         let mut inside = Vec::new();
         form.work = self.work(node, kind, &form, &mut inside, findings);
         name?;
@@ -71,14 +82,14 @@ impl<'n> States<'n> {
     /// Everything that states of several types have.
     fn common(
         self,
-        node: &Node,
+        node: &JsonNode,
         scope: &str,
         kind: Option<&StateType>,
-        findings: &mut Findings<'_>,
+        findings: &mut FileDiagnostics<'_>,
     ) -> StateForm {
         let plain = kind.is_none_or(|kind| kind.word.is_empty());
         let word = kind.map_or("", |kind| kind.word);
-        let action = given(node, "action").filter(|_| word != "delegate");
+        let action = non_null_member(node, "action").filter(|_| word != "delegate");
         let action = action.filter(|action| object(action, &ACTION, findings).is_some());
         if let (false, Some(action)) = (plain, action) {
             script_only(action, word, findings);
@@ -87,8 +98,8 @@ impl<'n> States<'n> {
             .get("transition")
             .map(|_| list(node, "transition", findings, |one, findings| transition(one, scope, findings)));
         let on_error =
-            if is_branch_policy(node, word) { None } else { safety::on_error(node, scope, findings) };
-        let store = safety::store(node, self.named, findings);
+            if is_branch_policy(node, word) { None } else { error_policy::on_error(node, scope, findings) };
+        let store = error_policy::store(node, self.named, findings);
         let own = action.filter(|_| plain);
         StateForm {
             scope: scope.to_owned(),
@@ -103,19 +114,20 @@ impl<'n> States<'n> {
             sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
             sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
             updates: own.map_or_else(Vec::new, |action| {
-                let value = |node: &Node, findings: &mut Findings<'_>| self.inputs().words(node, findings);
+                let value =
+                    |node: &JsonNode, findings: &mut FileDiagnostics<'_>| self.inputs().words(node, findings);
                 updates(action, &value, findings)
             }),
             handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
             transitions,
-            retry: safety::retry(node, self.named, findings),
-            catch: safety::catch(node, scope, findings),
-            fallback: safety::fallback(node, store.as_ref(), findings),
+            retry: error_policy::retry(node, self.named, findings),
+            catch: error_policy::catch(node, scope, findings),
+            fallback: error_policy::fallback(node, store.as_ref(), findings),
             on_error,
-            timeout_ms: safety::timeout(node, self.named, findings),
-            budget: safety::budget(node, self.named, findings),
-            max_visits: given(node, "max_visits").and_then(|_| count(node, "max_visits", findings)),
-            on_limit: safety::target(node, "on_limit", scope, findings),
+            timeout_ms: error_policy::timeout(node, self.named, findings),
+            budget: error_policy::budget(node, self.named, findings),
+            max_visits: non_null_member(node, "max_visits").and_then(|_| count(node, "max_visits", findings)),
+            on_limit: error_policy::target(node, "on_limit", scope, findings),
             store,
             span: node.span.clone(),
             ..StateForm::default()
@@ -124,14 +136,16 @@ impl<'n> States<'n> {
 
     fn work(
         self,
-        node: &Node,
+        node: &JsonNode,
         kind: Option<&StateType>,
         form: &StateForm,
         inside: &mut Vec<StateForm>,
-        findings: &mut Findings<'_>,
+        findings: &mut FileDiagnostics<'_>,
     ) -> WorkForm {
-        let states = |node: &Node, scope: &str, findings: &mut Findings<'_>| self.list(node, scope, findings);
-        let bodies = Bodies { owner: &form.name.value, inputs: self.inputs(), states: &states };
+        let states = |node: &JsonNode, scope: &str, findings: &mut FileDiagnostics<'_>| {
+            self.list(node, scope, findings)
+        };
+        let bodies = BodyReader { owner: &form.name.value, inputs: self.inputs(), states: &states };
         let work = match kind.map_or("", |kind| kind.word) {
             "parallel" => bodies.parallel(node, inside, findings).map(WorkForm::Parallel),
             "foreach" => bodies.foreach(node, inside, findings).map(WorkForm::ForEach),
@@ -151,8 +165,8 @@ impl<'n> States<'n> {
 }
 
 /// What `type` says; `None` if it says something unknown.
-fn kind(node: &Node, findings: &mut Findings<'_>) -> Option<&'static StateType> {
-    if given(node, "type").is_none() {
+fn kind(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<&'static StateType> {
+    if non_null_member(node, "type").is_none() {
         return Some(&PLAIN_STATE);
     }
     let word = text(node, "type", findings)?;
@@ -172,7 +186,7 @@ fn kind(node: &Node, findings: &mut Findings<'_>) -> Option<&'static StateType> 
 }
 
 /// Keys that states of this type cannot have (E14); those of other types are named with them.
-fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
+fn keys(node: &JsonNode, kind: &StateType, findings: &mut FileDiagnostics<'_>) {
     for member in node.members().unwrap_or_default() {
         let key = member.key.as_str();
         if kind.known().any(|known| known == key) || key.starts_with("x_") || key == "$schema" {
@@ -209,10 +223,12 @@ fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
 }
 
 /// A state with a `type` may run a script first, nothing else.
-fn script_only(action: &Node, word: &str, findings: &mut Findings<'_>) {
+fn script_only(action: &JsonNode, word: &str, findings: &mut FileDiagnostics<'_>) {
     for member in action.members().unwrap_or_default() {
         let known = ACTION.known.contains(&member.key.as_str());
-        if known && !["script", "set_state"].contains(&member.key.as_str()) && member.value.kind != Kind::Null
+        if known
+            && !["script", "set_state"].contains(&member.key.as_str())
+            && member.value.kind != JsonNodeKind::Null
         {
             let message = format!(
                 "a state of the type `{word}` does its own work: its action can only be a script or `set_state`"
@@ -224,11 +240,12 @@ fn script_only(action: &Node, word: &str, findings: &mut Findings<'_>) {
 }
 
 /// `on_error` of a parallel state can also say what a failing branch means to the others.
-fn is_branch_policy(node: &Node, word: &str) -> bool {
-    word == "parallel" && matches!(node.get("on_error").and_then(Node::as_str), Some("fail_fast" | "collect"))
+fn is_branch_policy(node: &JsonNode, word: &str) -> bool {
+    word == "parallel"
+        && matches!(node.get("on_error").and_then(JsonNode::as_str), Some("fail_fast" | "collect"))
 }
 
-fn handlers(node: &Node, findings: &mut Findings<'_>) -> HandlersForm {
+fn handlers(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> HandlersForm {
     HandlersForm {
         before: text(node, "pre_handler", findings),
         after: text(node, "post_handler", findings),
@@ -236,7 +253,7 @@ fn handlers(node: &Node, findings: &mut Findings<'_>) -> HandlersForm {
     }
 }
 
-fn function(action: &Node, findings: &mut Findings<'_>) -> Option<Spanned<FunctionForm>> {
+fn function(action: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<SpannedValue<FunctionForm>> {
     let words = [
         ("sendUserMessage", FunctionForm::Agent(AgentFunction::SendUserMessage)),
         ("addUserMessage", FunctionForm::Agent(AgentFunction::AddUserMessage)),
@@ -246,16 +263,21 @@ fn function(action: &Node, findings: &mut Findings<'_>) -> Option<Spanned<Functi
     choice(action, "function", &words, findings)
 }
 
-fn transition(node: &Node, scope: &str, findings: &mut Findings<'_>) -> Option<TransitionForm> {
+fn transition(node: &JsonNode, scope: &str, findings: &mut FileDiagnostics<'_>) -> Option<TransitionForm> {
     object(node, &TRANSITION, findings)?;
     let condition = match node.get("condition").map(|condition| (&condition.kind, condition)) {
         // `"condition": true` can only mean one thing
-        Some((Kind::Bool(flag), condition)) => {
-            Some(Spanned { value: flag.to_string(), span: condition.span.clone() })
+        Some((JsonNodeKind::Bool(flag), condition)) => {
+            Some(SpannedValue { value: flag.to_string(), span: condition.span.clone() })
         }
         _ => text(node, "condition", findings),
     };
     let before = text(node, "before", findings);
     let target = required_text(node, "target", "the transition", findings)?;
-    Some(TransitionForm { target: safety::scoped(target, scope), condition, before, span: node.span.clone() })
+    Some(TransitionForm {
+        target: error_policy::scoped(target, scope),
+        condition,
+        before,
+        span: node.span.clone(),
+    })
 }

@@ -5,16 +5,16 @@
 //! addition is named after it (`poll.again`). Each piece keeps the place of the step that it was made from. Keys that
 //! every state may have (`retry`, `catch`, `timeout`, …) are passed on as they stand.
 
-mod flow;
+mod action_steps;
+mod json_nodes;
 mod keys;
-mod kinds;
 mod loops;
-mod nodes;
-mod shown;
+mod lowering;
+mod visible_state;
 
-use super::super::json::{Kind, Member, Node};
-use super::super::source::Findings;
-use flow::{Flow, Place};
+use super::super::json::{JsonMember, JsonNode, JsonNodeKind};
+use super::super::source::FileDiagnostics;
+use lowering::{StepListScope, StepLowering};
 
 /// Visits of states that a list of steps may need; beyond this a limit of its own has to be set.
 const MOST_STEPS: u64 = 1_000_000;
@@ -27,7 +27,7 @@ pub(super) fn kinds() -> impl Iterator<Item = (&'static str, Vec<&'static str>)>
 }
 
 /// The workflow with `states`, if it is written as `steps`.
-pub(super) fn rewritten(node: &Node, findings: &mut Findings<'_>) -> Option<Node> {
+pub(super) fn rewritten(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<JsonNode> {
     let steps = node.members()?.iter().find(|member| member.key == "steps")?;
     if let Some(states) = node.members()?.iter().find(|member| member.key == "states") {
         let hint = "a workflow is written as `steps` or as `states`";
@@ -38,38 +38,38 @@ pub(super) fn rewritten(node: &Node, findings: &mut Findings<'_>) -> Option<Node
             Some(hint.to_owned()),
         );
     }
-    let mut flow = Flow::new(findings);
-    let states = flow.body(&steps.value, Place::outermost());
+    let mut flow = StepLowering::new(findings);
+    let states = flow.body(&steps.value, StepListScope::outermost());
     let needed = flow.visits(&states).max(flow.inside);
     let kept =
         node.members()?.iter().filter(|member| !["steps", "states", "limits"].contains(&member.key.as_str()));
-    let mut members: Vec<Member> = kept.cloned().collect();
-    members.push(Member {
+    let mut members: Vec<JsonMember> = kept.cloned().collect();
+    members.push(JsonMember {
         key: "states".to_owned(),
         key_span: steps.key_span.clone(),
-        value: nodes::list(states, &steps.value.span),
+        value: json_nodes::list(states, &steps.value.span),
     });
     members.push(limits(node, needed, steps));
-    Some(Node { span: node.span.clone(), kind: Kind::Object(members) })
+    Some(JsonNode { span: node.span.clone(), kind: JsonNodeKind::Object(members) })
 }
 
 /// Loops say themselves how often they turn: `limits.max_steps` makes room for all of that unless the file sets it.
-fn limits(node: &Node, needed: u64, steps: &Member) -> Member {
+fn limits(node: &JsonNode, needed: u64, steps: &JsonMember) -> JsonMember {
     let most = needed.clamp(USUAL_STEPS, MOST_STEPS);
     let value = u32::try_from(most).unwrap_or(u32::MAX);
     let own = node.members().into_iter().flatten().find(|member| member.key == "limits");
     match own {
         None => {
             let span = &steps.key_span;
-            let limit = nodes::member("max_steps", nodes::number(value, span));
-            nodes::member("limits", nodes::object(vec![limit], span))
+            let limit = json_nodes::member("max_steps", json_nodes::number(value, span));
+            json_nodes::member("limits", json_nodes::object(vec![limit], span))
         }
         Some(own) => {
             let mut own = own.clone();
-            if let Kind::Object(members) = &mut own.value.kind
+            if let JsonNodeKind::Object(members) = &mut own.value.kind
                 && members.iter().all(|member| member.key != "max_steps")
             {
-                members.push(nodes::member("max_steps", nodes::number(value, &own.key_span)));
+                members.push(json_nodes::member("max_steps", json_nodes::number(value, &own.key_span)));
             }
             own
         }

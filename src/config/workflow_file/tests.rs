@@ -1,11 +1,11 @@
 use super::*;
-use crate::domain::place::Layer;
+use crate::domain::source_location::ConfigLayer;
 
 fn parsed(text: &str) -> (Option<WorkflowForm>, Vec<Diagnostic>) {
-    let file = SourceFile::new(Layer::User, "w.json", text);
-    let mut findings = Findings::new(&file);
-    let root = Node::parse(&file, &mut findings);
-    let form = root.and_then(|root| read(&root, &mut findings));
+    let file = SourceFile::new(ConfigLayer::User, "w.json", text);
+    let mut findings = FileDiagnostics::new(&file);
+    let root = JsonNode::parse(&file, &mut findings);
+    let form = root.and_then(|root| parse_workflow(&root, &mut findings));
     (form, findings.list)
 }
 
@@ -13,7 +13,7 @@ fn parsed(text: &str) -> (Option<WorkflowForm>, Vec<Diagnostic>) {
 fn a_place_inside_a_json_string_follows_its_escapes() {
     // decoded: a"ä\n€😀end
     let text = r#"   "a\"\u00e4\n€\ud83d\ude00end""#;
-    let file = SourceFile::new(Layer::User, "x", text);
+    let file = SourceFile::new(ConfigLayer::User, "x", text);
     let span = 3..text.len();
     let decoded: String = serde_json::from_str(text.trim()).unwrap();
     let rows = [

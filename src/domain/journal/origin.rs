@@ -6,9 +6,9 @@ use crate::domain::ids::RunId;
 
 /// The run that another one began from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Origin {
+pub struct RunOrigin {
     pub run: RunId,
-    pub kind: OriginKind,
+    pub kind: RunOriginKind,
     /// Of a fork: the step of the old run after which the two differ. Steps count from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
@@ -16,7 +16,7 @@ pub struct Origin {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OriginKind {
+pub enum RunOriginKind {
     /// Began with a part of the other run's journal.
     Fork,
     /// As `Fork`, of a run that came from a file, or of such a fork.
@@ -27,21 +27,21 @@ pub enum OriginKind {
     Child,
 }
 
-impl Origin {
+impl RunOrigin {
     /// What it brought along was decided elsewhere: its approvals are nobody's here.
     pub fn is_foreign(&self) -> bool {
-        matches!(self.kind, OriginKind::Import | OriginKind::ForkOfImport)
+        matches!(self.kind, RunOriginKind::Import | RunOriginKind::ForkOfImport)
     }
 
     /// Of a fork of the run whose origin this is.
-    pub fn of_fork(before: Option<&Self>, run: RunId, step: u32) -> Self {
+    pub fn from_fork(before: Option<&Self>, run: RunId, step: u32) -> Self {
         let foreign = before.is_some_and(Self::is_foreign);
-        let kind = if foreign { OriginKind::ForkOfImport } else { OriginKind::Fork };
+        let kind = if foreign { RunOriginKind::ForkOfImport } else { RunOriginKind::Fork };
         Self { run, kind, step: Some(step) }
     }
 }
 
-impl OriginKind {
+impl RunOriginKind {
     pub const ALL: [Self; 4] = [Self::Fork, Self::ForkOfImport, Self::Import, Self::Child];
 
     pub fn as_str(self) -> &'static str {

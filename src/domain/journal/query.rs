@@ -1,6 +1,6 @@
 //! What can be asked of the history: lists of runs, and words in their journals.
 
-use super::{Row, RunStatus};
+use super::{JournalRow, RunStatus};
 use crate::domain::ids::{RunId, Timestamp};
 
 /// Which runs a list shows, newest first. The default is all of them (HIST-3).
@@ -11,7 +11,7 @@ pub struct RunQuery {
     /// Runs left out before the first one that is shown.
     pub offset: usize,
     pub workflow: Option<String>,
-    /// Empty means any. A run whose process died is `Interrupted`, not `Running`.
+    /// Empty means any. A run whose process died is `Interrupted`, not `RunningProcess`.
     pub statuses: Vec<RunStatus>,
     /// Started at or after.
     pub since: Option<Timestamp>,
@@ -49,12 +49,12 @@ pub struct SearchQuery {
 
 /// One place where all words of a search were found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hit {
+pub struct SearchHit {
     pub run: RunId,
     pub workflow: String,
     pub started: Timestamp,
     /// The row's number in its run, from 1; 0 is the run's input, whose `row.body` is that text as JSON.
     pub seq: u64,
     /// With its words.
-    pub row: Row,
+    pub row: JournalRow,
 }

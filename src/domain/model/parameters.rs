@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::protocol::Protocol;
+use crate::domain::protocol::ModelProtocol;
 
 /// Sampling parameters; only what the model accepts is set (MODEL-6).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl ModelParameters {
     /// What the other one says instead, where both say something: what a model does not take, and what only one model
     /// needs, is no change.
     #[must_use]
-    pub fn changed_to(&self, other: &Self) -> Self {
+    pub fn overridden_by(&self, other: &Self) -> Self {
         fn either<T: Clone>(own: &Option<T>, other: &Option<T>) -> Option<T> {
             own.as_ref().map(|own| other.clone().unwrap_or_else(|| own.clone()))
         }
@@ -47,17 +47,17 @@ impl ModelParameters {
     }
 
     /// Whether thinking is asked for.
-    pub fn thinks(&self) -> bool {
+    pub fn requests_reasoning(&self) -> bool {
         let effort = self.reasoning_effort.as_deref().unwrap_or_default().trim();
         !["", "none", "off"].iter().any(|nothing| effort.eq_ignore_ascii_case(nothing))
     }
 
     /// Takes out what the protocol refuses beside the rest; what and why, for people (MODEL-6).
-    pub fn reconcile(&mut self, protocol: Protocol) -> Vec<&'static str> {
+    pub fn reconcile(&mut self, protocol: ModelProtocol) -> Vec<&'static str> {
         match protocol {
-            Protocol::Chat => Vec::new(),
-            Protocol::Responses => self.for_responses(),
-            Protocol::Anthropic => self.for_anthropic(),
+            ModelProtocol::Chat => Vec::new(),
+            ModelProtocol::Responses => self.for_responses(),
+            ModelProtocol::Anthropic => self.for_anthropic(),
         }
     }
 
@@ -75,7 +75,7 @@ impl ModelParameters {
 
     /// A model that thinks chooses its words as it likes.
     fn thinking_alone(&mut self) -> Vec<&'static str> {
-        if !self.thinks() {
+        if !self.requests_reasoning() {
             return Vec::new();
         }
         named(&[
@@ -118,7 +118,7 @@ mod tests {
             // one that the model does not take, and one that its protocol wants
             (of(Some(0.2), None), of(None, Some(4_096)), of(Some(0.2), None)),
         ] {
-            assert_eq!(own.changed_to(&other), expected, "{own:?} {other:?}");
+            assert_eq!(own.overridden_by(&other), expected, "{own:?} {other:?}");
         }
     }
 
@@ -133,14 +133,14 @@ mod tests {
         let thinking = ModelParameters { reasoning_effort: Some("low".to_owned()), ..all.clone() };
         let thoughtless = ModelParameters { reasoning_effort: Some("None".to_owned()), ..all.clone() };
         let rows = [
-            (Protocol::Chat, thinking.clone(), (Some(1.5), Some(0.5), Some(3)), 0),
-            (Protocol::Responses, thinking.clone(), (None, None, None), 3),
-            (Protocol::Responses, thoughtless.clone(), (Some(1.5), Some(0.5), None), 1),
-            (Protocol::Anthropic, thinking, (None, None, None), 3),
-            (Protocol::Anthropic, thoughtless, (Some(1.0), None, Some(3)), 2),
-            (Protocol::Anthropic, all.clone(), (Some(1.0), None, Some(3)), 2),
+            (ModelProtocol::Chat, thinking.clone(), (Some(1.5), Some(0.5), Some(3)), 0),
+            (ModelProtocol::Responses, thinking.clone(), (None, None, None), 3),
+            (ModelProtocol::Responses, thoughtless.clone(), (Some(1.5), Some(0.5), None), 1),
+            (ModelProtocol::Anthropic, thinking, (None, None, None), 3),
+            (ModelProtocol::Anthropic, thoughtless, (Some(1.0), None, Some(3)), 2),
+            (ModelProtocol::Anthropic, all.clone(), (Some(1.0), None, Some(3)), 2),
             (
-                Protocol::Anthropic,
+                ModelProtocol::Anthropic,
                 ModelParameters { temperature: None, ..all },
                 (None, Some(0.5), Some(3)),
                 0,

@@ -2,20 +2,20 @@
 
 use tree_sitter::Node;
 
-use super::tree::{in_background, named, text};
+use super::syntax_tree::{in_background, named, text};
 
 /// Whether a function calls itself in both ends of a pipe, or in the background before it looks at anything.
 pub(super) fn is_fork_bomb(name: &str, body: Node<'_>, source: &str) -> bool {
-    let whole = Whole { name, source };
+    let whole = FunctionRecursion { name, source };
     whole.doubles(body) || whole.goes_on(body)
 }
 
-struct Whole<'a> {
+struct FunctionRecursion<'a> {
     name: &'a str,
     source: &'a str,
 }
 
-impl Whole<'_> {
+impl FunctionRecursion<'_> {
     fn calls(&self, node: Node<'_>) -> bool {
         node.kind() == "command"
             && node.child_by_field_name("name").is_some_and(|name| text(name, self.source) == self.name)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// What a snapshot does not bring back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Risk {
+pub(super) enum CommandRisk {
     DeletesDirectories,
     OverwritesHistory,
     ThrowsWorkAway,
@@ -20,7 +20,7 @@ pub(super) enum Risk {
     DeletesData,
 }
 
-impl Risk {
+impl CommandRisk {
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::DeletesDirectories => "deletes directories for good",
@@ -42,14 +42,14 @@ impl Risk {
 
 /// What was found in a command.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) risks: BTreeSet<Risk>,
+pub(super) struct CommandFindings {
+    pub(super) risks: BTreeSet<CommandRisk>,
     /// The first reason never to run it.
     pub(super) refusal: Option<String>,
 }
 
-impl Found {
-    pub(super) fn warn(&mut self, risk: Risk) {
+impl CommandFindings {
+    pub(super) fn warn(&mut self, risk: CommandRisk) {
         self.risks.insert(risk);
     }
 

@@ -1,10 +1,10 @@
 //! Programs that run the command in their arguments.
 
-use super::marks::UNKNOWN;
 use super::options::{has, operands};
+use super::placeholders::UNKNOWN;
 
 /// What a wrapper runs.
-pub(super) enum Wrapped {
+pub(super) enum WrappedCommand {
     /// The words of a command.
     Command(Vec<String>),
     /// A line for a shell, and what is `$0`, `$1` and so on in it.
@@ -90,36 +90,36 @@ const SHELLS: [&str; 14] = [
 const INTERPRETERS: [&str; 8] = ["python", "python2", "python3", "perl", "ruby", "node", "php", "lua"];
 
 /// What `program` runs, if it is a wrapper or a shell.
-pub(super) fn wrapped(program: &str, arguments: &[String]) -> Option<Wrapped> {
+pub(super) fn wrapped(program: &str, arguments: &[String]) -> Option<WrappedCommand> {
     // one of the project has its path as its name
     let name = program;
     if SHELLS.contains(&name) {
         return Some(of_shell(program, arguments));
     }
     match name {
-        "eval" => return Some(Wrapped::Line(arguments.join(" "), Vec::new())),
-        "trap" => return arguments.first().map(|line| Wrapped::Line(line.clone(), Vec::new())),
+        "eval" => return Some(WrappedCommand::Line(arguments.join(" "), Vec::new())),
+        "trap" => return arguments.first().map(|line| WrappedCommand::Line(line.clone(), Vec::new())),
         "." | "source" => return operands(arguments).first().map(|file| of_file(file)),
         "su" | "script" | "flock" | "sg" | "runuser" | "watch" => {
             if let Some(line) = line_of(arguments) {
-                return Some(Wrapped::Line(line, Vec::new()));
+                return Some(WrappedCommand::Line(line, Vec::new()));
             }
             let before = if name == "flock" { 1 } else { 0 };
             let rest = behind_options(arguments, &["-n", "-w", "-E", "-u"], before);
             let runs = matches!(name, "flock" | "watch") && !rest.is_empty();
-            return runs.then(|| Wrapped::Command(rest.to_vec()));
+            return runs.then(|| WrappedCommand::Command(rest.to_vec()));
         }
         _ => {}
     }
     if INTERPRETERS.contains(&name) && operands(arguments).iter().all(|operand| *operand == "-") {
         let code = has(arguments, "cemrpVhv", "eval") || has(arguments, "", "version");
-        return (!code).then_some(Wrapped::Interpreter);
+        return (!code).then_some(WrappedCommand::Interpreter);
     }
     let (_, valued, before) = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name)?;
     if name == "env"
         && let Some(line) = split_string(arguments)
     {
-        return Some(Wrapped::Line(line, Vec::new()));
+        return Some(WrappedCommand::Line(line, Vec::new()));
     }
     if matches!(name, "command") && has(arguments, "vV", "") {
         return None;
@@ -129,7 +129,7 @@ pub(super) fn wrapped(program: &str, arguments: &[String]) -> Option<Wrapped> {
         return None;
     }
     let rest = behind_options(arguments, valued, *before);
-    (!rest.is_empty()).then(|| Wrapped::Command(rest.to_vec()))
+    (!rest.is_empty()).then(|| WrappedCommand::Command(rest.to_vec()))
 }
 
 /// Whether the command sees another directory as `/`.
@@ -202,7 +202,7 @@ fn behind_options<'a>(arguments: &'a [String], valued: &[&str], before: usize) -
 }
 
 /// How a shell was started.
-fn of_shell(program: &str, arguments: &[String]) -> Wrapped {
+fn of_shell(program: &str, arguments: &[String]) -> WrappedCommand {
     let mut at = 0;
     let mut reads_line = false;
     while let Some(option) = arguments.get(at).filter(|option| option.starts_with(['-', '+'])) {
@@ -216,7 +216,7 @@ fn of_shell(program: &str, arguments: &[String]) -> Wrapped {
             if long { matches!(letters, "rcfile" | "init-file") } else { letters.contains(['o', 'O']) };
         at += usize::from(takes_value);
         if !long && letters.contains('s') {
-            return Wrapped::Input(arguments.get(at..).unwrap_or_default().to_vec());
+            return WrappedCommand::Input(arguments.get(at..).unwrap_or_default().to_vec());
         }
     }
     let rest = arguments.get(at..).unwrap_or_default();
@@ -226,17 +226,17 @@ fn of_shell(program: &str, arguments: &[String]) -> Wrapped {
             if positional.is_empty() {
                 positional.push(program.to_owned());
             }
-            Wrapped::Line(line.clone(), positional)
+            WrappedCommand::Line(line.clone(), positional)
         }
         Some(file) if !reads_line => of_file(file),
-        _ if reads_line => Wrapped::File(UNKNOWN.to_string()),
-        _ => Wrapped::Input(Vec::new()),
+        _ if reads_line => WrappedCommand::File(UNKNOWN.to_string()),
+        _ => WrappedCommand::Input(Vec::new()),
     }
 }
 
-fn of_file(file: &str) -> Wrapped {
+fn of_file(file: &str) -> WrappedCommand {
     match file {
-        "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => Wrapped::Input(Vec::new()),
-        file => Wrapped::File(file.to_owned()),
+        "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => WrappedCommand::Input(Vec::new()),
+        file => WrappedCommand::File(file.to_owned()),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::context::Entry;
-use crate::domain::context::packed::Packed;
+use crate::domain::context::ContextEntry;
+use crate::domain::context::compressed_entries::CompressedEntries;
 
 /// A message of a context as scripts see it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,14 +20,14 @@ pub struct ScriptMessage {
 
 /// Shared: a copy costs nothing that grows with the conversation.
 #[derive(Clone, Debug, Default)]
-pub struct Messages {
-    early: Packed,
+pub struct ContextMessages {
+    early: CompressedEntries,
     late: Arc<Vec<ScriptMessage>>,
 }
 
-impl Messages {
+impl ContextMessages {
     /// `late` are those behind `early`.
-    pub fn new(early: Packed, late: Arc<Vec<ScriptMessage>>) -> Self {
+    pub fn new(early: CompressedEntries, late: Arc<Vec<ScriptMessage>>) -> Self {
         Self { early, late }
     }
 
@@ -41,7 +41,7 @@ impl Messages {
 
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, ScriptMessage>> {
         let early = self.early.entries().enumerate();
-        let early = early.map(|(at, entry)| Cow::Owned(ScriptMessage::of(at, &entry)));
+        let early = early.map(|(at, entry)| Cow::Owned(ScriptMessage::from_entry(at, &entry)));
         early.chain(self.late.iter().map(Cow::Borrowed))
     }
 
@@ -52,30 +52,30 @@ impl Messages {
 
 impl ScriptMessage {
     /// `at`: its place in the conversation.
-    pub fn of(at: usize, entry: &Entry) -> Self {
+    pub fn from_entry(at: usize, entry: &ContextEntry) -> Self {
         Self { role: entry.role.as_str().to_owned(), content: entry.text.clone(), origin: Some(at) }
     }
 }
 
-impl From<Vec<ScriptMessage>> for Messages {
+impl From<Vec<ScriptMessage>> for ContextMessages {
     fn from(messages: Vec<ScriptMessage>) -> Self {
-        Self { early: Packed::default(), late: Arc::new(messages) }
+        Self { early: CompressedEntries::default(), late: Arc::new(messages) }
     }
 }
 
-impl PartialEq for Messages {
+impl PartialEq for ContextMessages {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
-impl Serialize for Messages {
+impl Serialize for ContextMessages {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
     }
 }
 
-impl<'de> Deserialize<'de> for Messages {
+impl<'de> Deserialize<'de> for ContextMessages {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Vec::deserialize(deserializer).map(Self::from)
     }

@@ -5,25 +5,25 @@
 //! Nothing else is touched; line numbers stay. It does not judge syntax: what it cannot read it leaves alone.
 
 mod lexer;
-mod rewritten;
+mod rewritten_script;
 
 use std::borrow::Cow;
 
-pub use rewritten::{FunctionRead, LOOKUP, NameRead, Rewritten};
+pub use rewritten_script::{FunctionRead, LOOKUP, NameRead, RewrittenScript};
 
 /// Replaces every `function.NAME` and `function["NAME"]` outside strings, comments and regular expressions.
 /// The keyword itself (`function f() {}`, `async function () {}`) and members (`call.function.name`) stay.
-pub fn rewrite(source: &str) -> Rewritten<'_> {
+pub fn rewrite(source: &str) -> RewrittenScript<'_> {
     if !source.contains("function") {
-        return Rewritten { text: Cow::Borrowed(source), reads: Vec::new(), edits: Vec::new() };
+        return RewrittenScript { text: Cow::Borrowed(source), reads: Vec::new(), edits: Vec::new() };
     }
-    lexer::Lexer::new(source).run()
+    lexer::ScriptLexer::new(source).run()
 }
 
 /// The names in the code of a script, in order: not what stands in strings, comments and regular expressions, no members
 /// and no keys of objects. Words of the language are among them.
 pub fn names(source: &str) -> Vec<NameRead> {
-    lexer::Lexer::new(source).names()
+    lexer::ScriptLexer::new(source).names()
 }
 
 #[cfg(test)]

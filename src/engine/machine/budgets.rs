@@ -6,18 +6,18 @@
 //! way can use counts as spent until they answer, so calls beside each other cannot pass an end together. As long as no
 //! server reports more than that, no end is passed.
 
-mod raise;
-mod scopes;
+mod budget_scopes;
+mod raise_budget;
 
-use super::{Asked, Lane, Machine, Phase, RunEvent};
+use super::{Branch, Machine, PendingQuestion, RunEvent, WaitState};
 use crate::domain::agent::AgentSpec;
-use crate::domain::cost::{Price, Usage};
+use crate::domain::cost::{TokenPrice, TokenUsage};
 use crate::domain::model::{ModelChoice, ModelRequest};
 use crate::domain::workflow::Budget;
-use crate::engine::lane::Scope;
-use crate::engine::purse::{Estimate, Kind, Need};
-use crate::engine::speaking::Speaking;
-use crate::engine::spec::{FORESEES_SINCE, MEASURES_SINCE};
+use crate::engine::branch::BudgetScope;
+use crate::engine::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
+use crate::engine::model_caller::ModelCaller;
+use crate::engine::run_spec::{FORESEES_SINCE, MEASURES_SINCE};
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;
@@ -29,12 +29,12 @@ const DENSEST: u64 = 2_000;
 
 /// May the current visit ask its model?
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Verdict {
+enum BudgetDecision {
     /// For an answer of so many tokens at most.
     Free(u64),
     /// Not before a call that runs beside it has told what it used.
     Wait,
-    Over(Scope, Kind),
+    Over(BudgetScope, BudgetUnit),
 }
 
 impl Machine {
@@ -55,11 +55,11 @@ impl Machine {
             && self.model_calls >= most
         {
             let text = format!("the run has called models {most} times");
-            self.reached(Asked::ModelCalls, "max_model_calls", most, text);
+            self.reached(PendingQuestion::ModelCalls, "max_model_calls", most, text);
             return false;
         }
         if self.holds() {
-            self.lane.phase = Phase::Held;
+            self.lane.phase = WaitState::Held;
             return false;
         }
         self.open_purse();
@@ -74,18 +74,21 @@ impl Machine {
         let budgets = self.scopes(&self.lane);
         let Some(request) = request.filter(|_| self.foresees() && !budgets.is_empty()) else { return true };
         let need = self.need_of(request);
-        if need.price.is_none() && budgets.iter().any(|(_, budget)| Kind::Cost.of(budget) != (None, None)) {
+        if need.price.is_none()
+            && budgets.iter().any(|(_, budget)| BudgetUnit::Cost.soft_and_hard(budget) != (None, None))
+        {
             self.tell_unknown_price(&request.choice.model);
         }
         self.lane.need = Some(need);
         let Some(answer) = self.heed(self.verdict(&self.lane)) else { return false };
-        self.lane.need = Some(Need { answer, ..need });
-        let ends = |kind: Kind| budgets.iter().any(|(_, budget)| kind.of(budget).1.is_some());
-        let counts = ends(Kind::Tokens) || need.price.is_some() && ends(Kind::Cost);
+        self.lane.need = Some(CallUsageBound { answer, ..need });
+        let ends =
+            |kind: BudgetUnit| budgets.iter().any(|(_, budget)| kind.soft_and_hard(budget).1.is_some());
+        let counts = ends(BudgetUnit::Tokens) || need.price.is_some() && ends(BudgetUnit::Cost);
         let open = if self.measures() {
-            counts && request.choice.may_go_on()
+            counts && request.choice.needs_output_limit()
         } else {
-            request.choice.may_say_more()
+            request.choice.may_exceed_default_answer()
         };
         if !need.uncapped && (answer < need.answer || open) {
             request.choice.parameters.max_output_tokens = Some(answer);
@@ -101,7 +104,7 @@ impl Machine {
     pub(super) fn within_budgets(&mut self) -> bool {
         self.lane.need = None;
         self.warn_budgets();
-        let Verdict::Over(scope, kind) = self.verdict(&self.lane) else { return true };
+        let BudgetDecision::Over(scope, kind) = self.verdict(&self.lane) else { return true };
         self.over_budget(scope, kind);
         false
     }
@@ -112,10 +115,10 @@ impl Machine {
         self.model_calls = self.model_calls.saturating_add(1);
         self.lane.reserved = match (self.lane.need, self.foresees()) {
             (Some(need), _) => need.with(need.answer),
-            (None, true) => Estimate::default(),
+            (None, true) => CallEstimate::default(),
             (None, false) => {
                 let own = request.map(estimate).unwrap_or_default();
-                Estimate {
+                CallEstimate {
                     tokens: own.tokens.max(self.largest.tokens),
                     cost_usd: own.cost_usd.max(self.largest.cost_usd),
                 }
@@ -125,7 +128,7 @@ impl Machine {
 
     /// A model call has told what it used, or it is known from what had come of it.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub(super) fn spend(&mut self, agent: &Speaking, usage: &Usage, cost_usd: Option<f64>) {
+    pub(super) fn spend(&mut self, agent: &ModelCaller, usage: &TokenUsage, cost_usd: Option<f64>) {
         self.largest.tokens = self.largest.tokens.max(usage.total() as f64);
         self.largest.cost_usd = self.largest.cost_usd.max(cost_usd.unwrap_or(0.0));
         self.purse.spend(usage, cost_usd);
@@ -139,7 +142,9 @@ impl Machine {
             }
             self.spend_kept(at.nth, usage, cost_usd);
         }
-        let counted = || self.scopes(&self.lane).iter().any(|(_, one)| Kind::Cost.of(one) != (None, None));
+        let counted = || {
+            self.scopes(&self.lane).iter().any(|(_, one)| BudgetUnit::Cost.soft_and_hard(one) != (None, None))
+        };
         if cost_usd.is_none() && !self.foresees() && counted() {
             self.tell_unknown_price("");
         }
@@ -151,22 +156,23 @@ impl Machine {
         if self.holds() {
             return None;
         }
-        let free = |lane: &&Lane| lane.phase == Phase::Held && self.verdict(lane) != Verdict::Wait;
+        let free =
+            |lane: &&Branch| lane.phase == WaitState::Held && self.verdict(lane) != BudgetDecision::Wait;
         std::iter::once(&self.lane).chain(self.lanes.values()).find(free).map(|lane| lane.id)
     }
 
     /// The answer that there is room for; else the phase says what is waited for.
-    fn heed(&mut self, verdict: Verdict) -> Option<u64> {
+    fn heed(&mut self, verdict: BudgetDecision) -> Option<u64> {
         match verdict {
-            Verdict::Free(answer) => return Some(answer),
-            Verdict::Wait => self.lane.phase = Phase::Held,
-            Verdict::Over(scope, kind) => self.over_budget(scope, kind),
+            BudgetDecision::Free(answer) => return Some(answer),
+            BudgetDecision::Wait => self.lane.phase = WaitState::Held,
+            BudgetDecision::Over(scope, kind) => self.over_budget(scope, kind),
         }
         None
     }
 
     /// What the request can use.
-    fn need_of(&self, request: &ModelRequest) -> Need {
+    fn need_of(&self, request: &ModelRequest) -> CallUsageBound {
         let choice = &request.choice;
         let (measured, answer, least) = if self.measures() {
             (request.tokens_at_most(), choice.longest_answer(), choice.protocol.least_answer())
@@ -174,7 +180,7 @@ impl Machine {
             (request.readable_tokens(), choice.answer_tokens(), 1)
         };
         let density = self.density.get(&choice.model).copied().unwrap_or(TELLING);
-        Need {
+        CallUsageBound {
             prompt: measured.saturating_mul(density) / 1_000,
             measured,
             answer,
@@ -185,15 +191,15 @@ impl Machine {
     }
 
     /// What a call may be charged at: the price of what was asked for, or of what has answered in its place.
-    fn dearest(&self, choice: &ModelChoice) -> Option<Price> {
+    fn dearest(&self, choice: &ModelChoice) -> Option<TokenPrice> {
         match (choice.price, self.served.get(&choice.model)) {
-            (Some(own), Some(other)) => Some(own.dearer(*other)),
+            (Some(own), Some(other)) => Some(own.higher_of(*other)),
             (own, other) => own.or(other.copied()),
         }
     }
 
     /// Some models make more tokens of a text than it is taken for.
-    pub(super) fn learn(&mut self, model: &str, usage: &Usage) {
+    pub(super) fn learn(&mut self, model: &str, usage: &TokenUsage) {
         let Some(need) = self.lane.need.filter(|need| need.measured >= TELLING) else { return };
         let real = (usage.prompt.saturating_mul(1_000) / need.measured).min(DENSEST);
         if real > 1_000 {
@@ -219,20 +225,22 @@ impl Machine {
     }
 
     /// Whether the call under way could be made as it is. `None`: no hard end counts for it.
-    pub(super) fn has_room(&self, lane: &Lane) -> Option<bool> {
+    pub(super) fn has_room(&self, lane: &Branch) -> Option<bool> {
         let need = lane.need?;
-        let counts = [Kind::Tokens, Kind::Cost];
-        let ends = |(_, budget): &(Scope, Budget)| counts.iter().any(|kind| kind.of(budget).1.is_some());
+        let counts = [BudgetUnit::Tokens, BudgetUnit::Cost];
+        let ends = |(_, budget): &(BudgetScope, Budget)| {
+            counts.iter().any(|kind| kind.soft_and_hard(budget).1.is_some())
+        };
         let bounded = self.scopes(lane).iter().any(ends);
-        bounded.then(|| self.verdict(lane) == Verdict::Free(need.answer))
+        bounded.then(|| self.verdict(lane) == BudgetDecision::Free(need.answer))
     }
 
-    fn verdict(&self, lane: &Lane) -> Verdict {
+    fn verdict(&self, lane: &Branch) -> BudgetDecision {
         let scopes = self.scopes(lane);
         let ends = || {
             scopes.iter().flat_map(|(scope, budget)| {
                 let purse = self.purse(*scope);
-                Kind::ALL.into_iter().filter_map(move |kind| {
+                BudgetUnit::ALL.into_iter().filter_map(move |kind| {
                     let purse = purse?;
                     Some((*scope, kind, purse.spent(kind, self.now), purse.end(kind, budget)?))
                 })
@@ -241,18 +249,18 @@ impl Machine {
         let mut answer = lane.need.map_or(u64::MAX, |need| need.answer);
         for (scope, kind, spent, end) in ends() {
             if spent >= end {
-                return Verdict::Over(scope, kind);
+                return BudgetDecision::Over(scope, kind);
             }
             let Some(need) = lane.need else { continue };
             // calls under way can only make it less
             match need.answer_within(kind, end - spent) {
                 Some(longest) if longest >= need.worth(kind, end) => answer = answer.min(longest),
-                Some(_) | None => return Verdict::Over(scope, kind),
+                Some(_) | None => return BudgetDecision::Over(scope, kind),
             }
         }
         let waits = ends().any(|(scope, kind, spent, end)| {
             let reserved = self.reserved(scope, lane.id, kind);
-            let own = lane.need.map(|need| need.with(answer).of(kind));
+            let own = lane.need.map(|need| need.with(answer).amount(kind));
             reserved > 0.0
                 && match own {
                     Some(own) => spent + reserved + own > end,
@@ -260,17 +268,17 @@ impl Machine {
                     None => !self.foresees() && spent + reserved >= end,
                 }
         });
-        if waits { Verdict::Wait } else { Verdict::Free(answer) }
+        if waits { BudgetDecision::Wait } else { BudgetDecision::Free(answer) }
     }
 
     fn warn_budgets(&mut self) {
         let (now, foresees) = (self.now, self.foresees());
         for (scope, budget) in self.scopes(&self.lane) {
-            for kind in Kind::ALL {
+            for kind in BudgetUnit::ALL {
                 let Some(purse) = self.purse_mut(scope) else { continue };
                 let Some(soft) = purse.warns(kind, &budget, now, foresees) else { continue };
                 let spent = purse.spent(kind, now);
-                let hard = kind.of(&budget).1;
+                let hard = kind.soft_and_hard(&budget).1;
                 let (scope, what) = (self.scope_name(scope), kind.name().to_owned());
                 self.emit(RunEvent::BudgetWarning { scope, what, spent, soft, hard });
             }
@@ -280,7 +288,7 @@ impl Machine {
 
 /// Four characters a token, and the longest answer that was asked for: as runs of before reckoned.
 #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-fn estimate(request: &ModelRequest) -> Estimate {
+fn estimate(request: &ModelRequest) -> CallEstimate {
     let said = request.messages.iter().map(|message| {
         let calls = message.tool_calls.iter().map(|call| call.arguments.chars().count() + call.name.len());
         message.content.chars().count() + calls.sum::<usize>()
@@ -289,11 +297,11 @@ fn estimate(request: &ModelRequest) -> Estimate {
     let parsing =
         request.parsing_tools.iter().map(|tool| tool.description.len() + tool.parameters.to_string().len());
     let characters = said.chain(tools).chain(parsing).sum::<usize>();
-    let usage = Usage {
+    let usage = TokenUsage {
         prompt: (characters as u64).div_ceil(4),
         completion: request.choice.parameters.max_output_tokens.unwrap_or(ANSWER_TOKENS),
-        ..Usage::default()
+        ..TokenUsage::default()
     };
     let cost_usd = request.choice.price.map_or(0.0, |price| price.cost_usd(&usage));
-    Estimate { tokens: usage.total() as f64, cost_usd }
+    CallEstimate { tokens: usage.total() as f64, cost_usd }
 }

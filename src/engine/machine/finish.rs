@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::child::fitting;
-use super::snapshot_progress::Progress;
-use super::{Effect, Machine, Phase, RunEvent};
-use crate::domain::failure::Failure;
+use super::child_workflow::fitting;
+use super::snapshot_progress::SnapshotProgress;
+use super::{Effect, Machine, RunEvent, WaitState};
 use crate::domain::journal::RunStatus;
+use crate::domain::run_error::RunError;
 use crate::domain::workflow::Workflow;
-use crate::engine::frame::WorkResult;
+use crate::engine::call_frame::WorkResult;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output (A43, A44).
@@ -43,20 +43,20 @@ impl Machine {
         &mut self,
         workflow: &Workflow,
         given: Option<Value>,
-    ) -> Result<Option<Value>, Box<Failure>> {
+    ) -> Result<Option<Value>, Box<RunError>> {
         let declared = workflow.output.as_ref();
         let stored = || declared.and_then(|output| self.frame()?.data.get(&output.name).cloned());
         let value = given.or_else(stored).filter(|value| !value.is_null());
         let Some(declared) = declared else { return Ok(value) };
         match value {
             Some(value) => fitting(declared, value).map(Some).map_err(|problem| {
-                Box::new(Failure::new(
+                Box::new(RunError::new(
                     "validation",
                     "The output does not fit",
                     format!("output `{}` of `{}`: {problem}", declared.name, workflow.name),
                 ))
             }),
-            None if declared.required => Err(Box::new(Failure::new(
+            None if declared.required => Err(Box::new(RunError::new(
                 "validation",
                 "The output is missing",
                 format!("nothing set `common_data.{}` before the end of `{}`", declared.name, workflow.name),
@@ -71,7 +71,7 @@ impl Machine {
     }
 
     /// Not even the root deals with the error: the run is over.
-    pub(super) fn end_run(&mut self, failure: Failure) {
+    pub(super) fn end_run(&mut self, failure: RunError) {
         self.error = Some(failure);
         self.finish(RunStatus::Failed, None);
     }
@@ -84,15 +84,15 @@ impl Machine {
             self.snapshot_after_state();
         }
         // A cancel does not wait; any other end is told with the id of its snapshot.
-        if matches!(self.snapshot, Progress::Pending(_)) && status != RunStatus::Cancelled {
-            self.lane.phase = Phase::Ending;
+        if matches!(self.snapshot, SnapshotProgress::Pending(_)) && status != RunStatus::Cancelled {
+            self.lane.phase = WaitState::Ending;
             return;
         }
         self.end();
     }
 
     pub(super) fn end(&mut self) {
-        self.lane.phase = Phase::Over;
+        self.lane.phase = WaitState::Over;
         self.lane.jump = None;
         let progress = self.progress();
         self.emit(RunEvent::finished(progress));

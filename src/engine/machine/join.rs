@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::split::branch_name;
-use super::{Lane, Machine, RunEvent};
-use crate::domain::failure::Failure;
-use crate::domain::workflow::{BranchErrors, ForEach, Join, Parallel, State, Work};
-use crate::engine::fork::{Fork, Leaving, failed_output};
-use crate::engine::lane::Ended;
-use crate::engine::merge::{self, Conflict};
+use super::spawn_branches::branch_name;
+use super::{Branch, Machine, RunEvent};
+use crate::domain::run_error::RunError;
+use crate::domain::workflow::{BranchErrors, ForEachSpec, JoinPolicy, ParallelSpec, StateBody, StateSpec};
+use crate::engine::branch::BranchResult;
+use crate::engine::merge::{self, BranchConflict};
+use crate::engine::parallel::{BranchWrites, ParallelProgress, failed_output};
 
 /// What to do after a branch or item has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Verdict {
+enum JoinDecision {
     GoOn,
     /// Enough have succeeded: the others are stopped.
     Enough,
@@ -22,13 +22,13 @@ enum Verdict {
 
 impl Machine {
     /// The current lane is over: back to the one that forked.
-    pub(super) fn on_lane_ended(&mut self, ended: Ended) {
+    pub(super) fn on_lane_ended(&mut self, ended: BranchResult) {
         let Some((parent, at)) = self.lane.parent else { return };
         let Some(finished) = self.leave_for(parent) else { return };
-        let Some((_, state)) = self.here() else { return };
-        self.tell_end(&state, at, &ended);
+        let Some((_, state)) = self.current_state() else { return };
+        self.emit_branch_finished(&state, at, &ended);
         let Some((parent, fork)) = self.lane.frames.last().zip(self.lane.fork.as_mut()) else { return };
-        let inherited = parent.sub_result.as_ref().filter(|_| matches!(state.work, Work::Parallel(_)));
+        let inherited = parent.sub_result.as_ref().filter(|_| matches!(state.work, StateBody::Parallel(_)));
         fork.running.remove(&at);
         let frame = finished.frames.into_iter().next();
         fork.touched |= frame.as_ref().is_some_and(|frame| frame.touched);
@@ -37,8 +37,8 @@ impl Machine {
                 fork.succeeded += 1;
                 fork.keep_child(at, inherited, frame.as_ref());
                 fork.outputs[at] = Some(output.unwrap_or(Value::Null));
-                if let (Work::Parallel(_), Some(frame)) = (&state.work, frame) {
-                    fork.left.insert(at, Leaving::of(frame));
+                if let (StateBody::Parallel(_), Some(frame)) = (&state.work, frame) {
+                    fork.left.insert(at, BranchWrites::from_frame(frame));
                 }
             }
             Err(failure) => {
@@ -48,12 +48,12 @@ impl Machine {
             }
         }
         match verdict(&state, fork) {
-            Verdict::GoOn => self.fill_places(),
-            Verdict::Enough => {
+            JoinDecision::GoOn => self.fill_places(),
+            JoinDecision::Enough => {
                 self.stop_branches();
                 self.join();
             }
-            Verdict::Failed => {
+            JoinDecision::Failed => {
                 self.stop_branches();
                 self.fail_fork(&state);
             }
@@ -61,7 +61,7 @@ impl Machine {
     }
 
     /// Whether the state that forked can go on although this lane, one more than so far, has failed.
-    pub(super) fn tolerates_another(&self, lane: &Lane) -> bool {
+    pub(super) fn tolerates_another(&self, lane: &Branch) -> bool {
         let forked = lane.parent.and_then(|(id, _)| self.lane_of(id));
         let tolerates = forked.and_then(|lane| {
             let (frame, fork) = lane.frames.last().zip(lane.fork.as_ref())?;
@@ -71,7 +71,7 @@ impl Machine {
         tolerates.unwrap_or(false)
     }
 
-    fn tell_end(&mut self, state: &State, at: usize, ended: &Ended) {
+    fn emit_branch_finished(&mut self, state: &StateSpec, at: usize, ended: &BranchResult) {
         let (output, error) = match ended {
             Ok(output) => (output.clone(), None),
             Err(failure) => (None, Some(failure.clone())),
@@ -81,10 +81,10 @@ impl Machine {
         self.emit(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
     }
 
-    fn fail_fork(&mut self, state: &State) {
+    fn fail_fork(&mut self, state: &StateSpec) {
         let Some(fork) = self.lane.fork.take() else { return };
         self.keep_touched(fork.touched);
-        self.tell_join(&fork);
+        self.emit_joined(&fork);
         let Some((at, cause)) = fork.first_failure else { return };
         let branch = branch_name(&state.work, at);
         let failure = branch_failure(cause, &state.work, &branch, &self.state_name());
@@ -97,7 +97,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn tell_join(&mut self, fork: &Fork) {
+    pub(super) fn emit_joined(&mut self, fork: &ParallelProgress) {
         let state = self.state_name();
         let (succeeded, failed, stopped) = (fork.succeeded, fork.failed, fork.stopped());
         self.emit(RunEvent::Joined { state, succeeded, failed, stopped });
@@ -105,12 +105,13 @@ impl Machine {
 
     /// All that counts is there: what the branches wrote becomes the parent's, and the state has its result.
     pub(super) fn join(&mut self) {
-        let Some((_, state)) = self.here() else { return };
+        let Some((_, state)) = self.current_state() else { return };
         let Some(mut fork) = self.lane.fork.take() else { return };
         self.keep_touched(fork.touched);
         let left = std::mem::take(&mut fork.left);
-        let merged = if let Work::Parallel(spec) = &state.work { self.merge(spec, left) } else { Ok(()) };
-        self.tell_join(&fork);
+        let merged =
+            if let StateBody::Parallel(spec) = &state.work { self.merge(spec, left) } else { Ok(()) };
+        self.emit_joined(&fork);
         if let Err(conflict) = merged {
             return self.fail(*conflict);
         }
@@ -118,7 +119,7 @@ impl Machine {
             frame.sub_result = Some(output);
         }
         let success = fork.failed == 0;
-        let value = if let Work::Parallel(spec) = &state.work {
+        let value = if let StateBody::Parallel(spec) = &state.work {
             let named = spec.branches.iter().zip(fork.outputs);
             let named = named.filter_map(|(branch, output)| Some((branch.name.clone(), output?)));
             Value::Object(named.collect::<Map<_, _>>())
@@ -130,18 +131,18 @@ impl Machine {
 
     fn merge(
         &mut self,
-        spec: &Parallel,
-        left: std::collections::BTreeMap<usize, Leaving>,
-    ) -> Result<(), Box<Failure>> {
+        spec: &ParallelSpec,
+        left: std::collections::BTreeMap<usize, BranchWrites>,
+    ) -> Result<(), Box<RunError>> {
         let state = self.state_name();
         let Some(workflow) = self.workflow() else { return Ok(()) };
         let Some(frame) = self.frame_mut() else { return Ok(()) };
-        let branches: Vec<(&str, &Leaving)> = left
+        let branches: Vec<(&str, &BranchWrites)> = left
             .iter()
             .filter_map(|(at, leaving)| Some((spec.branches.get(*at)?.name.as_str(), leaving)))
             .collect();
-        let changes = merge::data(&frame.data, &branches, &spec.merge).map_err(|conflict| {
-            let Conflict { what, first, second } = conflict;
+        let changes = merge::merge_data(&frame.data, &branches, &spec.merge).map_err(|conflict| {
+            let BranchConflict { what, first, second } = conflict;
             clash(
                 "Two branches wrote the same data",
                 format!("`common_data.{what}` was written by the branches `{first}` and `{second}` of state `{state}`"),
@@ -149,8 +150,8 @@ impl Machine {
             )
         })?;
         let names: Vec<&str> = workflow.contexts.iter().map(|context| context.name.as_str()).collect();
-        let threads = merge::threads(&frame.threads, &names, &branches).map_err(|conflict| {
-            let Conflict { what, first, second } = conflict;
+        let threads = merge::merge_conversations(&frame.threads, &names, &branches).map_err(|conflict| {
+            let BranchConflict { what, first, second } = conflict;
             clash(
                 "Two branches rewrote the same conversation",
                 format!("the context `{what}` was rewritten by the branch `{first}` and changed by `{second}` of state `{state}`"),
@@ -175,12 +176,12 @@ impl Machine {
 }
 
 /// The error of a branch or item as the state sees it that forked.
-pub(super) fn branch_failure(cause: Box<Failure>, work: &Work, branch: &str, owner: &str) -> Failure {
-    let what = if matches!(work, Work::ForEach(_)) { "Item" } else { "Branch" };
+pub(super) fn branch_failure(cause: Box<RunError>, work: &StateBody, branch: &str, owner: &str) -> RunError {
+    let what = if matches!(work, StateBody::ForEach(_)) { "Item" } else { "Branch" };
     let place = cause.state.as_ref().map_or_else(String::new, |state| format!(" in state `{state}`"));
     let detail = format!("{}{place}: {}", cause.title, cause.detail);
     let mut failure =
-        Failure::new("sub_workflow_failed", format!("{what} `{branch}` of `{owner}` failed"), detail);
+        RunError::new("sub_workflow_failed", format!("{what} `{branch}` of `{owner}` failed"), detail);
     failure.hint.clone_from(&cause.hint);
     failure.place.clone_from(&cause.place);
     failure.state = Some(owner.to_owned());
@@ -188,66 +189,66 @@ pub(super) fn branch_failure(cause: Box<Failure>, work: &Work, branch: &str, own
     failure
 }
 
-fn clash(title: &str, detail: String, hint: String) -> Box<Failure> {
-    Box::new(Failure::new("merge_conflict", title, detail).hint(hint))
+fn clash(title: &str, detail: String, hint: String) -> Box<RunError> {
+    Box::new(RunError::new("merge_conflict", title, detail).hint(hint))
 }
 
-fn verdict(state: &State, fork: &Fork) -> Verdict {
+fn verdict(state: &StateSpec, fork: &ParallelProgress) -> JoinDecision {
     match &state.work {
-        Work::Parallel(spec) => of_branches(spec, fork),
-        Work::ForEach(spec) => of_items(spec, fork),
-        Work::None
-        | Work::Agent { .. }
-        | Work::Child { .. }
-        | Work::Step(_)
-        | Work::Pause(_)
-        | Work::Wait(_)
-        | Work::Fail { .. } => Verdict::GoOn,
+        StateBody::Parallel(spec) => of_branches(spec, fork),
+        StateBody::ForEach(spec) => of_items(spec, fork),
+        StateBody::None
+        | StateBody::Agent { .. }
+        | StateBody::Child { .. }
+        | StateBody::Step(_)
+        | StateBody::Pause(_)
+        | StateBody::Wait(_)
+        | StateBody::Fail { .. } => JoinDecision::GoOn,
     }
 }
 
-fn tolerates(work: &Work, fork: &Fork, failed: usize) -> bool {
+fn tolerates(work: &StateBody, fork: &ParallelProgress, failed: usize) -> bool {
     match work {
-        Work::Parallel(spec) => {
-            let collects = spec.on_error == BranchErrors::Collect && spec.join == Join::All;
+        StateBody::Parallel(spec) => {
+            let collects = spec.on_error == BranchErrors::Collect && spec.join == JoinPolicy::All;
             collects || fork.total - failed >= needed(spec, fork.total)
         }
-        Work::ForEach(spec) => failed <= tolerated(spec, fork.total),
-        Work::None
-        | Work::Agent { .. }
-        | Work::Child { .. }
-        | Work::Step(_)
-        | Work::Pause(_)
-        | Work::Wait(_)
-        | Work::Fail { .. } => false,
+        StateBody::ForEach(spec) => failed <= tolerated(spec, fork.total),
+        StateBody::None
+        | StateBody::Agent { .. }
+        | StateBody::Child { .. }
+        | StateBody::Step(_)
+        | StateBody::Pause(_)
+        | StateBody::Wait(_)
+        | StateBody::Fail { .. } => false,
     }
 }
 
-fn needed(spec: &Parallel, total: usize) -> usize {
+fn needed(spec: &ParallelSpec, total: usize) -> usize {
     match spec.join {
-        Join::All => total,
-        Join::Any => 1,
-        Join::Count(count) => (count as usize).min(total),
+        JoinPolicy::All => total,
+        JoinPolicy::Any => 1,
+        JoinPolicy::Count(count) => (count as usize).min(total),
     }
 }
 
-fn of_branches(spec: &Parallel, fork: &Fork) -> Verdict {
+fn of_branches(spec: &ParallelSpec, fork: &ParallelProgress) -> JoinDecision {
     let needed = needed(spec, fork.total);
-    let all = spec.join == Join::All;
+    let all = spec.join == JoinPolicy::All;
     if !all && fork.succeeded >= needed {
-        return Verdict::Enough;
+        return JoinDecision::Enough;
     }
     let hopeless = fork.total - fork.failed < needed;
     match spec.on_error {
-        BranchErrors::FailFast if hopeless => Verdict::Failed,
+        BranchErrors::FailFast if hopeless => JoinDecision::Failed,
         // collecting forgives failures only while the join can still be had, or waits for all anyway
-        BranchErrors::Collect if hopeless && !all && fork.is_done() => Verdict::Failed,
-        BranchErrors::FailFast | BranchErrors::Collect => Verdict::GoOn,
+        BranchErrors::Collect if hopeless && !all && fork.is_done() => JoinDecision::Failed,
+        BranchErrors::FailFast | BranchErrors::Collect => JoinDecision::GoOn,
     }
 }
 
-fn of_items(spec: &ForEach, fork: &Fork) -> Verdict {
-    if fork.failed > tolerated(spec, fork.total) { Verdict::Failed } else { Verdict::GoOn }
+fn of_items(spec: &ForEachSpec, fork: &ParallelProgress) -> JoinDecision {
+    if fork.failed > tolerated(spec, fork.total) { JoinDecision::Failed } else { JoinDecision::GoOn }
 }
 
 #[expect(
@@ -256,7 +257,7 @@ fn of_items(spec: &ForEach, fork: &Fork) -> Verdict {
     clippy::cast_possible_truncation,
     reason = "a share of a number of items"
 )]
-fn tolerated(spec: &ForEach, total: usize) -> usize {
+fn tolerated(spec: &ForEachSpec, total: usize) -> usize {
     let share = (total as f64 * spec.tolerated_percent / 100.0).floor() as usize;
     share.max(spec.tolerated_failures as usize)
 }

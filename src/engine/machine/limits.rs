@@ -1,20 +1,20 @@
 //! Limits of visits and calls: reaching one goes to `on_limit`, else to a `catch` that names it, else asks, else
 //! pauses (A52, FSM-16). Where nobody can be asked, a branch or item fails alone if that is tolerated.
 
-use super::{Asked, Frame, Lane, Machine, Phase};
-use crate::domain::failure::Failure;
+use super::{Branch, CallFrame, Machine, PendingQuestion, WaitState};
 use crate::domain::ids::StateIx;
-use crate::domain::workflow::{AgentFunction, State, Work, Workflow};
-use crate::engine::effect::Question;
-use crate::engine::lane::Scope;
-use crate::engine::thread::Thread;
+use crate::domain::run_error::RunError;
+use crate::domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
+use crate::engine::branch::BudgetScope;
+use crate::engine::conversation::LiveConversation;
+use crate::engine::effect::UserQuestion;
 
 /// Events of one input: a circle of states that do nothing must not fill the memory, whatever `max_steps` says.
 const RESTLESS: usize = 300_000;
 
 /// Where a reached limit leads, without a person.
 #[derive(Clone, Copy, Debug)]
-enum Exit {
+enum LimitExit {
     OnLimit(StateIx),
     Catch(usize),
     /// The branch or item fails alone: the state that forked tolerates it.
@@ -22,18 +22,23 @@ enum Exit {
 }
 
 impl Machine {
-    pub(super) fn within_limits(&mut self, target: StateIx, state: &State) -> bool {
+    pub(super) fn within_limits(&mut self, target: StateIx, state: &StateSpec) -> bool {
         let root = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         let most = root.max_steps.saturating_add(self.lane.granted_steps);
         if self.lane.steps >= most {
-            self.reached(Asked::Steps, "max_steps", most, format!("the run has visited {most} states"));
+            self.reached(
+                PendingQuestion::Steps,
+                "max_steps",
+                most,
+                format!("the run has visited {most} states"),
+            );
             return false;
         }
         if self.out.events.len() >= RESTLESS {
             let steps = self.lane.steps;
             let text =
                 format!("the run has visited {steps} states, the last ones without any work in between");
-            self.reached(Asked::Steps, "max_steps", steps, text);
+            self.reached(PendingQuestion::Steps, "max_steps", steps, text);
             return false;
         }
         let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return false };
@@ -44,14 +49,14 @@ impl Machine {
         let most = state.max_visits.unwrap_or(workflow.limits.max_visits).saturating_add(granted);
         if visits >= most && !state.terminal {
             let text = format!("state `{}` has been visited {most} times", frame.path_name(state));
-            self.reached(Asked::Visits(target), "max_visits", most, text);
+            self.reached(PendingQuestion::Visits(target), "max_visits", most, text);
             return false;
         }
         true
     }
 
     /// A limit was reached: what the workflow says, else a person, else the run pauses.
-    pub(super) fn reached(&mut self, asked: Asked, limit: &str, value: u32, text: String) {
+    pub(super) fn reached(&mut self, asked: PendingQuestion, limit: &str, value: u32, text: String) {
         if !self.is_chat() {
             let failure = self.located(limit_failure(limit, &text));
             if self.take_exit(asked, limit, failure) {
@@ -62,55 +67,55 @@ impl Machine {
             // A conversation outlives its answers: this one ends here, with what its tools have done.
             self.drop_visit();
             self.warn("limit", format!("The limit {limit} was reached: {text}"));
-            return self.ask_person(Asked::Message, Question::Message);
+            return self.ask_person(PendingQuestion::Message, UserQuestion::Message);
         }
         // with nobody there the run is parked: what was done stays (A52)
-        self.ask_person(asked, Question::Limit { limit: limit.to_owned(), value, text });
+        self.ask_person(asked, UserQuestion::Limit { limit: limit.to_owned(), value, text });
     }
 
     /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what lies
     /// around it, not what it has started.
-    fn take_exit(&mut self, asked: Asked, limit: &str, failure: Failure) -> bool {
+    fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> bool {
         let (id, from) = match asked {
-            Asked::Budget(Scope::State { lane, frame }, _) => (lane, frame),
-            Asked::Budget(Scope::Run | Scope::Agent(_), _)
-            | Asked::Message
-            | Asked::Steps
-            | Asked::Visits(_)
-            | Asked::ToolRounds
-            | Asked::ModelCalls
-            | Asked::NoSnapshot
-            | Asked::Pause
-            | Asked::Failed
-            | Asked::Uncertain
-            | Asked::Request
-            | Asked::Break(_) => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
+            PendingQuestion::Budget(BudgetScope::State { lane, frame }, _) => (lane, frame),
+            PendingQuestion::Budget(BudgetScope::Run | BudgetScope::Agent(_), _)
+            | PendingQuestion::Message
+            | PendingQuestion::Steps
+            | PendingQuestion::Visits(_)
+            | PendingQuestion::ToolRounds
+            | PendingQuestion::ModelCalls
+            | PendingQuestion::NoSnapshot
+            | PendingQuestion::Pause
+            | PendingQuestion::Failed
+            | PendingQuestion::Uncertain
+            | PendingQuestion::Request
+            | PendingQuestion::Break(_) => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
         };
         let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
             return false;
         };
         // what this lane waited for has just been answered
-        self.lane.phase = Phase::New;
+        self.lane.phase = WaitState::New;
         if !self.switch(lane) {
             return false;
         }
         self.unwind_to(at);
         self.drop_visit();
-        if !(self.counts_all() && matches!(exit, Exit::Fail)) {
+        if !(self.counts_all() && matches!(exit, LimitExit::Fail)) {
             self.raise(asked, limit);
         }
         if let Some(frame) = self.frame_mut() {
             frame.passed.insert(passing(asked, limit, frame.state));
         }
         match exit {
-            Exit::Catch(rule) => self.catch(rule, failure),
-            Exit::OnLimit(target) => {
-                let Some((_, state)) = self.here() else { return false };
+            LimitExit::Catch(rule) => self.catch(rule, failure),
+            LimitExit::OnLimit(target) => {
+                let Some((_, state)) = self.current_state() else { return false };
                 let name = self.name_of(target);
-                self.tell_caught(failure, "on_limit", Some(name));
+                self.emit_caught(failure, "on_limit", Some(name));
                 self.follow(state.transitions.len(), target, Vec::new());
             }
-            Exit::Fail => self.end_failed(failure),
+            LimitExit::Fail => self.end_failed(failure),
         }
         true
     }
@@ -119,9 +124,9 @@ impl Machine {
         &self,
         mut id: u64,
         mut from: usize,
-        limit: (Asked, &str),
+        limit: (PendingQuestion, &str),
         code: &str,
-    ) -> Option<(u64, usize, Exit)> {
+    ) -> Option<(u64, usize, LimitExit)> {
         loop {
             let lane = self.lane_of(id)?;
             let found = (0..=from).rev().find_map(|at| Some((at, self.exit_of(lane, at, limit, code)?)));
@@ -129,15 +134,21 @@ impl Machine {
                 return Some((id, at, exit));
             }
             if !self.present && is_local(limit.0) && self.tolerates_another(lane) {
-                return Some((id, 0, Exit::Fail));
+                return Some((id, 0, LimitExit::Fail));
             }
             id = lane.parent?.0;
             from = self.lane_of(id)?.frames.len().checked_sub(1)?;
         }
     }
 
-    fn exit_of(&self, lane: &Lane, at: usize, (asked, limit): (Asked, &str), code: &str) -> Option<Exit> {
-        let unused = |frame: &&Frame| !frame.passed.contains(&passing(asked, limit, frame.state));
+    fn exit_of(
+        &self,
+        lane: &Branch,
+        at: usize,
+        (asked, limit): (PendingQuestion, &str),
+        code: &str,
+    ) -> Option<LimitExit> {
+        let unused = |frame: &&CallFrame| !frame.passed.contains(&passing(asked, limit, frame.state));
         let frame = lane.frames.get(at).filter(unused)?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
@@ -146,42 +157,46 @@ impl Machine {
         let target = state.on_limit.or(workflow.on_limit.filter(|_| !branch));
         let catch = || {
             let rule = state.recovery.catch.iter().position(|rule| rule.applies(code));
-            rule.filter(|_| !frame.stay.caught).map(Exit::Catch)
+            rule.filter(|_| !frame.stay.caught).map(LimitExit::Catch)
         };
-        target.map(Exit::OnLimit).or_else(catch)
+        target.map(LimitExit::OnLimit).or_else(catch)
     }
 
     /// So that what follows the limit can run: a tenth more, at least ten. Once for each workflow that is led on: its
     /// items and its calls by others share it.
-    fn raise(&mut self, asked: Asked, limit: &str) {
+    fn raise(&mut self, asked: PendingQuestion, limit: &str) {
         let Some(root) = self.spec.program.workflows.first().cloned() else { return };
         let tenth = |limit: u32| (limit / 10).max(10);
         match asked {
-            Asked::Steps if self.moves(limit, self.lane.id) => {
+            PendingQuestion::Steps if self.moves(limit, self.lane.id) => {
                 let more = tenth(root.limits.max_steps);
                 self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
             }
-            Asked::ModelCalls if self.moves(limit, 0) => {
+            PendingQuestion::ModelCalls if self.moves(limit, 0) => {
                 let more = tenth(root.limits.max_model_calls.unwrap_or(0));
                 self.granted_calls = self.granted_calls.saturating_add(more);
             }
-            Asked::Budget(Scope::Run, kind) if self.moves(limit, 0) => self.grant_tenth(Scope::Run, kind),
-            Asked::Budget(scope @ Scope::Agent(at), kind) if self.moves(limit, 1 + at as u64) => {
+            PendingQuestion::Budget(BudgetScope::Run, kind) if self.moves(limit, 0) => {
+                self.grant_tenth(BudgetScope::Run, kind)
+            }
+            PendingQuestion::Budget(scope @ BudgetScope::Agent(at), kind)
+                if self.moves(limit, 1 + at as u64) =>
+            {
                 self.grant_tenth(scope, kind);
             }
             // it was moved before, or it ends with the visit that is left
-            Asked::Steps
-            | Asked::ModelCalls
-            | Asked::Budget(..)
-            | Asked::Visits(_)
-            | Asked::ToolRounds
-            | Asked::Message
-            | Asked::NoSnapshot
-            | Asked::Pause
-            | Asked::Failed
-            | Asked::Uncertain
-            | Asked::Request
-            | Asked::Break(_) => {}
+            PendingQuestion::Steps
+            | PendingQuestion::ModelCalls
+            | PendingQuestion::Budget(..)
+            | PendingQuestion::Visits(_)
+            | PendingQuestion::ToolRounds
+            | PendingQuestion::Message
+            | PendingQuestion::NoSnapshot
+            | PendingQuestion::Pause
+            | PendingQuestion::Failed
+            | PendingQuestion::Uncertain
+            | PendingQuestion::Request
+            | PendingQuestion::Break(_) => {}
         }
     }
 
@@ -191,42 +206,44 @@ impl Machine {
         self.moved.insert(format!("{limit} {whose} by {by}")) || !self.counts_all()
     }
 
-    pub(super) fn lane_of(&self, id: u64) -> Option<&Lane> {
+    pub(super) fn lane_of(&self, id: u64) -> Option<&Branch> {
         if self.lane.id == id { Some(&self.lane) } else { self.lanes.get(&id) }
     }
 }
 
 /// Reached by one branch or item, while the others can go on.
-fn is_local(asked: Asked) -> bool {
-    !matches!(asked, Asked::ModelCalls | Asked::Budget(Scope::Run, _))
+fn is_local(asked: PendingQuestion) -> bool {
+    !matches!(asked, PendingQuestion::ModelCalls | PendingQuestion::Budget(BudgetScope::Run, _))
 }
 
 /// Under which name a way out is remembered as taken: limits of the whole run once for all states of a frame, any
 /// other once for each state.
-fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
+fn passing(asked: PendingQuestion, limit: &str, state: StateIx) -> String {
     match asked {
-        Asked::Steps | Asked::ModelCalls | Asked::Budget(Scope::Run, _) => limit.to_owned(),
-        Asked::Budget(Scope::Agent(at), _) => format!("{limit} of agent {at} in {}", state.0),
-        Asked::Budget(Scope::State { .. }, _)
-        | Asked::Visits(_)
-        | Asked::ToolRounds
-        | Asked::Message
-        | Asked::NoSnapshot
-        | Asked::Pause
-        | Asked::Failed
-        | Asked::Uncertain
-        | Asked::Request
-        | Asked::Break(_) => format!("{limit} of {}", state.0),
+        PendingQuestion::Steps
+        | PendingQuestion::ModelCalls
+        | PendingQuestion::Budget(BudgetScope::Run, _) => limit.to_owned(),
+        PendingQuestion::Budget(BudgetScope::Agent(at), _) => format!("{limit} of agent {at} in {}", state.0),
+        PendingQuestion::Budget(BudgetScope::State { .. }, _)
+        | PendingQuestion::Visits(_)
+        | PendingQuestion::ToolRounds
+        | PendingQuestion::Message
+        | PendingQuestion::NoSnapshot
+        | PendingQuestion::Pause
+        | PendingQuestion::Failed
+        | PendingQuestion::Uncertain
+        | PendingQuestion::Request
+        | PendingQuestion::Break(_) => format!("{limit} of {}", state.0),
     }
 }
 
-pub(super) fn limit_failure(limit: &str, text: &str) -> Failure {
+pub(super) fn limit_failure(limit: &str, text: &str) -> RunError {
     if let Some(kind) = limit.strip_prefix("budget.") {
-        return Failure::new("budget_exceeded", format!("The {limit} is reached"), text).hint(format!(
+        return RunError::new("budget_exceeded", format!("The {limit} is reached"), text).hint(format!(
             "raise \"budget\": {{\"{kind}\": …}}, or say what follows with \"on_limit\"; what was done is kept"
         ));
     }
-    Failure::new("limit", format!("The limit {limit} was reached"), text).hint(match limit {
+    RunError::new("limit", format!("The limit {limit} was reached"), text).hint(match limit {
         "max_tool_rounds" => {
             "raise \"max_tool_rounds\" of the agent, or look at why it needs so many tools".to_owned()
         }
@@ -236,12 +253,14 @@ pub(super) fn limit_failure(limit: &str, text: &str) -> Failure {
 
 /// A29: going on after executed tools is no new visit. Whether the input is the same is known only later, so a
 /// limit may be passed by one.
-fn may_continue(frame: &Frame, workflow: &Workflow, state: &State) -> bool {
-    let Work::Agent { agent, function: AgentFunction::SendUserMessage, .. } = &state.work else {
+fn may_continue(frame: &CallFrame, workflow: &Workflow, state: &StateSpec) -> bool {
+    let StateBody::Agent { agent, function: AgentFunction::SendUserMessage, .. } = &state.work else {
         return false;
     };
     let earlier = frame.agents.get(agent.0).and_then(|memory| memory.continuation.as_ref());
-    let length =
-        workflow.agent(*agent).and_then(|spec| frame.threads.get(spec.context.0)).map(Thread::length);
+    let length = workflow
+        .agent(*agent)
+        .and_then(|spec| frame.threads.get(spec.context.0))
+        .map(LiveConversation::length);
     earlier.is_some_and(|earlier| Some(earlier.context_length) == length)
 }

@@ -3,7 +3,7 @@
 use crate::domain::ids::CallId;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Progress {
+pub(super) enum SnapshotProgress {
     /// None asked for, or the person agreed to go on without.
     None,
     Pending(CallId),

@@ -1,11 +1,11 @@
 //! Snapshots run beside the work; only a tool that changes things waits for them (architecture §6).
 
-use super::snapshot_progress::Progress;
-use super::{Asked, CallId, Effect, Lane, Machine, Phase, RunEvent};
-use crate::domain::failure::Failure;
-use crate::domain::snapshot::{Skipped, SnapshotInfo};
+use super::snapshot_progress::SnapshotProgress;
+use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::run_error::RunError;
+use crate::domain::snapshot::{SkippedPath, SnapshotInfo};
 use crate::domain::workflow::SnapshotPolicy;
-use crate::engine::effect::Question;
+use crate::engine::effect::UserQuestion;
 
 /// Files that a warning names.
 const NAMED: usize = 3;
@@ -13,13 +13,13 @@ const NAMED: usize = 3;
 impl Machine {
     pub(super) fn take_snapshot(&mut self, label: String, note: String) {
         let call = self.next_call();
-        self.snapshot = Progress::Pending(call);
+        self.snapshot = SnapshotProgress::Pending(call);
         self.effect(Effect::TakeSnapshot { call, label, note });
     }
 
     /// The snapshot that is being taken.
     pub fn snapshot_asked(&self) -> Option<CallId> {
-        if let Progress::Pending(call) = self.snapshot { Some(call) } else { None }
+        if let SnapshotProgress::Pending(call) = self.snapshot { Some(call) } else { None }
     }
 
     /// The state that ends changed files: what it left behind becomes a point to go back to.
@@ -30,8 +30,10 @@ impl Machine {
         }
         let touched = self.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.touched));
         // one that is being taken holds all changes so far: whatever changes files has waited for it
-        let pending = matches!(self.snapshot, Progress::Pending(_));
-        let off = self.snapshot == Progress::None || matches!(self.snapshot, Progress::Failed(_)) || pending;
+        let pending = matches!(self.snapshot, SnapshotProgress::Pending(_));
+        let off = self.snapshot == SnapshotProgress::None
+            || matches!(self.snapshot, SnapshotProgress::Failed(_))
+            || pending;
         if touched && !off {
             let state = self.state_name();
             let workflow = self.spec.program.workflows.first().map(|root| root.name.clone());
@@ -44,7 +46,7 @@ impl Machine {
 
     /// Whether the run begins with this snapshot, so that it can be undone.
     pub fn is_first_snapshot(&self, call: CallId) -> bool {
-        self.snapshot == Progress::Pending(call) && self.before.is_none()
+        self.snapshot == SnapshotProgress::Pending(call) && self.before.is_none()
     }
 
     /// A tool of the run itself waits for its snapshot, to change files.
@@ -54,22 +56,24 @@ impl Machine {
 
     /// Something else waits for it: an end, a stop, a step of a sub-agent.
     pub fn waits_for_snapshot(&self) -> bool {
-        let stops = || (!self.present || self.stopping) && self.is_still();
-        matches!(self.snapshot, Progress::Pending(_))
-            && (self.lane.phase == Phase::Ending || self.awaits_a_snapshot(true) || stops())
+        let stops = || (!self.present || self.stopping) && self.is_idle();
+        matches!(self.snapshot, SnapshotProgress::Pending(_))
+            && (self.lane.phase == WaitState::Ending || self.awaits_a_snapshot(true) || stops())
     }
 
     fn awaits_a_snapshot(&self, theirs: bool) -> bool {
-        let held = |lane: &Lane| lane.phase == Phase::ToolHeld && self.is_theirs(lane) == theirs;
-        matches!(self.snapshot, Progress::Pending(_)) && !self.holds() && self.every_lane().any(held)
+        let held = |lane: &Branch| {
+            lane.phase == WaitState::ToolHeld && self.waits_for_sub_agent_result(lane) == theirs
+        };
+        matches!(self.snapshot, SnapshotProgress::Pending(_)) && !self.holds() && self.every_lane().any(held)
     }
 
     pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) {
-        if self.snapshot != Progress::Pending(call) {
+        if self.snapshot != SnapshotProgress::Pending(call) {
             return;
         }
         let lacks = if self.before.is_none() { lacks(&info.skipped) } else { None };
-        self.snapshot = Progress::Taken;
+        self.snapshot = SnapshotProgress::Taken;
         if self.before.is_none() {
             self.before = Some(info.id.clone());
         }
@@ -99,7 +103,7 @@ impl Machine {
     /// Nothing may go on where a snapshot is required and is not there, or not whole.
     fn refuse_without(&mut self, reason: String, hint: &str) {
         self.stop_all();
-        let mut failure = Failure::new("snapshot", "No snapshot could be taken", reason).hint(hint);
+        let mut failure = RunError::new("snapshot", "No snapshot could be taken", reason).hint(hint);
         if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
             return self.fail(failure);
         }
@@ -110,16 +114,16 @@ impl Machine {
     }
 
     pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) {
-        if self.snapshot != Progress::Pending(call) {
+        if self.snapshot != SnapshotProgress::Pending(call) {
             return;
         }
         self.emit(RunEvent::SnapshotFailed { reason: reason.clone() });
         if self.before.is_some() {
             // The run can still be undone as a whole; only this state has no point of its own.
-            self.snapshot = Progress::Taken;
+            self.snapshot = SnapshotProgress::Taken;
             return self.after_snapshot();
         }
-        self.snapshot = Progress::Failed(reason.clone());
+        self.snapshot = SnapshotProgress::Failed(reason.clone());
         if !self.requires_snapshot() || self.error.is_some() {
             return self.after_snapshot();
         }
@@ -128,7 +132,7 @@ impl Machine {
     }
 
     fn after_snapshot(&mut self) {
-        if self.lane.phase == Phase::Ending {
+        if self.lane.phase == WaitState::Ending {
             return self.end();
         }
         self.wake_held();
@@ -137,17 +141,17 @@ impl Machine {
     /// Whether a tool that changes things may run now; otherwise the phase says what is waited for (A58).
     pub(super) fn snapshot_allows(&mut self) -> bool {
         match self.snapshot.clone() {
-            Progress::None | Progress::Taken => true,
-            Progress::Pending(_) => {
-                self.lane.phase = Phase::ToolHeld;
+            SnapshotProgress::None | SnapshotProgress::Taken => true,
+            SnapshotProgress::Pending(_) => {
+                self.lane.phase = WaitState::ToolHeld;
                 false
             }
-            Progress::Failed(reason) if self.present => {
-                self.ask_person(Asked::NoSnapshot, Question::NoSnapshot { reason });
+            SnapshotProgress::Failed(reason) if self.present => {
+                self.ask_person(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason });
                 false
             }
-            Progress::Failed(reason) => {
-                self.snapshot = Progress::None;
+            SnapshotProgress::Failed(reason) => {
+                self.snapshot = SnapshotProgress::None;
                 self.warn("no_snapshot", format!("this run cannot be undone: {reason}"));
                 true
             }
@@ -156,8 +160,8 @@ impl Machine {
 }
 
 /// The project's own files that a snapshot could not take, in words. Snapshots of earlier versions do not tell.
-fn lacks(skipped: &[Skipped]) -> Option<String> {
-    let lost: Vec<&Skipped> = skipped.iter().filter(|skipped| !skipped.lack.is_foreign()).collect();
+fn lacks(skipped: &[SkippedPath]) -> Option<String> {
+    let lost: Vec<&SkippedPath> = skipped.iter().filter(|skipped| !skipped.lack.is_foreign()).collect();
     let named: Vec<String> =
         lost.iter().take(NAMED).map(|lost| format!("{} ({})", lost.path, lost.reason)).collect();
     let more = match lost.len().saturating_sub(NAMED) {

@@ -1,21 +1,21 @@
 //! Timers: those that ran out, and stopping those that are no longer needed. A late one finds nobody who waits.
 
-use super::{Asked, CallId, Effect, Machine, Phase, RunEvent, Then};
-use crate::domain::failure::Failure;
-use crate::domain::workflow::State;
+use super::{BranchContinuation, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::run_error::RunError;
+use crate::domain::workflow::StateSpec;
 use crate::engine::time_limit::TimeLimit;
 
 impl Machine {
     pub(super) fn on_elapsed(&mut self, call: CallId) {
-        if self.lane.phase == Phase::Timer(call) {
+        if self.lane.phase == WaitState::Timer(call) {
             return match self.lane.then {
-                Then::Work => self.work_again(),
-                Then::Done => self.work_done(true, serde_json::Value::Null),
-                Then::Catch(rule) => self.after_catch(rule),
-                Then::Unanswered => self.go_on_unanswered(),
+                BranchContinuation::Work => self.work_again(),
+                BranchContinuation::Done => self.work_done(true, serde_json::Value::Null),
+                BranchContinuation::Catch(rule) => self.after_catch(rule),
+                BranchContinuation::Unanswered => self.go_on_unanswered(),
             };
         }
-        if self.lane.phase == Phase::Person(call, Asked::Pause) {
+        if self.lane.phase == WaitState::Person(call, PendingQuestion::Pause) {
             // whoever was to answer it has gone
             return self.pause_ran_out();
         }
@@ -36,18 +36,18 @@ impl Machine {
         };
         self.stop_pending();
         self.unwind_to(at);
-        let Some((workflow, state)) = self.here() else { return };
+        let Some((workflow, state)) = self.current_state() else { return };
         if whole {
             let detail = format!("`{}` took longer than {}", workflow.name, seconds(workflow.timeout_ms));
             self.fail_workflow(
-                Failure::new("timeout", "A workflow ran out of time", detail)
+                RunError::new("timeout", "A workflow ran out of time", detail)
                     .hint("raise \"timeout\" of the workflow, or give it an \"on_error\" state"),
             );
         } else {
             let detail =
                 format!("state `{}` took longer than {}", self.state_name(), seconds(state.timeout_ms));
             self.fail(
-                Failure::new("timeout", "A state ran out of time", detail)
+                RunError::new("timeout", "A state ran out of time", detail)
                     .hint("raise \"timeout\" of the state, or say what follows: \"catch\": [{\"errors\": [\"timeout\"], …}]"),
             );
         }
@@ -56,7 +56,7 @@ impl Machine {
     /// Stops what the current lane itself waits for.
     fn stop_pending(&mut self) {
         self.withdraw_own();
-        self.lane.phase = Phase::New;
+        self.lane.phase = WaitState::New;
         // it may have stood before a state that is not entered now
         self.lane.jump = None;
     }
@@ -67,9 +67,9 @@ impl Machine {
     }
 
     /// Stops what a lane waits for. A question or an approval is told to be closed: nobody waits for its answer.
-    pub(super) fn withdraw(&mut self, phase: &Phase, shown: bool) {
+    pub(super) fn withdraw(&mut self, phase: &WaitState, shown: bool) {
         let Some(call) = phase.pending() else { return };
-        if matches!(phase, Phase::Person(..) | Phase::Approval(_)) {
+        if matches!(phase, WaitState::Person(..) | WaitState::Approval(_)) {
             if !shown {
                 return;
             }
@@ -83,7 +83,7 @@ impl Machine {
         self.stop_branches();
         if let Some(fork) = self.lane.fork.take() {
             self.keep_touched(fork.touched);
-            self.tell_join(&fork);
+            self.emit_joined(&fork);
         }
         while self.lane.frames.len() > at + 1 {
             self.stop_timers();
@@ -93,7 +93,7 @@ impl Machine {
     }
 
     /// Begins the time limit of a visit, unless it runs already.
-    pub(super) fn arm_state_timer(&mut self, state: &State) {
+    pub(super) fn arm_state_timer(&mut self, state: &StateSpec) {
         let Some(delay_ms) = state.timeout_ms else { return };
         if self.frame().is_some_and(|frame| frame.state_timer.is_off()) {
             let limit = self.time_limit(delay_ms);

@@ -3,28 +3,28 @@
 //! Owns: finding everything that a run holds by position again by its name, and asking anew what was asked under the
 //! old definition. Refuses: half a move. What stands in the way is found before anything is changed.
 
-mod agents;
-mod aspects;
+mod agent_differences;
+mod compatibility;
+mod describe;
 mod differences;
-mod inputs;
-mod moving;
-mod names;
-mod standing;
+mod migrate;
+mod migrate_inputs;
+mod position_map;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Map;
 
-use self::moving::Move;
-use self::names::Names;
-use super::{Asked, Effect, Lane, Machine, Phase, RunEvent, Then};
+use self::migrate::ProgramMigration;
+use self::position_map::PositionMap;
+use super::{Branch, BranchContinuation, Effect, Machine, PendingQuestion, RunEvent, WaitState};
 use crate::domain::script::ScriptTask;
-use crate::domain::workflow::Program;
-use crate::engine::effect::Question;
-use crate::engine::fork::ForkKind;
-use crate::engine::spec::RunSpec;
-use crate::engine::turn::Summing;
+use crate::domain::workflow::WorkflowProgram;
+use crate::engine::agent_turn::SummarizationState;
+use crate::engine::effect::UserQuestion;
+use crate::engine::parallel::ParallelKind;
+use crate::engine::run_spec::RunSpec;
 
 impl Machine {
     /// Moves the run to another definition: `Ok` tells what is different, for people. What was said, stored, counted
@@ -33,15 +33,15 @@ impl Machine {
     ///
     /// # Errors
     /// Every reason why the run cannot go on under this definition; nothing was changed.
-    pub fn upgrade(&mut self, program: Program) -> Result<Vec<String>, Vec<String>> {
+    pub fn upgrade(&mut self, program: WorkflowProgram) -> Result<Vec<String>, Vec<String>> {
         let old = Arc::clone(&self.spec);
-        let names = Names::new(&old.program, &program);
-        let mut standing = standing::Standing::new(&old.program, &program, &names);
+        let names = PositionMap::new(&old.program, &program);
+        let mut standing = compatibility::CompatibilityCheck::new(&old.program, &program, &names);
         for lane in self.all_lanes() {
             standing.lane(lane);
         }
         let mut problems = standing.problems;
-        let given = inputs::carried(program.workflows.first(), &old.inputs, "")
+        let given = migrate_inputs::carried(program.workflows.first(), &old.inputs, "")
             .map_err(|found| problems.extend(found))
             .unwrap_or_default();
         once(&mut problems);
@@ -52,7 +52,7 @@ impl Machine {
         notes.extend(
             self.all_lanes()
                 .into_iter()
-                .flat_map(|lane| standing::left_behind(lane, &old.program, &program, &names)),
+                .flat_map(|lane| compatibility::left_behind(lane, &old.program, &program, &names)),
         );
         once(&mut notes);
         let changed = program.hash != old.program.hash || program != old.program;
@@ -65,16 +65,16 @@ impl Machine {
     }
 
     /// What is different between two definitions, in the words of `upgrade`; no run stands anywhere.
-    pub fn differences(old: &Program, new: &Program) -> Vec<String> {
-        let mut notes = differences::between(old, new, &Names::new(old, new));
+    pub fn differences(old: &WorkflowProgram, new: &WorkflowProgram) -> Vec<String> {
+        let mut notes = differences::between(old, new, &PositionMap::new(old, new));
         once(&mut notes);
         notes
     }
 
-    fn move_to(&mut self, old: &RunSpec, spec: Arc<RunSpec>, names: &Names) {
+    fn move_to(&mut self, old: &RunSpec, spec: Arc<RunSpec>, names: &PositionMap) {
         let branches: BTreeSet<u64> =
             self.all_lanes().into_iter().filter(|lane| self.is_branch(lane)).map(|lane| lane.id).collect();
-        let moving = Move { old: &old.program, new: &spec.program, names };
+        let moving = ProgramMigration { old: &old.program, new: &spec.program, names };
         let mut added = Map::new();
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
             added.extend(moving.lane(lane, branches.contains(&lane.id)));
@@ -89,26 +89,28 @@ impl Machine {
     }
 
     /// In the order in which they began.
-    fn all_lanes(&self) -> Vec<&Lane> {
-        let mut all: Vec<&Lane> = std::iter::once(&self.lane).chain(self.lanes.values()).collect();
+    fn all_lanes(&self) -> Vec<&Branch> {
+        let mut all: Vec<&Branch> = std::iter::once(&self.lane).chain(self.lanes.values()).collect();
         all.sort_by_key(|lane| lane.id);
         all
     }
 
     /// Whether it is a branch of a `parallel` state, whose conversations are merged at the join.
-    fn is_branch(&self, lane: &Lane) -> bool {
+    fn is_branch(&self, lane: &Branch) -> bool {
         let forked = lane.parent.and_then(|(id, _)| self.lane_of(id));
-        forked.and_then(|lane| lane.fork.as_ref()).is_some_and(|fork| matches!(fork.kind, ForkKind::Branches))
+        forked
+            .and_then(|lane| lane.fork.as_ref())
+            .is_some_and(|fork| matches!(fork.kind, ParallelKind::Branches))
     }
 
     /// Scripts and model calls under way are those of the old definition: their answers would be taken for answers to
     /// the new one.
     fn ask_anew(&mut self) {
         let current = self.lane.id;
-        let asks = |lane: &&Lane| {
+        let asks = |lane: &&Branch| {
             let open = matches!(
                 lane.phase,
-                Phase::Script(_) | Phase::Values(_) | Phase::Choice(_) | Phase::Model(_)
+                WaitState::Script(_) | WaitState::Values(_) | WaitState::Choice(_) | WaitState::Model(_)
             );
             // a lane that is about to enter a state, or is over, waits for nothing
             open && lane.jump.is_none() && lane.ended.is_none()
@@ -123,25 +125,28 @@ impl Machine {
     }
 
     fn ask_lane_anew(&mut self) {
-        let Some((_, state)) = self.here() else { return };
-        let phase = std::mem::replace(&mut self.lane.phase, Phase::New);
+        let Some((_, state)) = self.current_state() else { return };
+        let phase = std::mem::replace(&mut self.lane.phase, WaitState::New);
         if let Some(call) = phase.pending() {
             self.effect(Effect::Abort { call });
         }
         match (phase, self.lane.then) {
-            (Phase::Script(_), Then::Catch(at)) => {
+            (WaitState::Script(_), BranchContinuation::Catch(at)) => {
                 match state.recovery.catch.get(at).and_then(|rule| rule.before) {
                     Some(script) => {
                         let call = self.evaluate(ScriptTask::Run { script });
-                        self.lane.phase = Phase::Script(call);
+                        self.lane.phase = WaitState::Script(call);
                     }
                     None => self.after_catch(at),
                 }
             }
-            (Phase::Script(_), Then::Work | Then::Done | Then::Unanswered) => self.begin_state(&state),
-            (Phase::Values(_), _) => self.after_script(),
-            (Phase::Choice(_), _) => self.choose(),
-            (Phase::Model(_), _) => self.call_anew(),
+            (
+                WaitState::Script(_),
+                BranchContinuation::Work | BranchContinuation::Done | BranchContinuation::Unanswered,
+            ) => self.begin_state(&state),
+            (WaitState::Values(_), _) => self.after_script(),
+            (WaitState::Choice(_), _) => self.choose(),
+            (WaitState::Model(_), _) => self.call_anew(),
             (other, _) => self.lane.phase = other,
         }
     }
@@ -150,7 +155,7 @@ impl Machine {
     fn call_anew(&mut self) {
         self.model_calls = self.model_calls.saturating_sub(1);
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.summing = Summing::Free;
+            turn.summing = SummarizationState::Free;
         }
         self.call_model();
     }

@@ -1,27 +1,27 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::context::{Author, Entry};
+use crate::domain::context::{ContextEntry, MessageAuthor};
 use crate::domain::message::ChatRole;
-use crate::engine::fork::LastAnswer;
+use crate::engine::parallel::LastAnswer;
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
 /// A branch that began with `base` and left `after`; a key that is gone was removed.
-fn leaving(base: &Value, after: &Value) -> Leaving {
+fn leaving(base: &Value, after: &Value) -> BranchWrites {
     let (base, after) = (map(base.clone()), map(after.clone()));
     let keys = base.keys().chain(after.keys());
     let written = keys.filter(|key| base.get(*key) != after.get(*key)).cloned().collect();
-    Leaving { data: after.into(), written, threads: Vec::new(), agents: Vec::new(), last: None }
+    BranchWrites { data: after.into(), written, threads: Vec::new(), agents: Vec::new(), last: None }
 }
 
-fn check(base: Value, branches: &[Value], rules: &[(&str, Merge)], expected: Result<Value, &str>) {
-    let left: Vec<Leaving> = branches.iter().map(|after| leaving(&base, after)).collect();
-    let named: Vec<(&str, &Leaving)> = ["a", "b", "c"].into_iter().zip(&left).collect();
+fn check(base: Value, branches: &[Value], rules: &[(&str, MergeRule)], expected: Result<Value, &str>) {
+    let left: Vec<BranchWrites> = branches.iter().map(|after| leaving(&base, after)).collect();
+    let named: Vec<(&str, &BranchWrites)> = ["a", "b", "c"].into_iter().zip(&left).collect();
     let rules = rules.iter().map(|(key, rule)| ((*key).to_owned(), *rule)).collect();
-    let got = data(&map(base), &named, &rules)
+    let got = merge_data(&map(base), &named, &rules)
         .map(|(set, removed)| json!([set, removed]))
         .map_err(|conflict| format!("{} {} {}", conflict.what, conflict.first, conflict.second));
     assert_eq!(got, expected.map_err(str::to_owned));
@@ -33,10 +33,10 @@ fn what_branches_wrote_is_joined_by_rule_and_else_refused() {
     check(json!({}), &[json!({"p": 1}), json!({"q": 2})], &[], Ok(json!([{"p": 1, "q": 2}, []])));
     check(json!({"p": 1, "x": 0}), &[json!({"x": 0}), json!({"p": 1, "x": 0})], &[], Ok(json!([{}, ["p"]])));
     check(json!({}), &[of("1"), json!({}), of("1")], &[], Err("x a c"));
-    check(json!({}), &[of("1"), of("2")], &[("y", Merge::Last)], Err("x a b"));
-    check(json!({}), &[of("1"), of("2")], &[("x", Merge::Last)], Ok(json!([{"x": "2"}, []])));
-    check(json!({}), &[of("1"), of("2")], &[("x", Merge::First)], Ok(json!([{"x": "1"}, []])));
-    let append = [("x", Merge::Append)];
+    check(json!({}), &[of("1"), of("2")], &[("y", MergeRule::Last)], Err("x a b"));
+    check(json!({}), &[of("1"), of("2")], &[("x", MergeRule::Last)], Ok(json!([{"x": "2"}, []])));
+    check(json!({}), &[of("1"), of("2")], &[("x", MergeRule::First)], Ok(json!([{"x": "1"}, []])));
+    let append = [("x", MergeRule::Append)];
     let list = |items: Value| json!({"x": items});
     let rows = [
         (json!([0]), json!([0, 1]), json!([0, 2]), json!([0, 1, 2])),
@@ -46,24 +46,24 @@ fn what_branches_wrote_is_joined_by_rule_and_else_refused() {
     for (base, one, two, both) in rows {
         check(list(base), &[list(one), list(two)], &append, Ok(json!([{"x": both}, []])));
     }
-    let sum = [("x", Merge::Sum)];
+    let sum = [("x", MergeRule::Sum)];
     check(list(json!(10)), &[list(json!(11)), list(json!(13))], &sum, Ok(json!([{"x": 14}, []])));
     check(list(json!(0.5)), &[list(json!(1.0)), list(json!(0.0))], &sum, Ok(json!([{"x": 0.5}, []])));
     let edits = [list(json!([{"id": 1}, 2])), list(json!([{"id": 9}]))];
     check(list(json!([{"id": 1}])), &edits, &append, Ok(json!([{"x": [{"id": 1}, 2, {"id": 9}]}, []])));
     let own = [list(json!({"n": 5, "o": 1})), list(json!({"n": 0, "m": 2}))];
     let merged = json!([{"x": {"n": 5, "m": 2}}, []]);
-    check(list(json!({"n": 0, "o": 1})), &own, &[("x", Merge::Object)], Ok(merged));
+    check(list(json!({"n": 0, "o": 1})), &own, &[("x", MergeRule::Object)], Ok(merged));
     let objects = [list(json!({"k": 1})), list(json!({"k": 2, "l": 3}))];
-    check(json!({}), &objects, &[("x", Merge::Object)], Ok(json!([{"x": {"k": 2, "l": 3}}, []])));
+    check(json!({}), &objects, &[("x", MergeRule::Object)], Ok(json!([{"x": {"k": 2, "l": 3}}, []])));
 }
 
-fn said(text: &str) -> Entry {
-    Entry::text(Author::Script, ChatRole::User, text)
+fn said(text: &str) -> ContextEntry {
+    ContextEntry::text(MessageAuthor::Script, ChatRole::User, text)
 }
 
-fn thread(texts: &[&str]) -> Thread {
-    let mut thread = Thread::default();
+fn thread(texts: &[&str]) -> LiveConversation {
+    let mut thread = LiveConversation::default();
     texts.iter().for_each(|text| thread.push(said(text)));
     thread
 }
@@ -74,16 +74,17 @@ fn what_branches_said_follows_in_their_order() {
     let branch = |words: &[&str]| {
         let mut own = base.branch();
         words.iter().for_each(|text| own.push(said(text)));
-        Leaving { threads: vec![own], ..leaving(&json!({}), &json!({})) }
+        BranchWrites { threads: vec![own], ..leaving(&json!({}), &json!({})) }
     };
     let mut rewritten = branch(&[]);
     rewritten.threads[0].replace(vec![said("new")]);
-    let texts = |threads: &[Thread]| -> Vec<String> {
+    let texts = |threads: &[LiveConversation]| -> Vec<String> {
         threads[0].log.entries.iter().map(|entry| entry.text.clone()).collect()
     };
-    let join = |branches: &[&Leaving]| {
-        let named: Vec<(&str, &Leaving)> = ["a", "b"].into_iter().zip(branches.iter().copied()).collect();
-        threads(std::slice::from_ref(&base), &["talk"], &named).map(|threads| texts(&threads))
+    let join = |branches: &[&BranchWrites]| {
+        let named: Vec<(&str, &BranchWrites)> =
+            ["a", "b"].into_iter().zip(branches.iter().copied()).collect();
+        merge_conversations(std::slice::from_ref(&base), &["talk"], &named).map(|threads| texts(&threads))
     };
     let (one, two, silent) = (branch(&["1", "2"]), branch(&["3"]), branch(&[]));
     assert_eq!(join(&[&one, &two]).unwrap(), ["before", "1", "2", "3"]);
@@ -101,13 +102,13 @@ fn an_agent_remembers_the_last_branch_in_which_it_spoke() {
         ..AgentMemory::default()
     };
     let base = vec![memory("before", 2)];
-    let branch = |own: AgentMemory| Leaving {
+    let branch = |own: AgentMemory| BranchWrites {
         agents: vec![own],
         last: Some(LastAnswer::default()),
         ..leaving(&json!({}), &json!({}))
     };
     let (spoke, silent) = (branch(memory("inside", 3)), branch(memory("before", 2)));
-    let last = |branches: &[(&str, &Leaving)]| agents(&base, branches)[0].last_response.clone().unwrap();
+    let last = |branches: &[(&str, &BranchWrites)]| agents(&base, branches)[0].last_response.clone().unwrap();
     assert_eq!(last(&[("a", &spoke), ("b", &silent)]).as_ref(), "inside");
     assert_eq!(last(&[("a", &silent)]).as_ref(), "before");
 }

@@ -2,32 +2,36 @@
 
 use serde_json::{Value, json};
 
-use super::super::arguments::Arguments;
-use super::super::backend::Offered;
-use super::super::moment::iso;
-use super::super::refusal::{Problem, Refusal, invalid, short};
-use super::super::schema;
+use super::super::arguments::ToolArguments;
+use super::super::backend::OfferedWorkflow;
+use super::super::error::{McpCallError, ToolResultError, invalid, short};
+use super::super::timestamp::iso;
+use super::super::tool_schema;
 use super::super::tools::names;
-use super::call::Call;
+use super::tool_call::McpToolCall;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
 
 const RUNS: usize = 20;
 const MOST_RUNS: usize = 200;
 
-pub(super) fn workflows(mut call: Call<'_>) -> Result<Value, Refusal> {
-    Arguments::read(call.arguments.take(), &[], &[])?;
+pub(super) fn workflows(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    ToolArguments::read(call.arguments.take(), &[], &[])?;
     let offered = call.backend.workflows();
-    let line = |(tool, one): (String, &Offered)| {
+    let line = |(tool, one): (String, &OfferedWorkflow)| {
         json!({
             "name": one.name,
             "tool": tool,
             "description": one.description,
-            "inputSchema": schema::of_inputs(&one.inputs),
+            "inputSchema": tool_schema::input_schema(&one.inputs),
         })
     };
     let workflows: Vec<Value> = names(&offered).into_iter().zip(offered.iter()).map(line).collect();
-    let broken: Vec<Value> =
-        call.backend.broken().iter().map(|broken| json!({"name": broken.name, "why": broken.why})).collect();
+    let broken: Vec<Value> = call
+        .backend
+        .broken_workflows()
+        .iter()
+        .map(|broken| json!({"name": broken.name, "why": broken.why}))
+        .collect();
     let mut answer = json!({"workflows": workflows});
     if !broken.is_empty() {
         answer["broken"] = json!(broken);
@@ -38,9 +42,9 @@ pub(super) fn workflows(mut call: Call<'_>) -> Result<Value, Refusal> {
     Ok(answer)
 }
 
-pub(super) fn runs(mut call: Call<'_>) -> Result<Value, Refusal> {
+pub(super) fn runs(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments =
-        Arguments::read(call.arguments.take(), &[], &["status", "workflow", "words", "limit"])?;
+        ToolArguments::read(call.arguments.take(), &[], &["status", "workflow", "words", "limit"])?;
     let limit = arguments.count("limit", RUNS, MOST_RUNS)?;
     let statuses = arguments.text("status")?.map(|word| status(&word)).transpose()?;
     let query = RunQuery {
@@ -52,7 +56,7 @@ pub(super) fn runs(mut call: Call<'_>) -> Result<Value, Refusal> {
         ..RunQuery::default()
     };
     let found = call.backend.handle().ports().store.list(&query).map_err(|error| {
-        Problem::new("store", "The history cannot be read", error.message).hint(error.hint)
+        ToolResultError::new("store", "The history cannot be read", error.message).hint(error.hint)
     })?;
     Ok(json!({"runs": found.iter().map(line).collect::<Vec<_>>()}))
 }
@@ -73,7 +77,7 @@ pub(super) fn line(run: &RunSummary) -> Value {
     line
 }
 
-fn status(word: &str) -> Result<RunStatus, Refusal> {
+fn status(word: &str) -> Result<RunStatus, McpCallError> {
     RunStatus::ALL.into_iter().find(|status| status.as_str() == word).ok_or_else(|| {
         let known: Vec<&str> = RunStatus::ALL.iter().map(|status| status.as_str()).collect();
         let message = format!("`status` must be one of {}", known.join(", "));

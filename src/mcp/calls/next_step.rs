@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::arguments::Arguments;
-use super::super::refusal::Refusal;
-use super::super::steps::{Fault, MOST_STEPS, of_step, of_told};
-use super::call::Call;
-use super::reach::{Reached, reach, worker};
+use super::super::arguments::ToolArguments;
+use super::super::error::McpCallError;
+use super::super::steps::{MOST_STEPS, SubAgentError, completed_step_json, step_json};
+use super::find_task::{FoundTask, find_task, worker};
+use super::tool_call::McpToolCall;
 use crate::domain::journal::RunStatus;
-use crate::runtime::errands::{Ended, Next};
+use crate::runtime::task_queue::{NextAssignment, TaskOutcome};
 
 /// What the run does itself between two steps mostly takes less.
 const SOON: Duration = Duration::from_millis(1_000);
@@ -18,40 +18,52 @@ const RETRY_AFTER_MS: u64 = 1_000;
 /// Where a person must decide something first.
 const LATER_MS: u64 = 10_000;
 
-pub(super) async fn next_step(mut call: Call<'_>) -> Result<Value, Refusal> {
+pub(super) async fn next_step(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let optional = ["worker_id", "max_steps"];
-    let mut arguments = Arguments::read(call.arguments.take(), &["workflow_id"], &optional)?;
+    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflow_id"], &optional)?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
     let worker = worker(&mut arguments)?;
     let most = arguments.count("max_steps", 1, MOST_STEPS)?;
-    Ok(next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.told("error")))
+    Ok(next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.into_json("error")))
 }
 
 /// `most`: so many steps of one kind, where they are ready together (SUBA-21).
-pub(super) async fn next(call: &Call<'_>, id: &str, worker: &str, most: usize) -> Result<Value, Fault> {
-    let reached = reach(call.backend, id).await?;
+pub(super) async fn next(
+    call: &McpToolCall<'_>,
+    id: &str,
+    worker: &str,
+    most: usize,
+) -> Result<Value, SubAgentError> {
+    let reached = find_task(call.backend, id).await?;
     let handle = call.backend.handle();
-    let desk = handle.desk();
+    let desk = handle.task_broker();
     let mut news = desk.watch();
     let soon = tokio::time::Instant::now() + SOON;
     loop {
         news.mark_unchanged();
-        match desk.next(id, worker, most, handle.ports().clock.now()) {
-            Next::Unknown => return Err(Fault::unknown()),
-            Next::Ended(Ended::Complete(result)) => {
+        match desk.next_assignment(id, worker, most, handle.ports().clock.now()) {
+            NextAssignment::Unknown => return Err(SubAgentError::unknown()),
+            NextAssignment::Ended(TaskOutcome::Complete(result)) => {
                 return Ok(json!({"status": "complete", "final_result": result}));
             }
-            Next::Ended(Ended::Failed { code, text }) => return Err(Fault::of_end(&code, &text)),
-            Next::Told(told, further) => {
-                return Ok(pending(&of_told(&told), further.iter().map(of_told).collect()));
+            NextAssignment::Ended(TaskOutcome::Failed { code, text }) => {
+                return Err(SubAgentError::from_end(&code, &text));
             }
-            Next::Step(..) | Next::Waiting if !reached.here => return elsewhere(&reached),
-            Next::Step(handed, further) => {
-                let task = desk.look(id).map(|look| look.errand.name).unwrap_or_default();
-                let further = further.iter().map(|handed| of_step(handed, id, &task)).collect();
-                return Ok(pending(&of_step(&handed, id, &task), further));
+            NextAssignment::Told(told, further) => {
+                return Ok(pending(
+                    &completed_step_json(&told),
+                    further.iter().map(completed_step_json).collect(),
+                ));
             }
-            Next::Waiting => {}
+            NextAssignment::Step(..) | NextAssignment::Waiting if !reached.here => {
+                return elsewhere(&reached);
+            }
+            NextAssignment::Step(handed, further) => {
+                let task = desk.task_status(id).map(|look| look.errand.name).unwrap_or_default();
+                let further = further.iter().map(|handed| step_json(handed, id, &task)).collect();
+                return Ok(pending(&step_json(&handed, id, &task), further));
+            }
+            NextAssignment::Waiting => {}
         }
         tokio::select! {
             changed = news.changed() => if changed.is_err() { break },
@@ -71,12 +83,12 @@ fn pending(step: &Value, further: Vec<Value>) -> Value {
 }
 
 /// The run is not driven here.
-fn elsewhere(reached: &Reached) -> Result<Value, Fault> {
+fn elsewhere(reached: &FoundTask) -> Result<Value, SubAgentError> {
     match reached.run.progress.status {
         RunStatus::Paused => {
             let message = "a person must decide something before the workflow goes on";
             Ok(json!({"status": "waiting", "retry_after_ms": LATER_MS, "message": message}))
         }
-        _ => Err(Fault::new("not_running", "another process works on this workflow; ask its server")),
+        _ => Err(SubAgentError::new("not_running", "another process works on this workflow; ask its server")),
     }
 }

@@ -3,18 +3,19 @@
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::super::answer::{ANSWER, action, may_answer};
-use super::super::arguments::{Arguments, missing_arguments, of_a_size};
-use super::super::follow::summary;
-use super::super::refusal::{NO_TOKEN, Problem, Refusal, invalid, of_token};
-use super::call::Call;
+use super::super::arguments::{ToolArguments, check_size, missing_arguments};
+use super::super::await_run::summary;
+use super::super::error::{McpCallError, NO_TOKEN, ToolResultError, from_token_error, invalid};
+use super::super::response::{ANSWER, action, may_answer};
+use super::tool_call::McpToolCall;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
-use crate::runtime::tokens::{TokenError, wrapped};
+use crate::runtime::resume_tokens::{TokenError, wrapped};
 
-pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
+pub(super) async fn resume(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let (token, results) = read(&mut call)?;
     let backend = call.backend;
-    let (run, pause) = backend.handle().pause_of(&token).map_err(|error| of_token(error, &[]))?;
+    let (run, pause) =
+        backend.handle().pause_for_token(&token).map_err(|error| from_token_error(error, &[]))?;
     let before = summary(backend.handle(), &run)?;
     if before.project != backend.project() {
         return Err(invalid(NO_TOKEN, json!({"type": "token_unknown"})));
@@ -23,7 +24,7 @@ pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     let pause = before.progress.pauses.iter().find(|open| open.call == pause);
     let pause = pause.filter(|_| before.progress.status == RunStatus::Paused);
     let missing = pause.map(|pause| missing(pause, &results)).unwrap_or_default();
-    let (handle, going) = backend.taking_up(&before)?;
+    let (handle, going) = backend.prepare_resume(&before)?;
     let events = handle.subscribe(false);
     // asked of the pause that is answered: a run that was cut off has open ones, too
     let remote = backend.remote_approvals();
@@ -32,7 +33,7 @@ pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     let redeemed = handle.redeem(&token, asked, going, &may).await.map_err(|error| {
         let why =
             if let TokenError::Forbidden(pause) = &error { refused(pause, &given, remote) } else { None };
-        why.unwrap_or_else(|| of_token(error, &missing))
+        why.unwrap_or_else(|| from_token_error(error, &missing))
     })?;
     let again = redeemed.duplicate.is_some();
     let mut answer = if again && !handle.running().contains(&run) {
@@ -49,7 +50,7 @@ pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     Ok(answer)
 }
 
-fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
+fn read(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCallError> {
     let given = call.arguments.take().map(gathered);
     let there =
         |name: &str| given.as_ref().and_then(|given| given.get(name)).is_some_and(|value| !value.is_null());
@@ -63,7 +64,7 @@ fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
     if !missing.is_empty() {
         return Err(missing_arguments(&missing));
     }
-    let mut arguments = Arguments::read(given, &["resumeToken"], &["results", "stepData"])?;
+    let mut arguments = ToolArguments::read(given, &["resumeToken"], &["results", "stepData"])?;
     let name = match (arguments.has("results"), arguments.has("stepData")) {
         (true, true) => {
             let message = "give `results` or `stepData`, not both";
@@ -73,14 +74,14 @@ fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
         (false, _) => "stepData",
     };
     let token = arguments.text("resumeToken")?.unwrap_or_default();
-    let results = arguments.take(name);
+    let results = arguments.remove_value(name);
     if !results.is_object() {
         return Err(invalid(
             format!("`{name}` must be an object"),
             json!({"type": "wrong_argument", "argument": name}),
         ));
     }
-    of_a_size(name, &results)?;
+    check_size(name, &results)?;
     Ok((token, results))
 }
 
@@ -102,17 +103,19 @@ fn gathered(mut given: JsonObject) -> JsonObject {
 }
 
 /// A token gives no right to decide what a person must.
-fn refused(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<Refusal> {
+fn refused(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<McpCallError> {
     if !may_answer(pause, remote_approvals) {
         let detail = format!("state `{}` waits for a person: {}", pause.state, pause.message);
         let hint =
             "`synthdev resume` answers it; a server started with --remote-approvals lets clients do so";
-        let problem = Problem::new("not_permitted", "A person must decide this", detail);
+        let problem = ToolResultError::new("not_permitted", "A person must decide this", detail);
         return Some(problem.hint(Some(hint.to_owned())).into());
     }
     if pause.reason == PauseReason::Approval && results["decision"] == "always" {
         let detail = "a client allows or denies this one call";
-        return Some(Problem::new("not_permitted", "Approvals cannot be widened from here", detail).into());
+        return Some(
+            ToolResultError::new("not_permitted", "Approvals cannot be widened from here", detail).into(),
+        );
     }
     None
 }

@@ -2,21 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::arguments::{Arguments, missing_arguments, of_a_size};
-use super::super::backend::{Beside, HandedOut, Offered};
-use super::super::refusal::{Problem, Refusal, invalid, short};
-use super::call::Call;
+use super::super::arguments::{ToolArguments, check_size, missing_arguments};
+use super::super::backend::{DelegationOptions, FileSharingMode, OfferedWorkflow};
+use super::super::error::{McpCallError, ToolResultError, invalid, short};
+use super::tool_call::McpToolCall;
 use crate::config::inputs;
-use crate::domain::workflow::{Parameter, SubAgents};
+use crate::domain::workflow::{SubAgents, WorkflowParameter};
 
-pub(super) async fn workflow(offered: &Offered, mut call: Call<'_>) -> Result<Value, Refusal> {
+pub(super) async fn workflow(
+    offered: &OfferedWorkflow,
+    mut call: McpToolCall<'_>,
+) -> Result<Value, McpCallError> {
     let given = call.arguments.take().unwrap_or_default();
-    let handed_out = HandedOut { to: SubAgents::Items, ack_steps: false };
-    start(offered, &given, (true, handed_out, Beside::default()), &call).await
+    let handed_out = DelegationOptions { to: SubAgents::Items, ack_steps: false };
+    start(offered, &given, (true, handed_out, FileSharingMode::default()), &call).await
 }
 
-pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(
+pub(super) async fn by_name(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    let mut arguments = ToolArguments::read(
         call.arguments.take(),
         &["name"],
         &["inputs", "wait", "agent", "ack_steps", "files"],
@@ -32,7 +35,7 @@ pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
             return Err(invalid("`agent` must be @task, or left out", data));
         }
     };
-    let handed_out = HandedOut { to: sub_agents, ack_steps: arguments.flag("ack_steps", false)? };
+    let handed_out = DelegationOptions { to: sub_agents, ack_steps: arguments.flag("ack_steps", false)? };
     let beside = beside(arguments.text("files")?.as_deref())?;
     let all = call.backend.workflows();
     let Some(offered) = all.iter().find(|one| one.name == name) else {
@@ -41,12 +44,12 @@ pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
     start(offered, &given, (wait, handed_out, beside), &call).await
 }
 
-fn beside(files: Option<&str>) -> Result<Beside, Refusal> {
+fn beside(files: Option<&str>) -> Result<FileSharingMode, McpCallError> {
     Ok(match files {
-        None | Some("alone") => Beside::Refused,
-        Some("wait") => Beside::Waits,
-        Some("share") => Beside::Shares,
-        Some("isolate") => Beside::Isolated,
+        None | Some("alone") => FileSharingMode::Refused,
+        Some("wait") => FileSharingMode::Waits,
+        Some("share") => FileSharingMode::Shares,
+        Some("isolate") => FileSharingMode::Isolated,
         Some(_) => {
             let data = json!({"type": "wrong_argument", "argument": "files"});
             return Err(invalid("`files` must be alone, wait, share or isolate", data));
@@ -55,12 +58,12 @@ fn beside(files: Option<&str>) -> Result<Beside, Refusal> {
 }
 
 async fn start(
-    offered: &Offered,
+    offered: &OfferedWorkflow,
     given: &Map<String, Value>,
-    (wait, handed_out, beside): (bool, HandedOut, Beside),
-    call: &Call<'_>,
-) -> Result<Value, Refusal> {
-    of_a_size("inputs", &Value::Object(given.clone()))?;
+    (wait, handed_out, beside): (bool, DelegationOptions, FileSharingMode),
+    call: &McpToolCall<'_>,
+) -> Result<Value, McpCallError> {
+    check_size("inputs", &Value::Object(given.clone()))?;
     let values = values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
     let run = call.backend.start(&offered.name, values, handed_out, beside).await?;
@@ -71,8 +74,11 @@ async fn start(
     Ok(told)
 }
 
-fn values(declared: &[Parameter], given: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
-    let absent = |input: &&Parameter| given.get(&input.name).is_none_or(Value::is_null);
+fn values(
+    declared: &[WorkflowParameter],
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, McpCallError> {
+    let absent = |input: &&WorkflowParameter| given.get(&input.name).is_none_or(Value::is_null);
     let required = declared.iter().filter(|input| input.required);
     let missing: Vec<&str> = required.filter(absent).map(|input| input.name.as_str()).collect();
     if !missing.is_empty() {
@@ -84,11 +90,13 @@ fn values(declared: &[Parameter], given: &Map<String, Value>) -> Result<Map<Stri
     })
 }
 
-fn not_offered(name: &str, call: &Call<'_>) -> Refusal {
-    match call.backend.broken().iter().find(|broken| broken.name == name) {
-        Some(broken) => Problem::new("broken_workflow", "This workflow cannot be started", &broken.why)
-            .hint(Some("`synthdev check` tells all that is wrong with it".to_owned()))
-            .into(),
+fn not_offered(name: &str, call: &McpToolCall<'_>) -> McpCallError {
+    match call.backend.broken_workflows().iter().find(|broken| broken.name == name) {
+        Some(broken) => {
+            ToolResultError::new("broken_workflow", "This workflow cannot be started", &broken.why)
+                .hint(Some("`synthdev check` tells all that is wrong with it".to_owned()))
+                .into()
+        }
         None => {
             let hint = "list_workflows has their names";
             invalid(format!("Unknown workflow: {}; {hint}", short(name)), json!({"type": "unknown_workflow"}))

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::arguments::Arguments;
-use super::super::follow;
-use super::super::refusal::Refusal;
-use super::call::{Call, run_of, told};
+use super::super::arguments::ToolArguments;
+use super::super::await_run;
+use super::super::error::McpCallError;
+use super::tool_call::{McpToolCall, run_of, status_json};
 use crate::domain::journal::{RunStatus, RunSummary};
 
 /// How often a run is looked at that another process drives.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-pub(super) async fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &["wait"])?;
+pub(super) async fn status(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflowId"], &["wait"])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
     let wait = arguments.flag("wait", false)?;
     let handle = call.backend.handle();
@@ -28,13 +28,13 @@ pub(super) async fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
     let run = if wait && !works { elsewhere(&call, run).await? } else { run };
     let over = [RunStatus::Completed, RunStatus::Failed, RunStatus::Cancelled];
     if over.contains(&run.progress.status) {
-        follow::let_go(handle, &run.id).await;
+        await_run::await_release(handle, &run.id).await;
     }
-    Ok(told(call.backend, &run))
+    Ok(status_json(call.backend, &run))
 }
 
 /// A run that another process drives is looked at until something comes of it, or the client waits no longer.
-async fn elsewhere(call: &Call<'_>, mut run: RunSummary) -> Result<RunSummary, Refusal> {
+async fn elsewhere(call: &McpToolCall<'_>, mut run: RunSummary) -> Result<RunSummary, McpCallError> {
     let asked = run.progress.pauses.clone();
     while run.progress.status == RunStatus::Running && run.progress.pauses == asked {
         tokio::select! {
@@ -42,7 +42,7 @@ async fn elsewhere(call: &Call<'_>, mut run: RunSummary) -> Result<RunSummary, R
             () = call.client.context.ct.cancelled() => break,
             () = tokio::time::sleep(LOOK_AGAIN) => {}
         }
-        run = follow::summary(call.backend.handle(), &run.id)?;
+        run = await_run::summary(call.backend.handle(), &run.id)?;
     }
     Ok(run)
 }

@@ -4,52 +4,53 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::arguments::Arguments;
-use super::super::refusal::{Refusal, invalid};
-use super::super::steps::{Fault, MOST_BYTES, MOST_STEPS, as_input};
-use super::call::Call;
+use super::super::arguments::ToolArguments;
+use super::super::error::{McpCallError, invalid};
+use super::super::steps::{MOST_BYTES, MOST_STEPS, SubAgentError, as_input};
+use super::find_task::{find_task, worker};
 use super::next_step::next;
-use super::reach::{reach, worker};
-use crate::runtime::errands::{Submission, Taken};
+use super::tool_call::McpToolCall;
+use crate::runtime::task_queue::{StepSubmission, SubmitOutcome};
 
 const FURTHER: &str = "further_results";
 
-pub(super) async fn submit_step(mut call: Call<'_>) -> Result<Value, Refusal> {
+pub(super) async fn submit_step(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let given = call.arguments.take();
     let required = ["workflow_id", "step_id", "result"];
     let optional = ["worker_id", "expected_version", FURTHER, "next", "max_steps"];
-    let mut arguments = Arguments::read(given, &required, &optional)?;
+    let mut arguments = ToolArguments::read(given, &required, &optional)?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
     let step = arguments.text("step_id")?.unwrap_or_default();
     let worker = worker(&mut arguments)?;
     let goes_on = arguments.flag("next", false)?;
     let most = arguments.count("max_steps", 1, MOST_STEPS)?;
-    let further = further(arguments.take(FURTHER))?;
-    let expected = match arguments.take("expected_version") {
+    let further = further(arguments.remove_value(FURTHER))?;
+    let expected = match arguments.remove_value("expected_version") {
         Value::Null => None,
         value => Some(value.as_u64().ok_or_else(|| {
             let data = json!({"type": "wrong_argument", "argument": "expected_version"});
             invalid("`expected_version` must be a whole number", data)
         })?),
     };
-    let result = arguments.take("result");
-    let mut hand_in = HandIn { call: &call, id: &id, worker: &worker, expected, counted: BTreeSet::new() };
+    let result = arguments.remove_value("result");
+    let mut hand_in =
+        StepResultSubmitter { call: &call, id: &id, worker: &worker, expected, counted: BTreeSet::new() };
     let mut told = hand_in.told(&step, &result).await;
     let accepted = told["status"] == "accepted";
     if !further.is_empty() {
         told[FURTHER] = hand_in.each(&further).await;
     }
     if goes_on && accepted {
-        told["next"] = next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.told("error"));
+        told["next"] = next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.into_json("error"));
     }
     Ok(told)
 }
 
 /// A step by its id, and what it came to.
-type Done = (String, Value);
+type SubmittedStepResult = (String, Value);
 
 /// What is no list of results is refused as a whole: nothing is handed in.
-fn further(given: Value) -> Result<Vec<Done>, Refusal> {
+fn further(given: Value) -> Result<Vec<SubmittedStepResult>, McpCallError> {
     let wrong = |argument: &str, expected: &str| {
         let data = json!({"type": "wrong_argument", "argument": argument});
         invalid(format!("`{argument}` must be {expected}"), data)
@@ -67,7 +68,7 @@ fn further(given: Value) -> Result<Vec<Done>, Refusal> {
     items.into_iter().enumerate().map(read).collect()
 }
 
-fn done(item: Value) -> Option<Done> {
+fn done(item: Value) -> Option<SubmittedStepResult> {
     let Value::Object(mut fields) = item else { return None };
     let (step, result) = (fields.remove("step_id")?, fields.remove("result")?);
     let Value::String(step) = step else { return None };
@@ -75,8 +76,8 @@ fn done(item: Value) -> Option<Done> {
 }
 
 /// The results of one call, one after the other: one that is refused does not keep the others out.
-struct HandIn<'c> {
-    call: &'c Call<'c>,
+struct StepResultSubmitter<'c> {
+    call: &'c McpToolCall<'c>,
     id: &'c str,
     worker: &'c str,
     /// By whoever calls, of the task before this call.
@@ -85,8 +86,8 @@ struct HandIn<'c> {
     counted: BTreeSet<String>,
 }
 
-impl HandIn<'_> {
-    async fn each(&mut self, results: &[Done]) -> Value {
+impl StepResultSubmitter<'_> {
+    async fn each(&mut self, results: &[SubmittedStepResult]) -> Value {
         let mut all = Vec::new();
         for (step, result) in results {
             let mut told = json!({"step_id": step});
@@ -101,47 +102,52 @@ impl HandIn<'_> {
 
     async fn told(&mut self, step: &str, result: &Value) -> Value {
         match self.submit(step, result).await {
-            Ok(Taken::Accepted) => json!({"status": "accepted"}),
-            Ok(Taken::Duplicate) => json!({"status": "accepted", "duplicate": true}),
-            Err(fault) => fault.told("message"),
+            Ok(SubmitOutcome::Accepted) => json!({"status": "accepted"}),
+            Ok(SubmitOutcome::Duplicate) => json!({"status": "accepted", "duplicate": true}),
+            Err(fault) => fault.into_json("message"),
         }
     }
 
-    async fn submit(&mut self, step: &str, result: &Value) -> Result<Taken, Fault> {
+    async fn submit(&mut self, step: &str, result: &Value) -> Result<SubmitOutcome, SubAgentError> {
         let bytes = result.to_string().len();
         if bytes > MOST_BYTES {
             let text = format!(
                 "`result` has {bytes} bytes, at most {MOST_BYTES} are taken: write what is large into a file and give its path"
             );
-            return Err(Fault::new("too_large", text));
+            return Err(SubAgentError::new("too_large", text));
         }
         let id = self.id;
-        reach(self.call.backend, id).await?;
+        find_task(self.call.backend, id).await?;
         let handle = self.call.backend.handle();
         let now = handle.ports().clock.now();
-        if let Some(heard) = handle.desk().acknowledge(id, step, now) {
-            return heard.map_err(Fault::of);
+        if let Some(heard) = handle.task_broker().acknowledge(id, step, now) {
+            return heard.map_err(SubAgentError::from_submit_error);
         }
         let expected = self.expected.map(|version| version.saturating_add(self.counted.len() as u64));
         let who = (self.worker, expected);
-        let taken = match handle.desk().submission(id, step, who, (result, now)).map_err(Fault::of)? {
-            Submission::Duplicate => Taken::Duplicate,
-            Submission::Open(open) => {
+        let taken = match handle
+            .task_broker()
+            .submission(id, step, who, (result, now))
+            .map_err(SubAgentError::from_submit_error)?
+        {
+            StepSubmission::Duplicate => SubmitOutcome::Duplicate,
+            StepSubmission::Open(open) => {
                 let input = as_input(&open, result).map_err(|why| {
-                    let left = handle.misfit(id, &open, &why);
+                    let left = handle.reject_result(id, &open, &why);
                     let next = if left == 0 {
                         "the step has failed"
                     } else {
                         "the step stays yours: submit it again"
                     };
-                    Fault::new("validation_failed", format!("{why}; {next}")).with("tries_left", json!(left))
+                    SubAgentError::new("validation_failed", format!("{why}; {next}"))
+                        .with("tries_left", json!(left))
                 })?;
-                handle.submit(id, step, who, result, input).await.map_err(Fault::of)?
+                handle.submit(id, step, who, result, input).await.map_err(SubAgentError::from_submit_error)?
             }
         };
         // whoever has looked at the task since an earlier call expects what that did to be done
-        let stands = handle.desk().look(id).map_or(0, |look| look.version);
-        let known = taken == Taken::Duplicate && expected.is_some_and(|expected| expected >= stands);
+        let stands = handle.task_broker().task_status(id).map_or(0, |look| look.version);
+        let known = taken == SubmitOutcome::Duplicate && expected.is_some_and(|expected| expected >= stands);
         if !known {
             self.counted.insert(step.to_owned());
         }

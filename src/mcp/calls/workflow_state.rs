@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::super::arguments::Arguments;
-use super::super::refusal::Refusal;
-use super::super::steps::Fault;
-use super::call::Call;
-use super::reach::reach;
+use super::super::arguments::ToolArguments;
+use super::super::error::McpCallError;
+use super::super::steps::SubAgentError;
+use super::find_task::find_task;
+use super::tool_call::McpToolCall;
 
-pub(super) async fn workflow_state(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(call.arguments.take(), &["workflow_id"], &[])?;
+pub(super) async fn workflow_state(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflow_id"], &[])?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
-    Ok(look(&call, &id).await.unwrap_or_else(|fault| fault.told("error")))
+    Ok(look(&call, &id).await.unwrap_or_else(|fault| fault.into_json("error")))
 }
 
-async fn look(call: &Call<'_>, id: &str) -> Result<Value, Fault> {
-    reach(call.backend, id).await?;
-    let look = call.backend.handle().desk().look(id).ok_or_else(Fault::unknown)?;
+async fn look(call: &McpToolCall<'_>, id: &str) -> Result<Value, SubAgentError> {
+    find_task(call.backend, id).await?;
+    let look = call.backend.handle().task_broker().task_status(id).ok_or_else(SubAgentError::unknown)?;
     let mut told = json!({
         "workflow_id": id,
         "current_step": look.current,

@@ -13,14 +13,15 @@ use rmcp::model::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::super::backend::Backend;
-use super::super::wire::{
-    Event, INVALID_REQUEST, LONGEST, Presence, Waiting, cancels, id_in_use, message_in, refused,
+use super::super::backend::McpBackend;
+use super::super::transport::{
+    ClientPresence, INVALID_REQUEST, LONGEST, OutgoingMessage, OutgoingReceiver, cancels, id_in_use,
+    message_in, refused,
 };
-use super::gate::{Barred, Gate};
-use super::headers::{self, EVENTS, JSON, Manner, SESSION};
-use super::reply::{self, Reply};
-use super::sessions::{Session, Sessions};
+use super::auth::{AuthRejection, RequestAuth};
+use super::headers::{self, EVENTS, JSON, SESSION, SessionMode};
+use super::response_body::{self, McpResponseBody};
+use super::sessions::{McpSession, McpSessionTable};
 
 pub(super) const PATH: &str = "/mcp";
 
@@ -31,25 +32,28 @@ const ARRIVAL: Duration = Duration::from_secs(60);
 
 const NO_SESSION: &str = "Not found: there is no such session (any more); begin with initialize";
 
-pub(super) struct Endpoint {
-    backend: Arc<dyn Backend>,
-    gate: Gate,
-    sessions: Sessions,
+pub(super) struct McpHttpEndpoint {
+    backend: Arc<dyn McpBackend>,
+    gate: RequestAuth,
+    sessions: McpSessionTable,
     /// Of all requests that come without a session.
-    presence: Arc<Presence>,
+    presence: Arc<ClientPresence>,
 }
 
-impl Endpoint {
-    pub(super) fn new(backend: Arc<dyn Backend>, gate: Gate) -> Self {
-        Self { backend, gate, sessions: Sessions::default(), presence: Arc::default() }
+impl McpHttpEndpoint {
+    pub(super) fn new(backend: Arc<dyn McpBackend>, gate: RequestAuth) -> Self {
+        Self { backend, gate, sessions: McpSessionTable::default(), presence: Arc::default() }
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Reply> {
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<McpResponseBody> {
         if let Err(barred) = self.gate.check(request.uri(), request.headers()) {
             return turned_away(barred);
         }
         if request.uri().path() != PATH {
-            return reply::words(StatusCode::NOT_FOUND, &format!("Not found: the server is at {PATH}"));
+            return response_body::words(
+                StatusCode::NOT_FOUND,
+                &format!("Not found: the server is at {PATH}"),
+            );
         }
         match *request.method() {
             Method::POST => self.post(request).await,
@@ -60,46 +64,55 @@ impl Endpoint {
     }
 
     /// The server ends: what is cut off now was not cancelled by anybody.
-    pub(super) fn leave(&self) {
-        self.presence.leave();
-        self.sessions.leave();
+    pub(super) fn mark_shutting_down(&self) {
+        self.presence.mark_gone();
+        self.sessions.mark_shutting_down();
     }
 
     pub(super) fn close(&self) {
         self.sessions.close();
     }
 
-    async fn post(&self, request: Request<Incoming>) -> Response<Reply> {
+    async fn post(&self, request: Request<Incoming>) -> Response<McpResponseBody> {
         let (head, body) = request.into_parts();
         if !headers::takes(&head.headers, &[JSON, EVENTS]) {
             let text = format!("Not acceptable: a client takes both {JSON} and {EVENTS}");
-            return reply::words(StatusCode::NOT_ACCEPTABLE, &text);
+            return response_body::words(StatusCode::NOT_ACCEPTABLE, &text);
         }
         if !headers::is_json(&head.headers) {
             let text = format!("Unsupported media type: messages are {JSON}");
-            return reply::words(StatusCode::UNSUPPORTED_MEDIA_TYPE, &text);
+            return response_body::words(StatusCode::UNSUPPORTED_MEDIA_TYPE, &text);
         }
         let bytes = match tokio::time::timeout(ARRIVAL, whole(&head.headers, body)).await {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(refusal)) => return refusal,
-            Err(_) => return reply::words(StatusCode::REQUEST_TIMEOUT, "The message did not arrive in time"),
+            Err(_) => {
+                return response_body::words(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "The message did not arrive in time",
+                );
+            }
         };
         let message = match message_in(&bytes) {
             Ok(message) => message,
-            Err(answer) => return reply::refusal(StatusCode::BAD_REQUEST, &answer),
+            Err(answer) => return response_body::refusal(StatusCode::BAD_REQUEST, &answer),
         };
         match headers::manner(&head.headers, Some(&message)) {
-            Err(answer) => reply::refusal(StatusCode::BAD_REQUEST, &answer),
-            Ok(Manner::Alone) => self.alone(message).await,
-            Ok(Manner::Session) => self.in_session(&head.headers, message).await,
+            Err(answer) => response_body::refusal(StatusCode::BAD_REQUEST, &answer),
+            Ok(SessionMode::Alone) => self.alone(message).await,
+            Ok(SessionMode::Session) => self.in_session(&head.headers, message).await,
         }
     }
 
-    async fn in_session(&self, headers: &HeaderMap, message: ClientJsonRpcMessage) -> Response<Reply> {
+    async fn in_session(
+        &self,
+        headers: &HeaderMap,
+        message: ClientJsonRpcMessage,
+    ) -> Response<McpResponseBody> {
         if let Some(id) = headers::text(headers, SESSION) {
             return match self.sessions.get(id) {
-                Some(session) => said(&session, message).await,
-                None => reply::words(StatusCode::NOT_FOUND, NO_SESSION),
+                Some(session) => forward_message(&session, message).await,
+                None => response_body::words(StatusCode::NOT_FOUND, NO_SESSION),
             };
         }
         match message {
@@ -111,35 +124,38 @@ impl Endpoint {
             JsonRpcMessage::Request(JsonRpcRequest { id, .. }) => {
                 let text = "Invalid request: no session: begin with initialize, then send Mcp-Session-Id";
                 let id = id.into_json_value();
-                reply::refusal(StatusCode::BAD_REQUEST, &refused(id, INVALID_REQUEST, text))
+                response_body::refusal(StatusCode::BAD_REQUEST, &refused(id, INVALID_REQUEST, text))
             }
-            _ => reply::words(StatusCode::BAD_REQUEST, "Bad request: the header Mcp-Session-Id is missing"),
+            _ => response_body::words(
+                StatusCode::BAD_REQUEST,
+                "Bad request: the header Mcp-Session-Id is missing",
+            ),
         }
     }
 
     /// A handshake begins a session.
-    async fn greet(&self, request: JsonRpcRequest<ClientRequest>) -> Response<Reply> {
-        let session = Session::begin(&self.backend);
+    async fn greet(&self, request: JsonRpcRequest<ClientRequest>) -> Response<McpResponseBody> {
+        let session = McpSession::open_session(&self.backend);
         let Some(mut waiting) = session.desk.expect(&request) else {
-            return reply::nothing(StatusCode::BAD_REQUEST);
+            return response_body::nothing(StatusCode::BAD_REQUEST);
         };
         let answered = match session.inbox.send(JsonRpcMessage::Request(request)).await {
             Ok(()) => waiting.recv().await,
             Err(_) => None,
         };
-        let Some(event) = answered else { return reply::nothing(StatusCode::INTERNAL_SERVER_ERROR) };
+        let Some(event) = answered else { return response_body::nothing(StatusCode::INTERNAL_SERVER_ERROR) };
         if event.code.is_some() {
-            return reply::message(StatusCode::OK, event.text);
+            return response_body::message(StatusCode::OK, event.text);
         }
         let ids = &self.backend.handle().ports().ids;
         let id = format!("{:016x}{:016x}", ids.seed(), ids.seed());
         if self.sessions.insert(id.clone(), Arc::new(session)).is_none() {
-            return reply::words(
+            return response_body::words(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Too many clients are busy here: try later",
             );
         }
-        let mut response = reply::message(StatusCode::OK, event.text);
+        let mut response = response_body::message(StatusCode::OK, event.text);
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(SESSION, id);
         }
@@ -147,76 +163,79 @@ impl Endpoint {
     }
 
     /// A message that stands on its own. A client that goes away before the answer cancels its request.
-    async fn alone(&self, message: ClientJsonRpcMessage) -> Response<Reply> {
-        let JsonRpcMessage::Request(request) = message else { return reply::nothing(StatusCode::ACCEPTED) };
+    async fn alone(&self, message: ClientJsonRpcMessage) -> Response<McpResponseBody> {
+        let JsonRpcMessage::Request(request) = message else {
+            return response_body::nothing(StatusCode::ACCEPTED);
+        };
         if let ClientRequest::PingRequest(_) = request.request {
             // newer versions of the protocol have it no more
             let id = request.id.into_json_value();
             let answer = refused(id, ErrorCode::METHOD_NOT_FOUND.0, "ping");
-            return reply::refusal(StatusCode::NOT_FOUND, &answer);
+            return response_body::refusal(StatusCode::NOT_FOUND, &answer);
         }
         let needed = ProtocolVersion::V_2026_07_28;
         let incomplete = !request.request.get_meta().missing_required_keys(&needed).is_empty();
-        let session = Session::alone(&self.backend, &self.presence);
+        let session = McpSession::alone(&self.backend, &self.presence);
         let Some(mut waiting) = session.desk.expect(&request) else {
-            return reply::nothing(StatusCode::BAD_REQUEST);
+            return response_body::nothing(StatusCode::BAD_REQUEST);
         };
-        let reader = Reader { inbox: session.inbox.clone(), id: request.id.clone() };
+        let reader = CancelRequestGuard { inbox: session.inbox.clone(), id: request.id.clone() };
         if session.inbox.send(JsonRpcMessage::Request(request)).await.is_err() {
-            return reply::nothing(StatusCode::INTERNAL_SERVER_ERROR);
+            return response_body::nothing(StatusCode::INTERNAL_SERVER_ERROR);
         }
         match tokio::time::timeout(AT_ONCE, waiting.recv()).await {
             Ok(Some(event)) if event.last => {
                 let status = event.code.map_or(StatusCode::OK, |code| status(code, incomplete));
-                reply::message(status, event.text)
+                response_body::message(status, event.text)
             }
-            Ok(Some(event)) => reply::stream(Some(event), waiting, reader),
-            Ok(None) => reply::nothing(StatusCode::INTERNAL_SERVER_ERROR),
-            Err(_) => reply::stream(None, waiting, reader),
+            Ok(Some(event)) => response_body::stream(Some(event), waiting, reader),
+            Ok(None) => response_body::nothing(StatusCode::INTERNAL_SERVER_ERROR),
+            Err(_) => response_body::stream(None, waiting, reader),
         }
     }
 
     /// What belongs to no request: at most one stream of each session.
-    fn listen(&self, headers: &HeaderMap) -> Response<Reply> {
+    fn listen(&self, headers: &HeaderMap) -> Response<McpResponseBody> {
         if !headers::takes(headers, &[EVENTS]) {
-            return reply::words(
+            return response_body::words(
                 StatusCode::NOT_ACCEPTABLE,
                 &format!("Not acceptable: there is only {EVENTS}"),
             );
         }
         match headers::manner(headers, None) {
-            Err(answer) => return reply::refusal(StatusCode::BAD_REQUEST, &answer),
-            Ok(Manner::Alone) => return not_allowed("POST"),
-            Ok(Manner::Session) => {}
+            Err(answer) => return response_body::refusal(StatusCode::BAD_REQUEST, &answer),
+            Ok(SessionMode::Alone) => return not_allowed("POST"),
+            Ok(SessionMode::Session) => {}
         }
         let Some(id) = headers::text(headers, SESSION) else { return not_allowed("POST") };
         let Some(session) = self.sessions.get(id) else {
-            return reply::words(StatusCode::NOT_FOUND, NO_SESSION);
+            return response_body::words(StatusCode::NOT_FOUND, NO_SESSION);
         };
         match session.desk.listen() {
-            Some(waiting) => reply::stream(None, waiting, ()),
-            None => reply::words(StatusCode::CONFLICT, "Conflict: this session has a stream already"),
+            Some(waiting) => response_body::stream(None, waiting, ()),
+            None => response_body::words(StatusCode::CONFLICT, "Conflict: this session has a stream already"),
         }
     }
 
-    fn end(&self, headers: &HeaderMap) -> Response<Reply> {
+    fn end(&self, headers: &HeaderMap) -> Response<McpResponseBody> {
         match headers::text(headers, SESSION) {
-            Some(id) if self.sessions.end(id) => reply::nothing(StatusCode::NO_CONTENT),
-            Some(_) => reply::words(StatusCode::NOT_FOUND, NO_SESSION),
-            None => {
-                reply::words(StatusCode::BAD_REQUEST, "Bad request: the header Mcp-Session-Id is missing")
-            }
+            Some(id) if self.sessions.remove_session(id) => response_body::nothing(StatusCode::NO_CONTENT),
+            Some(_) => response_body::words(StatusCode::NOT_FOUND, NO_SESSION),
+            None => response_body::words(
+                StatusCode::BAD_REQUEST,
+                "Bad request: the header Mcp-Session-Id is missing",
+            ),
         }
     }
 }
 
 /// Somebody who waits for an answer; dropped when it is there, or when nobody waits any more.
-struct Reader {
+struct CancelRequestGuard {
     inbox: mpsc::Sender<ClientJsonRpcMessage>,
     id: RequestId,
 }
 
-impl Drop for Reader {
+impl Drop for CancelRequestGuard {
     fn drop(&mut self) {
         let params = CancelledNotificationParam::new(Some(self.id.clone()), None);
         let cancelled = CancelledNotification::new(params);
@@ -226,7 +245,7 @@ impl Drop for Reader {
 }
 
 /// A message of a client that is known.
-async fn said(session: &Session, message: ClientJsonRpcMessage) -> Response<Reply> {
+async fn forward_message(session: &McpSession, message: ClientJsonRpcMessage) -> Response<McpResponseBody> {
     let request = match message {
         JsonRpcMessage::Request(request) => request,
         other => {
@@ -236,34 +255,34 @@ async fn said(session: &Session, message: ClientJsonRpcMessage) -> Response<Repl
                 session.desk.forget(&id);
             }
             return match taken {
-                Ok(()) => reply::nothing(StatusCode::ACCEPTED),
-                Err(_) => reply::words(StatusCode::NOT_FOUND, NO_SESSION),
+                Ok(()) => response_body::nothing(StatusCode::ACCEPTED),
+                Err(_) => response_body::words(StatusCode::NOT_FOUND, NO_SESSION),
             };
         }
     };
     let Some(mut waiting) = session.desk.expect(&request) else {
-        return reply::refusal(StatusCode::BAD_REQUEST, &id_in_use(&request.id));
+        return response_body::refusal(StatusCode::BAD_REQUEST, &id_in_use(&request.id));
     };
     if session.inbox.send(JsonRpcMessage::Request(request)).await.is_err() {
-        return reply::words(StatusCode::NOT_FOUND, NO_SESSION);
+        return response_body::words(StatusCode::NOT_FOUND, NO_SESSION);
     }
-    soon(&mut waiting).await.unwrap_or_else(|first| reply::stream(first, waiting, ()))
+    soon(&mut waiting).await.unwrap_or_else(|first| response_body::stream(first, waiting, ()))
 }
 
 /// The answer if it is there at once, else what came first.
-async fn soon(waiting: &mut Waiting) -> Result<Response<Reply>, Option<Event>> {
+async fn soon(waiting: &mut OutgoingReceiver) -> Result<Response<McpResponseBody>, Option<OutgoingMessage>> {
     match tokio::time::timeout(AT_ONCE, waiting.recv()).await {
-        Ok(Some(event)) if event.last => Ok(reply::message(StatusCode::OK, event.text)),
+        Ok(Some(event)) if event.last => Ok(response_body::message(StatusCode::OK, event.text)),
         Ok(first) => Err(first),
         Err(_) => Err(None),
     }
 }
 
 /// A message of bounded size.
-async fn whole(headers: &HeaderMap, mut body: Incoming) -> Result<Vec<u8>, Response<Reply>> {
+async fn whole(headers: &HeaderMap, mut body: Incoming) -> Result<Vec<u8>, Response<McpResponseBody>> {
     let too_large = || {
         let text = format!("Invalid request: a message has at most {LONGEST} bytes");
-        reply::refusal(StatusCode::PAYLOAD_TOO_LARGE, &refused(Value::Null, INVALID_REQUEST, &text))
+        response_body::refusal(StatusCode::PAYLOAD_TOO_LARGE, &refused(Value::Null, INVALID_REQUEST, &text))
     };
     let announced = headers::text(headers, CONTENT_LENGTH.as_str()).and_then(|text| text.parse().ok());
     if announced.is_some_and(|bytes: u64| bytes > LONGEST as u64) {
@@ -273,7 +292,7 @@ async fn whole(headers: &HeaderMap, mut body: Incoming) -> Result<Vec<u8>, Respo
     while let Some(frame) = next(&mut body).await {
         let frame = frame.map_err(|_| {
             let answer = refused(Value::Null, INVALID_REQUEST, "Invalid request: the message was cut off");
-            reply::refusal(StatusCode::BAD_REQUEST, &answer)
+            response_body::refusal(StatusCode::BAD_REQUEST, &answer)
         })?;
         if bytes.len() + frame.len() > LONGEST {
             return Err(too_large());
@@ -308,12 +327,12 @@ fn status(code: i32, incomplete: bool) -> StatusCode {
     }
 }
 
-fn turned_away(barred: Barred) -> Response<Reply> {
-    let of = |status, text: &str| reply::refusal(status, &json!({"error": text}));
+fn turned_away(barred: AuthRejection) -> Response<McpResponseBody> {
+    let of = |status, text: &str| response_body::refusal(status, &json!({"error": text}));
     match barred {
-        Barred::Host => of(StatusCode::FORBIDDEN, "the header Host is not this machine"),
-        Barred::Origin => of(StatusCode::FORBIDDEN, "pages of other machines are not served"),
-        Barred::Token => {
+        AuthRejection::Host => of(StatusCode::FORBIDDEN, "the header Host is not this machine"),
+        AuthRejection::Origin => of(StatusCode::FORBIDDEN, "pages of other machines are not served"),
+        AuthRejection::Token => {
             let text = "the token is missing or wrong: send Authorization: Bearer TOKEN";
             let mut response = of(StatusCode::UNAUTHORIZED, text);
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -322,8 +341,8 @@ fn turned_away(barred: Barred) -> Response<Reply> {
     }
 }
 
-fn not_allowed(allowed: &'static str) -> Response<Reply> {
-    let mut response = reply::nothing(StatusCode::METHOD_NOT_ALLOWED);
+fn not_allowed(allowed: &'static str) -> Response<McpResponseBody> {
+    let mut response = response_body::nothing(StatusCode::METHOD_NOT_ALLOWED);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }

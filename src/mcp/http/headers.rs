@@ -4,7 +4,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProtocolVersion};
 use serde_json::{Value, json};
 
-use super::super::wire::{INVALID_REQUEST, refused};
+use super::super::transport::{INVALID_REQUEST, refused};
 
 pub(super) const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -40,14 +40,17 @@ pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 
 /// How a message wants to be taken: in a session, or on its own, as newer clients do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Manner {
+pub(super) enum SessionMode {
     Session,
     Alone,
 }
 
 /// # Errors
 /// The answer to a request whose headers say something else than its message.
-pub(super) fn manner(headers: &HeaderMap, message: Option<&ClientJsonRpcMessage>) -> Result<Manner, Value> {
+pub(super) fn manner(
+    headers: &HeaderMap,
+    message: Option<&ClientJsonRpcMessage>,
+) -> Result<SessionMode, Value> {
     let header = match headers.get(VERSION) {
         Some(value) => Some(value.to_str().map_err(|_| mismatch(message, "the version is no text"))?),
         None => None,
@@ -61,7 +64,7 @@ pub(super) fn manner(headers: &HeaderMap, message: Option<&ClientJsonRpcMessage>
         if header.is_some_and(|header| header != wanted) {
             return Err(invalid(message, "the header MCP-Protocol-Version and protocolVersion differ"));
         }
-        return Ok(Manner::Session);
+        return Ok(SessionMode::Session);
     }
     let inline = request.and_then(|request| request.get_meta().protocol_version());
     if let Some(inline) = inline {
@@ -69,17 +72,17 @@ pub(super) fn manner(headers: &HeaderMap, message: Option<&ClientJsonRpcMessage>
             return Err(mismatch(message, "MCP-Protocol-Version and the protocolVersion of _meta differ"));
         }
         agree(headers, message)?;
-        return Ok(Manner::Alone);
+        return Ok(SessionMode::Alone);
     }
-    let Some(header) = header else { return Ok(Manner::Session) };
+    let Some(header) = header else { return Ok(SessionMode::Session) };
     if !ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header) {
         return Err(invalid(message, "this version of the protocol is not known here"));
     }
     if header < ProtocolVersion::V_2026_07_28.as_str() {
-        return Ok(Manner::Session);
+        return Ok(SessionMode::Session);
     }
     agree(headers, message)?;
-    Ok(Manner::Alone)
+    Ok(SessionMode::Alone)
 }
 
 /// The headers that newer clients repeat a request's method and name in.
@@ -157,11 +160,15 @@ mod tests {
         let method = ("mcp-method", "tools/call");
         let version = ("mcp-protocol-version", new);
         for (sent, said, expected) in [
-            (vec![], json!({"method": "tools/list"}), Ok(Manner::Session)),
-            (vec![("mcp-protocol-version", "2025-06-18")], json!({"method": "ping"}), Ok(Manner::Session)),
+            (vec![], json!({"method": "tools/list"}), Ok(SessionMode::Session)),
+            (
+                vec![("mcp-protocol-version", "2025-06-18")],
+                json!({"method": "ping"}),
+                Ok(SessionMode::Session),
+            ),
             (vec![("mcp-protocol-version", "1999-01-01")], json!({"method": "ping"}), Err(-32600)),
             (vec![version], json!({"method": "ping"}), Err(-32020)),
-            (vec![version, ("mcp-method", "ping")], json!({"method": "ping"}), Ok(Manner::Alone)),
+            (vec![version, ("mcp-method", "ping")], json!({"method": "ping"}), Ok(SessionMode::Alone)),
             (vec![], json!({"method": "tools/call", "params": call}), Err(-32020)),
             (vec![version], json!({"method": "tools/call", "params": call}), Err(-32020)),
             (vec![version, method], json!({"method": "tools/call", "params": call}), Err(-32020)),
@@ -173,7 +180,7 @@ mod tests {
             (
                 vec![version, method, ("mcp-name", "quick")],
                 json!({"method": "tools/call", "params": call}),
-                Ok(Manner::Alone),
+                Ok(SessionMode::Alone),
             ),
         ] {
             let mut said = said;

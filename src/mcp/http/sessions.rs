@@ -8,9 +8,9 @@ use rmcp::model::ClientJsonRpcMessage;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::super::backend::Backend;
+use super::super::backend::McpBackend;
 use super::super::server::converse;
-use super::super::wire::{Desk, Exchange, Presence, Wire};
+use super::super::transport::{ClientPresence, HttpExchange, McpTransport, ResponseRouter};
 
 /// Sessions at once. When there are more, the one that was silent longest ends; its client begins anew.
 const MOST: usize = 100;
@@ -20,28 +20,28 @@ const SILENCE: Duration = Duration::from_secs(60 * 60);
 const INBOX: usize = 64;
 
 /// A conversation with one client.
-pub(super) struct Session {
+pub(super) struct McpSession {
     pub(super) inbox: mpsc::Sender<ClientJsonRpcMessage>,
-    pub(super) desk: Arc<Desk>,
-    presence: Arc<Presence>,
+    pub(super) desk: Arc<ResponseRouter>,
+    presence: Arc<ClientPresence>,
     spoke: Mutex<Instant>,
 }
 
-impl Session {
+impl McpSession {
     /// Begins to listen to a client.
-    pub(super) fn begin(backend: &Arc<dyn Backend>) -> Self {
-        Self::with(backend, Desk::default(), Arc::default())
+    pub(super) fn open_session(backend: &Arc<dyn McpBackend>) -> Self {
+        Self::with(backend, ResponseRouter::default(), Arc::default())
     }
 
     /// The same for one request.
-    pub(super) fn alone(backend: &Arc<dyn Backend>, presence: &Arc<Presence>) -> Self {
-        Self::with(backend, Desk::alone(), Arc::clone(presence))
+    pub(super) fn alone(backend: &Arc<dyn McpBackend>, presence: &Arc<ClientPresence>) -> Self {
+        Self::with(backend, ResponseRouter::alone(), Arc::clone(presence))
     }
 
-    fn with(backend: &Arc<dyn Backend>, desk: Desk, presence: Arc<Presence>) -> Self {
+    fn with(backend: &Arc<dyn McpBackend>, desk: ResponseRouter, presence: Arc<ClientPresence>) -> Self {
         let (inbox, received) = mpsc::channel(INBOX);
         let desk = Arc::new(desk);
-        let wire = Wire::Exchange(Exchange { inbox: received, desk: Arc::clone(&desk) });
+        let wire = McpTransport::Exchange(HttpExchange { inbox: received, desk: Arc::clone(&desk) });
         let (backend, present, answers) = (Arc::clone(backend), Arc::clone(&presence), Arc::clone(&desk));
         tokio::spawn(async move {
             if let Err(error) = converse(backend, wire, present).await {
@@ -66,18 +66,18 @@ impl Session {
 }
 
 #[derive(Default)]
-pub(super) struct Sessions {
-    all: Mutex<HashMap<String, Arc<Session>>>,
+pub(super) struct McpSessionTable {
+    all: Mutex<HashMap<String, Arc<McpSession>>>,
 }
 
-impl Sessions {
+impl McpSessionTable {
     /// `None`: all that there may be are busy.
-    pub(super) fn insert(&self, id: String, session: Arc<Session>) -> Option<()> {
+    pub(super) fn insert(&self, id: String, session: Arc<McpSession>) -> Option<()> {
         let mut all = self.all();
         all.retain(|_, session| {
             let over = session.is_over();
             if over {
-                session.presence.leave();
+                session.presence.mark_gone();
             }
             !over
         });
@@ -85,36 +85,36 @@ impl Sessions {
             let idle = all.iter().filter(|(_, session)| !session.desk.is_busy());
             let silent = idle.max_by_key(|(_, session)| session.silent_for()).map(|(id, _)| id.clone());
             let ended = all.remove(&silent?)?;
-            ended.presence.leave();
+            ended.presence.mark_gone();
         }
         all.insert(id, session);
         Some(())
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<McpSession>> {
         let session = self.all().get(id).filter(|session| !session.inbox.is_closed()).cloned()?;
         session.speaks();
         Some(session)
     }
 
     /// The client ends its session; its runs go on.
-    pub(super) fn end(&self, id: &str) -> bool {
+    pub(super) fn remove_session(&self, id: &str) -> bool {
         let Some(ended) = self.all().remove(id) else { return false };
-        ended.presence.leave();
+        ended.presence.mark_gone();
         ended.desk.close();
         true
     }
 
     /// The server ends: nobody cancels a run thereby.
-    pub(super) fn leave(&self) {
-        self.all().values().for_each(|session| session.presence.leave());
+    pub(super) fn mark_shutting_down(&self) {
+        self.all().values().for_each(|session| session.presence.mark_gone());
     }
 
     pub(super) fn close(&self) {
         self.all().drain().for_each(|(_, session)| session.desk.close());
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<McpSession>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

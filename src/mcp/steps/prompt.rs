@@ -4,21 +4,23 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::domain::workflow::{Input, PauseKind, Program, State, Work, Workflow, plain_text};
-use crate::engine::machine::Errand;
-use crate::runtime::errands::Task;
+use crate::domain::workflow::{
+    PauseKind, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram, plain_text,
+};
+use crate::engine::machine::DelegatedTask;
+use crate::runtime::task_queue::DelegatedTaskInfo;
 
 /// Facts of an item that stand elsewhere in the prompt.
 const FACTS: [&str; 5] = ["item", "index", "total", "is_first", "is_last"];
 
-pub(super) fn prompt(task: &Task, program: &Program, debug: bool) -> String {
+pub(super) fn prompt(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> String {
     let errand = &task.errand;
     let workflow = program.workflows.get(errand.workflow.0);
     let name = &errand.name;
     let ack_steps = program.workflows.first().is_some_and(|root| root.ack_steps);
     let mut parts = vec![rules(&task.id, name, errand, ack_steps)];
     parts.push(format!("## Your task\n{}", about(errand, workflow.map(|workflow| &**workflow))));
-    let scope = workflow.map(|workflow| Scope { workflow, prefix: &errand.scope });
+    let scope = workflow.map(|workflow| TaskStates { workflow, prefix: &errand.scope });
     parts.push(format!("## Available tools\n{}", scope.as_ref().map(tools).unwrap_or_default()));
     parts.push(format!("## State\n{}", state(errand)));
     parts.push(format!("## Success\n{}", success(errand, workflow.map(|workflow| &**workflow))));
@@ -34,7 +36,7 @@ const HINTS: &str = "## If something is wrong\n\
     and says what to do. Tasks are given out one at a time on this server.";
 
 /// S4.9.
-fn rules(id: &str, name: &str, errand: &Errand, ack_steps: bool) -> String {
+fn rules(id: &str, name: &str, errand: &DelegatedTask, ack_steps: bool) -> String {
     let agent = errand.sub_agent.as_ref().map(|agent| format!("- Agent: {agent}\n")).unwrap_or_default();
     let own = if ack_steps {
         "- set_state: Acknowledge state updates (server handles internally): submit {}\n\
@@ -69,7 +71,7 @@ fn rules(id: &str, name: &str, errand: &Errand, ack_steps: bool) -> String {
     )
 }
 
-fn about(errand: &Errand, workflow: Option<&Workflow>) -> String {
+fn about(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
     let called = workflow.filter(|_| errand.scope.is_empty());
     let described = called.map(|workflow| workflow.description.as_str()).filter(|text| !text.is_empty());
     let name = &errand.name;
@@ -84,42 +86,42 @@ fn about(errand: &Errand, workflow: Option<&Workflow>) -> String {
 }
 
 /// The states of a task.
-struct Scope<'w> {
+struct TaskStates<'w> {
     workflow: &'w Workflow,
     prefix: &'w str,
 }
 
-impl Scope<'_> {
-    fn states(&self) -> impl Iterator<Item = &State> {
+impl TaskStates<'_> {
+    fn states(&self) -> impl Iterator<Item = &StateSpec> {
         self.workflow.states.iter().filter(|state| state.name.starts_with(self.prefix))
     }
 }
 
 /// What its steps need, by what kind of work it is.
-fn tools(scope: &Scope<'_>) -> String {
+fn tools(scope: &TaskStates<'_>) -> String {
     let mut lines = vec!["- get_next_step, submit_step_result: always".to_owned()];
     let mut seen = BTreeSet::new();
     for state in scope.states() {
         let line = match &state.work {
-            Work::Step(step) if step.tool == "shell" => "- a shell, for shell steps".to_owned(),
-            Work::Step(step) if step.tool == "mcp" => {
+            StateBody::Step(step) if step.tool == "shell" => "- a shell, for shell steps".to_owned(),
+            StateBody::Step(step) if step.tool == "mcp" => {
                 let said = |name: &str| {
                     let given = step.arguments.iter().find(|(path, _)| path.len() == 1 && path[0] == name);
                     match given.map(|(_, input)| input) {
-                        Some(Input::Text(text)) => text.clone(),
+                        Some(ValueSource::Text(text)) => text.clone(),
                         _ => "…".to_owned(),
                     }
                 };
                 format!("- MCP: {} of server {}, for mcp_call steps", said("tool"), said("server"))
             }
-            Work::Agent { agent, .. } => match scope.workflow.agent(*agent) {
+            StateBody::Agent { agent, .. } => match scope.workflow.agent(*agent) {
                 Some(agent) => format!(
                     "- your own words as {}, for llm_call steps; tools that you call there are run by the server",
                     agent.id
                 ),
                 None => continue,
             },
-            Work::Pause(pause) => match &pause.request {
+            StateBody::Pause(pause) => match &pause.request {
                 Some(request) => request
                     .available_tools
                     .iter()
@@ -139,7 +141,7 @@ fn tools(scope: &Scope<'_>) -> String {
 }
 
 /// What the loop lets it see (`needs_state`), and nothing else (D13).
-fn state(errand: &Errand) -> String {
+fn state(errand: &DelegatedTask) -> String {
     let shown: Map<String, Value> = errand
         .data
         .iter()
@@ -155,7 +157,7 @@ fn state(errand: &Errand) -> String {
     }
 }
 
-fn success(errand: &Errand, workflow: Option<&Workflow>) -> String {
+fn success(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
     let mut lines = vec![
         "Every step is done and submitted, and get_next_step answers {status: \"complete\"}. Its final_result is what \
          you return."

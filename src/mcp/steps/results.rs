@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::replies::{error, located, reply};
+use super::super::llm_reply::{error, located, reply};
 use crate::domain::ids::CallId;
 use crate::domain::journal::OpenPause;
 use crate::domain::tool::{ToolInvocation, ToolOutcome};
-use crate::domain::workflow::{Input as Given, Pause, PauseKind, plain_text};
-use crate::engine::answer::fitting;
-use crate::engine::input::{Answer, Input};
-use crate::runtime::errands::{Step, Work, step_id};
+use crate::domain::workflow::{PauseKind, PauseSpec, ValueSource as Given, plain_text};
+use crate::engine::answer_validation::validate_answer;
+use crate::engine::input::{Input, UserAnswer};
+use crate::runtime::task_queue::{TaskStep, TaskStepWork, step_id};
 
 /// Larger results are refused: what is large belongs into a file, and its path into the result.
 pub(in crate::mcp) const MOST_BYTES: usize = 1 << 20;
@@ -18,17 +18,17 @@ pub(in crate::mcp) const MOST_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// Everything that is wrong with it, for the sub-agent.
-pub(in crate::mcp) fn as_input(step: &Step, result: &Value) -> Result<Input, String> {
+pub(in crate::mcp) fn as_input(step: &TaskStep, result: &Value) -> Result<Input, String> {
     let call = step.call;
     match &step.work {
-        Work::Tool(invocation) if invocation.tool == "mcp" => {
+        TaskStepWork::Tool(invocation) if invocation.tool == "mcp" => {
             mcp(invocation, step.schema.as_ref(), result).map(|outcome| Input::ToolDone { call, outcome })
         }
-        Work::Tool(_) => shell(result).map(|outcome| Input::ToolDone { call, outcome }),
-        Work::Prompt(pause) => {
-            prompt(pause, result).map(|value| Input::Answered { call, answer: Answer::Value { value } })
+        TaskStepWork::Tool(_) => shell(result).map(|outcome| Input::ToolDone { call, outcome }),
+        TaskStepWork::Prompt(pause) => {
+            prompt(pause, result).map(|value| Input::Answered { call, answer: UserAnswer::Value { value } })
         }
-        Work::Model(request) => match result.get("error").filter(|error| !error.is_null()) {
+        TaskStepWork::Model(request) => match result.get("error").filter(|error| !error.is_null()) {
             Some(Value::Object(details)) => {
                 let error = error(details);
                 Ok(Input::ModelFailed { call, error, attempts: 1, used: Vec::new(), again: false })
@@ -141,7 +141,7 @@ fn prompt(pause: &OpenPause, result: &Value) -> Result<Value, String> {
         let name = names.first().map_or_else(|| "the result".to_owned(), |name| format!("`{name}`"));
         return Err(format!("{name} must be {expected}"));
     }
-    let asked = Pause {
+    let asked = PauseSpec {
         kind: parsed,
         message: Given::Absent,
         choices: pause.choices.clone(),
@@ -152,7 +152,7 @@ fn prompt(pause: &OpenPause, result: &Value) -> Result<Value, String> {
         on_timeout: None,
         request: None,
     };
-    fitting(&asked, Answer::Value { value })
+    validate_answer(&asked, UserAnswer::Value { value })
 }
 
 #[cfg(test)]
@@ -161,9 +161,9 @@ mod tests {
     use crate::domain::ids::Timestamp;
     use crate::domain::journal::PauseReason;
 
-    fn tool(name: &str) -> Work {
+    fn tool(name: &str) -> TaskStepWork {
         let arguments = json!({"command": "ls", "server": "s", "tool": "t"});
-        Work::Tool(ToolInvocation {
+        TaskStepWork::Tool(ToolInvocation {
             agent: "workflow".to_owned(),
             tool: name.to_owned(),
             arguments,
@@ -173,8 +173,8 @@ mod tests {
         })
     }
 
-    fn asks(kind: &str) -> Work {
-        Work::Prompt(Box::new(OpenPause {
+    fn asks(kind: &str) -> TaskStepWork {
+        TaskStepWork::Prompt(Box::new(OpenPause {
             call: CallId(1),
             state: "ask".to_owned(),
             reason: PauseReason::Input,
@@ -189,12 +189,12 @@ mod tests {
         }))
     }
 
-    fn judged(work: Work, result: &Value) -> Result<Value, String> {
+    fn judged(work: TaskStepWork, result: &Value) -> Result<Value, String> {
         let schema = Some(json!({"properties": {"n": {"type": "integer"}}}));
-        let step = Step { call: CallId(1), state: "s".to_owned(), work, schema, misfits: 0 };
+        let step = TaskStep { call: CallId(1), state: "s".to_owned(), work, schema, misfits: 0 };
         as_input(&step, result).map(|input| match input {
             Input::ToolDone { outcome, .. } => json!([outcome.ok, outcome.data]),
-            Input::Answered { answer: Answer::Value { value }, .. } => value,
+            Input::Answered { answer: UserAnswer::Value { value }, .. } => value,
             other => panic!("{other:?}"),
         })
     }
@@ -203,7 +203,7 @@ mod tests {
     fn s4_17_s4_18_s4_19_each_type_has_its_own_needs() {
         let ran = |code: i64| json!({"stdout": "o", "stderr": "", "exit_code": code});
         let data = |code: i64| json!({"stdout": "o", "stderr": "", "exit_code": code, "timed_out": false});
-        let rows: Vec<(Work, Value, Result<Value, &str>)> = vec![
+        let rows: Vec<(TaskStepWork, Value, Result<Value, &str>)> = vec![
             (tool("shell"), ran(0), Ok(json!([true, data(0)]))),
             (tool("shell"), ran(3), Ok(json!([false, data(3)]))),
             (tool("shell"), json!({"stdout": "o", "exit_code": 0}), Err("`stderr` is missing")),

@@ -2,18 +2,23 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::answer::{SUB_AGENTS, head};
+use super::super::response::{SUB_AGENTS, head};
 use super::prompt::prompt;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::Program;
-use crate::runtime::errands::Task;
+use crate::domain::workflow::WorkflowProgram;
+use crate::runtime::task_queue::DelegatedTaskInfo;
 
 const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `started`, with its prompt. They work through \
     get_next_step and submit_step_result. get_workflow_status with \"wait\": true answers when the workflow has ended, \
     waits for you, or has new tasks.";
 
 /// `debug`: sub-agents are told how to look for what is wrong.
-pub(in crate::mcp) fn fields(run: &RunSummary, tasks: &[Task], program: &Program, debug: bool) -> Value {
+pub(in crate::mcp) fn fields(
+    run: &RunSummary,
+    tasks: &[DelegatedTaskInfo],
+    program: &WorkflowProgram,
+    debug: bool,
+) -> Value {
     let mut fields: Map<String, Value> = head(SUB_AGENTS, run);
     let all: Vec<Value> = tasks.iter().map(|task| one(task, program, debug)).collect();
     fields.insert("subAgents".to_owned(), Value::Array(all));
@@ -21,7 +26,7 @@ pub(in crate::mcp) fn fields(run: &RunSummary, tasks: &[Task], program: &Program
     Value::Object(fields)
 }
 
-fn one(task: &Task, program: &Program, debug: bool) -> Value {
+fn one(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> Value {
     let mut told = json!({
         "workflow_id": task.id,
         "task": task.errand.name,

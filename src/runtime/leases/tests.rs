@@ -7,10 +7,10 @@ fn at(ms: i64) -> Timestamp {
 }
 
 /// A step, its priority, and what it waits for.
-type Added = (u64, i32, &'static [u64]);
+type EnqueueRow = (u64, i32, &'static [u64]);
 
-fn queue(steps: &[Added]) -> Leases<u64> {
-    let mut leases = Leases::default();
+fn queue(steps: &[EnqueueRow]) -> LeaseQueue<u64> {
+    let mut leases = LeaseQueue::default();
     for (step, priority, after) in steps {
         leases.enqueue(*step, *priority, after, LONG).unwrap();
     }
@@ -18,7 +18,7 @@ fn queue(steps: &[Added]) -> Leases<u64> {
 }
 
 /// Hands out and completes until nothing is ready.
-fn order(leases: &mut Leases<u64>) -> Vec<u64> {
+fn order(leases: &mut LeaseQueue<u64>) -> Vec<u64> {
     let mut done = Vec::new();
     while let Some(lease) = leases.lease("w", at(0)) {
         assert!(leases.complete(lease.step));
@@ -29,7 +29,7 @@ fn order(leases: &mut Leases<u64>) -> Vec<u64> {
 
 #[test]
 fn larger_priorities_come_first_and_equal_ones_in_the_order_of_arrival() {
-    let rows: [(&[Added], &[u64]); 5] = [
+    let rows: [(&[EnqueueRow], &[u64]); 5] = [
         (&[], &[]),
         (&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])], &[1, 2, 3]),
         (&[(1, 0, &[]), (2, 5, &[]), (3, -1, &[]), (4, 5, &[])], &[2, 4, 1, 3]),
@@ -46,7 +46,7 @@ fn larger_priorities_come_first_and_equal_ones_in_the_order_of_arrival() {
 fn a_worker_gets_the_same_step_until_it_is_done_and_others_get_others() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[])]);
     let first = leases.lease("a", at(0)).unwrap();
-    assert_eq!(first, Lease { step: 1, attempt: 1, expires: at(1_000), lasts_ms: LONG });
+    assert_eq!(first, StepLease { step: 1, attempt: 1, expires: at(1_000), lasts_ms: LONG });
     assert_eq!(leases.lease("a", at(500)), Some(first));
     assert_eq!(leases.lease("b", at(500)).map(|lease| lease.step), Some(2));
     assert_eq!(leases.lease("c", at(500)), None);
@@ -62,30 +62,30 @@ fn a_lease_that_runs_out_is_given_to_whoever_comes_next_three_times() {
     for attempt in 1..=ATTEMPTS {
         let now = at(i64::from(attempt) * 10_000);
         assert_eq!(leases.lease("a", now).map(|lease| (lease.step, lease.attempt)), Some((1, attempt)));
-        assert_eq!(leases.standing(1, "a"), Standing::Theirs);
-        assert_eq!(leases.standing(1, "b"), Standing::Lost);
+        assert_eq!(leases.ownership(1, "a"), LeaseOwnership::Theirs);
+        assert_eq!(leases.ownership(1, "b"), LeaseOwnership::Lost);
         assert!(leases.expire(at(now.0 + 999)).is_empty());
         let spent = attempt == ATTEMPTS;
-        assert_eq!(leases.expire(at(now.0 + 1_000)), [Expired { step: 1, spent }]);
-        let late = if spent { Standing::Lost } else { Standing::Theirs };
-        assert_eq!(leases.standing(1, "b"), late, "nobody has it");
+        assert_eq!(leases.expire(at(now.0 + 1_000)), [ExpiredLease { step: 1, spent }]);
+        let late = if spent { LeaseOwnership::Lost } else { LeaseOwnership::Theirs };
+        assert_eq!(leases.ownership(1, "b"), late, "nobody has it");
     }
     assert_eq!(
         leases.lease("a", at(99_000)).map(|lease| lease.step),
         Some(2),
         "one that is spent is not given again"
     );
-    assert_eq!(leases.standing(3, "a"), Standing::Unknown);
+    assert_eq!(leases.ownership(3, "a"), LeaseOwnership::Unknown);
 }
 
 #[test]
 fn nothing_is_dropped_silently() {
-    let mut leases = Leases::new(3);
+    let mut leases = LeaseQueue::new(3);
     for step in 0..3 {
         leases.enqueue(step, 0, &[], LONG).unwrap();
     }
-    assert_eq!(leases.enqueue(3, 0, &[], LONG), Err(Refused::Full));
-    assert_eq!(leases.enqueue(1, 0, &[], LONG), Err(Refused::Known));
+    assert_eq!(leases.enqueue(3, 0, &[], LONG), Err(EnqueueError::Full));
+    assert_eq!(leases.enqueue(1, 0, &[], LONG), Err(EnqueueError::Known));
     assert_eq!(order(&mut leases), [0, 1, 2]);
     assert_eq!(leases.enqueue(3, 0, &[], LONG), Ok(()));
 }
@@ -93,9 +93,9 @@ fn nothing_is_dropped_silently() {
 #[test]
 fn what_waited_for_a_step_that_is_withdrawn_goes_on() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[1]), (3, 0, &[])]);
-    assert_eq!(leases.standing(2, "w"), Standing::Blocked);
+    assert_eq!(leases.ownership(2, "w"), LeaseOwnership::Blocked);
     assert!(leases.withdraw(1));
-    assert_eq!(leases.standing(1, "w"), Standing::Unknown);
+    assert_eq!(leases.ownership(1, "w"), LeaseOwnership::Unknown);
     assert_eq!(order(&mut leases), [3, 2]);
 }
 
@@ -109,7 +109,7 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
             luck = luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (luck >> 33) % most
         };
-        let (mut leases, mut now) = (Leases::new(40), 0);
+        let (mut leases, mut now) = (LeaseQueue::new(40), 0);
         let (mut added, mut done, mut spent) = (Vec::<(u64, Vec<u64>)>::new(), Vec::new(), Vec::new());
         for _ in 0..300 {
             match draw(4) {
@@ -141,7 +141,7 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
                             continue;
                         }
                         leases.renew_beside(lease.step, &worker, at(now));
-                        assert_eq!(leases.standing(lease.step, &worker), Standing::Theirs);
+                        assert_eq!(leases.ownership(lease.step, &worker), LeaseOwnership::Theirs);
                         assert!(leases.complete(lease.step));
                         done.push(lease.step);
                     }
@@ -153,15 +153,15 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
 }
 
 /// What was handed out, of steps whose kind is the hundreds of their number.
-fn batch(leases: &mut Leases<u64>, worker: &str, most: usize, now: i64) -> Vec<u64> {
+fn batch(leases: &mut LeaseQueue<u64>, worker: &str, most: usize, now: i64) -> Vec<u64> {
     let alike = |one: u64, other: u64| one / 100 == other / 100;
     leases.lease_batch(worker, at(now), most, alike).iter().map(|lease| lease.step).collect()
 }
 
 #[test]
 fn a_batch_is_what_would_have_come_one_by_one_as_far_as_it_is_alike() {
-    let three: &[Added] = &[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])];
-    let rows: [(&[Added], usize, &[u64]); 8] = [
+    let three: &[EnqueueRow] = &[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])];
+    let rows: [(&[EnqueueRow], usize, &[u64]); 8] = [
         (&[], 9, &[]),
         (three, 1, &[1]),
         (three, 2, &[1, 2]),
@@ -190,7 +190,7 @@ fn a_batch_stays_the_same_until_all_of_it_is_done() {
     assert_eq!(batch(&mut leases, "a", 9, 1), [1, 2, 3], "no other effect");
     assert_eq!(leases.lease("a", at(1)).map(|lease| lease.step), Some(1));
     assert_eq!(batch(&mut leases, "b", 9, 1), [4], "others get others");
-    assert_eq!(leases.standing(2, "b"), Standing::Lost);
+    assert_eq!(leases.ownership(2, "b"), LeaseOwnership::Lost);
     assert!(leases.complete(2));
     assert_eq!(batch(&mut leases, "a", 9, 2), [1, 3]);
     assert!(leases.complete(1) && leases.complete(3) && leases.complete(4));
@@ -202,7 +202,7 @@ fn steps_of_a_batch_that_was_let_go_come_one_at_a_time() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])]);
     assert_eq!(batch(&mut leases, "a", 9, 0), [1, 2, 3]);
     assert_eq!(leases.expire(at(1_000)).len(), 3);
-    assert_eq!(leases.standing(2, "a"), Standing::Theirs, "a late result counts (D5)");
+    assert_eq!(leases.ownership(2, "a"), LeaseOwnership::Theirs, "a late result counts (D5)");
     for id in [4, 5] {
         leases.enqueue(id, 0, &[], LONG).unwrap();
     }
@@ -232,5 +232,5 @@ fn whoever_hands_in_one_step_of_a_batch_has_time_for_the_others() {
     let over: Vec<u64> = leases.expire(at(1_000)).iter().map(|over| over.step).collect();
     assert_eq!((over, leases.next_end()), (vec![3], Some(at(1_900))));
     assert_eq!(batch(&mut leases, "a", 9, 1_899), [2]);
-    assert_eq!(leases.expire(at(1_900)), [Expired { step: 2, spent: false }]);
+    assert_eq!(leases.expire(at(1_900)), [ExpiredLease { step: 2, spent: false }]);
 }

@@ -1,13 +1,13 @@
 //! Parts of keys at the places where a text was cut before keys were looked for in it.
 
-use super::key_form::{CUT, Reading};
-use super::{Redactor, SHORTEST};
+use super::key_form::{CUT, KeyFormMatch};
+use super::{SHORTEST, SecretRedactor};
 use crate::domain::secret::REDACTION_MARK;
 
 /// Around the number of bytes that a cap left out.
 const NOTICE: (&str, &str) = ("[… ", " bytes left out …]");
 
-impl Redactor {
+impl SecretRedactor {
     /// Nothing is put in the place of what goes: a gap is there already.
     pub(super) fn without_cut_keys(&self, text: String) -> String {
         if self.forms.is_empty() || !text.contains(CUT) {
@@ -42,8 +42,8 @@ impl Redactor {
             let rest = &text.as_bytes()[start..];
             let ends = self.forms.iter().flat_map(|form| {
                 (1..form.text.len()).filter_map(|from| match form.read(from, rest) {
-                    Reading::Whole(length) => Some(length),
-                    Reading::Open | Reading::Other => None,
+                    KeyFormMatch::Whole(length) => Some(length),
+                    KeyFormMatch::Open | KeyFormMatch::Other => None,
                 })
             });
             match ends.max() {

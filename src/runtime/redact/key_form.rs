@@ -10,7 +10,7 @@ pub(super) struct KeyForm {
 
 /// What a text is to a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reading {
+pub(super) enum KeyFormMatch {
     /// It begins with it, in so many bytes.
     Whole(usize),
     /// It ends before the form does.
@@ -46,26 +46,26 @@ impl KeyForm {
     /// Whether all of a text may be the beginning of it.
     pub(super) fn may_begin(&self, text: &[u8]) -> bool {
         match self.read(0, text) {
-            Reading::Whole(length) => length == text.len(),
-            Reading::Open => true,
-            Reading::Other => false,
+            KeyFormMatch::Whole(length) => length == text.len(),
+            KeyFormMatch::Open => true,
+            KeyFormMatch::Other => false,
         }
     }
 
     /// Reads the form's letters behind `from` in a text.
-    pub(super) fn read(&self, from: usize, text: &[u8]) -> Reading {
+    pub(super) fn read(&self, from: usize, text: &[u8]) -> KeyFormMatch {
         let mut at = 0;
         for (number, letter) in self.text.as_bytes().iter().enumerate().skip(from) {
             if self.wrapped && number > 0 && text.get(at).is_some_and(|found| found != letter) {
                 at += line_break(&text[at..]);
             }
             match text.get(at) {
-                None if at <= self.most() => return Reading::Open,
+                None if at <= self.most() => return KeyFormMatch::Open,
                 Some(found) if found == letter && at < self.most() => at += 1,
-                _ => return Reading::Other,
+                _ => return KeyFormMatch::Other,
             }
         }
-        Reading::Whole(at)
+        KeyFormMatch::Whole(at)
     }
 }
 

@@ -7,7 +7,7 @@ const KEY: &str = "sk/te\"st+12\\34 5";
 
 #[test]
 fn keys_disappear_and_short_words_stay() {
-    let redactor = Redactor::new(vec!["sk-test-9f2c4".into(), "ab".into()]);
+    let redactor = SecretRedactor::new(vec!["sk-test-9f2c4".into(), "ab".into()]);
     assert_eq!(redactor.clean("key=sk-test-9f2c4 ab".into()), "key=[redacted:key] ab");
     assert_eq!(redactor.clean("sk-test-9f2c4sk-test-9f2c4".into()), "[redacted:key][redacted:key]");
     let data = redactor.clean_data(json!({"a": ["sk-test-9f2c4"], "b": 1, "x sk-test-9f2c4": null}));
@@ -16,7 +16,7 @@ fn keys_disappear_and_short_words_stay() {
 
 #[test]
 fn keys_disappear_in_every_form() {
-    let redactor = Redactor::new(vec![KEY.into()]);
+    let redactor = SecretRedactor::new(vec![KEY.into()]);
     for (text, clean) in [
         (format!("<{KEY}>"), "<[redacted:key]>"),
         (r#"{"key": "sk/te\"st+12\\34 5"}"#.to_owned(), r#"{"key": "[redacted:key]"}"#),
@@ -43,7 +43,7 @@ fn keys_disappear_in_every_form() {
 #[test]
 fn base64_is_found_wherever_it_begins() {
     let key = "sk-Grep-me-9f2c41d7";
-    let redactor = Redactor::new(vec![key.into()]);
+    let redactor = SecretRedactor::new(vec![key.into()]);
     for before in ["", "a", "ab", "abc", "user:", "äöü"] {
         for after in ["", "z", "zy", "\n"] {
             let whole = [before, key, after].concat();
@@ -61,7 +61,7 @@ fn base64_is_found_wherever_it_begins() {
 #[test]
 fn encoded_keys_are_found_over_the_ends_of_lines() {
     let key = "sk-Grep-me-9f2c41d7-and-more-letters-of-a-key";
-    let redactor = Redactor::new(vec![key.into()]);
+    let redactor = SecretRedactor::new(vec![key.into()]);
     for end in ["\n", "\r\n", "\n    "] {
         for width in [4, 19, 30, 60, 76] {
             for before in ["", "x", "some words before "] {
@@ -95,7 +95,7 @@ fn encoded_keys_are_found_over_the_ends_of_lines() {
 #[test]
 fn no_part_of_a_key_stays_at_a_gap() {
     let key = "sk-Grep-me-9f2c41d7";
-    let redactor = Redactor::new(vec![key.into()]);
+    let redactor = SecretRedactor::new(vec![key.into()]);
     let notice = "\n[… 17 bytes left out …]\n";
     for form in [key.to_owned(), in_base64(key.as_bytes(), 0, BASE64), hexadecimal(key.as_bytes(), true)] {
         for head in 0..=form.len() {
@@ -122,7 +122,7 @@ fn no_part_of_a_key_stays_at_a_gap() {
         assert_eq!(redactor.clean_data(json!([text])), json!([clean]));
     }
     // half of a letter is left of a cut
-    let redactor = Redactor::new(vec!["schlüssel-9f2c41d7".into()]);
+    let redactor = SecretRedactor::new(vec!["schlüssel-9f2c41d7".into()]);
     assert_eq!(
         redactor.clean("a schl\u{FFFD}\n[… 4 bytes left out …]\n\u{FFFD}ssel-9f2c41d7 b".into()),
         "a \n[… 4 bytes left out …]\n b"
@@ -131,7 +131,7 @@ fn no_part_of_a_key_stays_at_a_gap() {
 
 #[test]
 fn pieces_are_held_back_where_a_key_may_begin() {
-    let redactor = Redactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
+    let redactor = SecretRedactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
     for (text, settled) in [
         ("", 0),
         ("nothing", 7),
@@ -143,12 +143,12 @@ fn pieces_are_held_back_where_a_key_may_begin() {
     ] {
         assert_eq!(redactor.settled(text), settled, "{text}");
     }
-    assert_eq!(Redactor::default().settled("sk-"), 3);
+    assert_eq!(SecretRedactor::default().settled("sk-"), 3);
 }
 
 #[test]
 fn most_of_a_key_at_a_cut_is_hidden() {
-    let redactor = Redactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
+    let redactor = SecretRedactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
     for (text, clean) in [
         ("it is sk-Grep-me-9f", "it is [redacted:key]"),
         ("it is sk-Gre", "it is sk-Gre"),

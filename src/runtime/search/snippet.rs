@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::domain::writing::is_word_of_its_own;
+use crate::domain::word_boundaries::is_word_of_its_own;
 
 /// A part of a text, in one line.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Snippet {
+pub struct SearchSnippet {
     #[serde(rename = "snippet")]
     pub text: String,
     /// The words in it, as positions of characters: from, and behind the last.
@@ -15,14 +15,14 @@ pub struct Snippet {
 
 /// A word or phrase of a search, in small letters.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Term {
+pub(super) struct SearchTerm {
     words: Vec<String>,
     /// The last word may go on.
     open: bool,
 }
 
 /// As the index understands what was typed: words, and phrases in quotes; of the last one the beginning is enough.
-pub(super) fn terms(typed: &str) -> Vec<Term> {
+pub(super) fn terms(typed: &str) -> Vec<SearchTerm> {
     let mut terms = Vec::new();
     let mut whole = true;
     for (at, piece) in typed.split('"').enumerate() {
@@ -33,7 +33,7 @@ pub(super) fn terms(typed: &str) -> Vec<Term> {
         for piece in pieces {
             let words: Vec<String> = tokens(piece).map(|(_, word)| word).collect();
             if !words.is_empty() {
-                terms.push(Term { words, open: false });
+                terms.push(SearchTerm { words, open: false });
             }
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn terms(typed: &str) -> Vec<Term> {
 }
 
 /// At most `width` characters around the first of the words.
-pub(super) fn of(text: &str, terms: &[Term], width: usize) -> Snippet {
+pub(super) fn snippet_around(text: &str, terms: &[SearchTerm], width: usize) -> SearchSnippet {
     let line: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let joined: String = line.iter().collect();
     let words: Vec<((usize, usize), String)> = tokens(&joined).collect();
@@ -71,14 +71,14 @@ pub(super) fn of(text: &str, terms: &[Term], width: usize) -> Snippet {
     let behind = if upto < line.len() { "…" } else { "" };
     let shown: String = line[from..upto].iter().collect();
     let moved = |at: usize| at - from + before.chars().count();
-    Snippet {
+    SearchSnippet {
         text: format!("{before}{shown}{behind}"),
         marks: marks.into_iter().map(|(start, end)| (moved(start), moved(end))).collect(),
     }
 }
 
 /// Places of all terms, in order, none inside another.
-fn marks(words: &[((usize, usize), String)], terms: &[Term]) -> Vec<(usize, usize)> {
+fn marks(words: &[((usize, usize), String)], terms: &[SearchTerm]) -> Vec<(usize, usize)> {
     let mut marks = Vec::new();
     let mut at = 0;
     while at < words.len() {
@@ -94,7 +94,7 @@ fn marks(words: &[((usize, usize), String)], terms: &[Term]) -> Vec<(usize, usiz
     marks
 }
 
-impl Term {
+impl SearchTerm {
     fn is_at(&self, words: &[((usize, usize), String)]) -> bool {
         let last = self.words.len() - 1;
         words.len() > last
@@ -145,7 +145,7 @@ mod tests {
             ("v2版", "新v2版本", 40, "新[v2版]本"),
         ];
         for (typed, text, width, expected) in rows {
-            let snippet = of(text, &terms(typed), width);
+            let snippet = snippet_around(text, &terms(typed), width);
             let mut shown: Vec<String> = snippet.text.chars().map(String::from).collect();
             for (start, end) in &snippet.marks {
                 shown[*start].insert(0, '[');

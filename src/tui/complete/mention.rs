@@ -4,13 +4,13 @@
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use super::{Candidate, Names, Popup};
+use super::{CompletionCandidate, CompletionNames, CompletionPopup};
 
 /// More are never looked through in a list.
 const MOST: usize = 50;
 
 /// What is before the `@` (a quote, a bracket) and what is after it; `None`: the word mentions nothing.
-pub fn of(word: &str) -> Option<(&str, &str)> {
+pub fn split_mention(word: &str) -> Option<(&str, &str)> {
     let at = word.find('@')?;
     word[..at]
         .chars()
@@ -19,48 +19,53 @@ pub fn of(word: &str) -> Option<(&str, &str)> {
 }
 
 /// What fits the word before the cursor, the best first. In a command only the name is inserted.
-pub fn complete(word: &str, names: &Names, states: &[String], command: bool) -> Option<Popup> {
-    let (before, wanted) = of(word)?;
+pub fn complete(
+    word: &str,
+    names: &CompletionNames,
+    states: &[String],
+    command: bool,
+) -> Option<CompletionPopup> {
+    let (before, wanted) = split_mention(word)?;
     let (kind, wanted) = match wanted.split_once(':') {
         Some((kind, wanted)) if KINDS.contains(&kind) => (Some(kind), wanted),
         _ => (None, wanted),
     };
-    let mut search = Search::new(wanted);
+    let mut search = MentionSearch::new(wanted);
     let wants = |name: &str| kind.is_none_or(|kind| kind == name);
     if wants("file") {
-        names.files.iter().for_each(|path| search.look("file", path, path));
+        names.files.iter().for_each(|path| search.add_match("file", path, path));
     }
     let groups = [("workflow", &names.workflows), ("role", &names.roles), ("run", &names.runs)];
     for (kind, list) in groups.into_iter().filter(|(kind, _)| wants(kind)) {
-        list.iter().for_each(|(name, about)| search.look(kind, name, about));
+        list.iter().for_each(|(name, about)| search.add_match(kind, name, about));
     }
     if wants("state") {
-        states.iter().for_each(|state| search.look("state", state, ""));
+        states.iter().for_each(|state| search.add_match("state", state, ""));
     }
-    let candidates: Vec<Candidate> =
+    let candidates: Vec<CompletionCandidate> =
         search.best().into_iter().map(|found| candidate(before, &found, command)).collect();
-    (!candidates.is_empty()).then_some(Popup { candidates, selected: 0, chosen: false })
+    (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, chosen: false })
 }
 
 /// What can be written before a colon, to see only those.
 const KINDS: [&str; 5] = ["file", "workflow", "role", "run", "state"];
 
-struct Found<'a> {
+struct MentionMatch<'a> {
     rank: (bool, u32),
     kind: &'static str,
     name: &'a str,
     about: &'a str,
 }
 
-struct Search<'a> {
+struct MentionSearch<'a> {
     wanted: String,
     pattern: Pattern,
     matcher: Matcher,
     buffer: Vec<char>,
-    found: Vec<Found<'a>>,
+    found: Vec<MentionMatch<'a>>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> MentionSearch<'a> {
     fn new(wanted: &str) -> Self {
         Self {
             wanted: wanted.to_lowercase(),
@@ -71,17 +76,17 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn look(&mut self, kind: &'static str, name: &'a str, about: &'a str) {
+    fn add_match(&mut self, kind: &'static str, name: &'a str, about: &'a str) {
         let score = self.pattern.score(Utf32Str::new(name, &mut self.buffer), &mut self.matcher);
         let Some(score) = score else { return };
         // who types the beginning of a file's name wants that file
         let last = name.rsplit('/').next().unwrap_or(name);
         let starts = !self.wanted.is_empty() && last.to_lowercase().starts_with(&self.wanted);
-        self.found.push(Found { rank: (starts, score), kind, name, about });
+        self.found.push(MentionMatch { rank: (starts, score), kind, name, about });
     }
 
-    fn best(mut self) -> Vec<Found<'a>> {
-        let shorter = |found: &Found<'_>| std::cmp::Reverse(found.name.len());
+    fn best(mut self) -> Vec<MentionMatch<'a>> {
+        let shorter = |found: &MentionMatch<'_>| std::cmp::Reverse(found.name.len());
         if self.wanted.is_empty() {
             // all are as good: a few of each
             let mut seen = std::collections::BTreeMap::new();
@@ -98,8 +103,8 @@ impl<'a> Search<'a> {
     }
 }
 
-fn candidate(before: &str, found: &Found<'_>, command: bool) -> Candidate {
-    let Found { kind, name, about, .. } = found;
+fn candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> CompletionCandidate {
+    let MentionMatch { kind, name, about, .. } = found;
     let text = match *kind {
         "file" if name.contains(char::is_whitespace) && before.is_empty() => format!("\"{name}\""),
         "run" if !command => format!("run {name} ({about})"),
@@ -110,7 +115,7 @@ fn candidate(before: &str, found: &Found<'_>, command: bool) -> Candidate {
         ("file", _) | (_, true) => (*kind).to_owned(),
         _ => format!("{kind} · {about}"),
     };
-    Candidate {
+    CompletionCandidate {
         line: format!("{before}{text} "),
         label: (*name).to_owned(),
         about,
@@ -126,12 +131,12 @@ mod tests {
     #[test]
     fn words_are_completed_to_what_means_something() {
         let pair = |name: &str, about: &str| (name.to_owned(), about.to_owned());
-        let names = Names {
+        let names = CompletionNames {
             workflows: vec![pair("coder_reviewer", "two agents")],
             roles: vec![pair("coder", "writes code")],
             runs: vec![pair("019ab", "coder_reviewer · failed")],
             files: ["src/main.rs", "src/tui/main_view.rs", "docs/my file.md"].map(str::to_owned).to_vec(),
-            ..Names::default()
+            ..CompletionNames::default()
         };
         let check = |word: &str, command: bool, expected: &[&str]| {
             let found = complete(word, &names, &["review".to_owned()], command);

@@ -6,21 +6,21 @@ use ratatui::style::{Modifier, Style};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::undo::{Change, Cursor, Held, Lines, Undo};
+use super::undo::{DraftChangeKind, DraftCursor, ReplacedLines, UndoHistory, UndoRecord};
 
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct ComposerDraft {
     area: TextArea<'static>,
-    undo: Undo,
+    undo: UndoHistory,
 }
 
-impl Default for Draft {
+impl Default for ComposerDraft {
     fn default() -> Self {
-        Self { area: new_area(""), undo: Undo::default() }
+        Self { area: new_area(""), undo: UndoHistory::default() }
     }
 }
 
-impl Draft {
+impl ComposerDraft {
     pub fn area(&self) -> &TextArea<'static> {
         &self.area
     }
@@ -65,7 +65,7 @@ impl Draft {
         self.area = new_area(text);
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
-        self.undo = Undo::default();
+        self.undo = UndoHistory::default();
     }
 
     /// Another text, as a change that can be undone.
@@ -75,7 +75,7 @@ impl Draft {
         self.set(text);
         self.undo = undo;
         self.go(place);
-        self.undo.note(before, cursor, Change::Other);
+        self.undo.note(before, cursor, DraftChangeKind::Other);
     }
 
     /// To a place; `false`: the cursor cannot get there, which only texts of absurd size have.
@@ -112,7 +112,7 @@ impl Draft {
         self.jump_to((row, left))
     }
 
-    fn jump_to(&mut self, (row, column): Cursor) -> bool {
+    fn jump_to(&mut self, (row, column): DraftCursor) -> bool {
         let (Ok(to_row), Ok(to_column)) = (u16::try_from(row), u16::try_from(column)) else { return false };
         self.area.move_cursor(CursorMove::Jump(to_row, to_column));
         self.cursor() == (row, column)
@@ -131,28 +131,28 @@ impl Draft {
         }
         self.area.delete_str(taken.chars().count());
         self.snap();
-        self.undo.note(before, cursor, Change::Other);
+        self.undo.note(before, cursor, DraftChangeKind::Other);
         taken
     }
 
     pub fn insert(&mut self, text: &str) {
-        self.changed(Change::Other, |area| area.insert_str(text));
+        self.changed(DraftChangeKind::Other, |area| area.insert_str(text));
     }
 
     /// What was cut last, once more.
     pub fn yank(&mut self) {
-        self.changed(Change::Other, |area| area.paste());
+        self.changed(DraftChangeKind::Other, |area| area.paste());
     }
 
     pub fn newline(&mut self) {
-        self.in_line(Change::Other, |area| {
+        self.in_line(DraftChangeKind::Other, |area| {
             area.insert_newline();
             true
         });
     }
 
     /// A key of the widget; a letter belongs to the word before it.
-    pub fn key(&mut self, key: KeyEvent, change: Change) {
+    pub fn key(&mut self, key: KeyEvent, change: DraftChangeKind) {
         match key.code {
             KeyCode::Char(_) => self.in_line(change, |area| area.input_without_shortcuts(key)),
             _ => self.changed(change, |area| area.input_without_shortcuts(key)),
@@ -162,7 +162,7 @@ impl Draft {
     /// A key with everything that the widget knows.
     pub fn shortcut(&mut self, key: KeyEvent) {
         self.undo.pause();
-        self.changed(Change::Other, |area| area.input(key));
+        self.changed(DraftChangeKind::Other, |area| area.input(key));
     }
 
     pub fn to(&mut self, movement: CursorMove) {
@@ -201,7 +201,7 @@ impl Draft {
     /// Takes the letter before the cursor away, or what is marked.
     pub fn delete_back(&mut self) {
         if self.area.is_selecting() {
-            return self.changed(Change::Other, |area| area.delete_char());
+            return self.changed(DraftChangeKind::Other, |area| area.delete_char());
         }
         let place = self.place();
         let letter = self.line_before().graphemes(true).next_back().map_or(1, |one| one.chars().count());
@@ -210,7 +210,7 @@ impl Draft {
 
     pub fn delete_forward(&mut self) {
         if self.area.is_selecting() {
-            return self.changed(Change::Other, |area| area.delete_char());
+            return self.changed(DraftChangeKind::Other, |area| area.delete_char());
         }
         let place = self.place();
         let letter = self.line_after().graphemes(true).next().map_or(1, |one| one.chars().count());
@@ -242,19 +242,19 @@ impl Draft {
     }
 
     /// What brings back what is there now, when that has brought back what was there before.
-    fn against(&self, held: &Held) -> Held {
-        let Held::Lines(Lines { from, over, before }, _) = held else {
-            return Held::Whole(self.text(), self.cursor());
+    fn against(&self, held: &UndoRecord) -> UndoRecord {
+        let UndoRecord::Lines(ReplacedLines { from, over, before }, _) = held else {
+            return UndoRecord::Whole(self.text(), self.cursor());
         };
         let now = self.area.lines().iter().skip(*from).take(*over).cloned().collect();
-        Held::Lines(Lines { from: *from, over: before.len(), before: now }, self.cursor())
+        UndoRecord::Lines(ReplacedLines { from: *from, over: before.len(), before: now }, self.cursor())
     }
 
-    fn bring_back(&mut self, held: Option<Held>) -> bool {
+    fn bring_back(&mut self, held: Option<UndoRecord>) -> bool {
         let (text, cursor) = match held {
             None => return false,
-            Some(Held::Whole(text, cursor)) => (text, cursor),
-            Some(Held::Lines(lines, cursor)) => {
+            Some(UndoRecord::Whole(text, cursor)) => (text, cursor),
+            Some(UndoRecord::Lines(lines, cursor)) => {
                 (lines.put_back(self.area.lines().iter().map(String::as_str)), cursor)
             }
         };
@@ -270,7 +270,7 @@ impl Draft {
     }
 
     /// A change of the cursor's line alone, which may become two; only that line is looked at.
-    fn in_line(&mut self, change: Change, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
+    fn in_line(&mut self, change: DraftChangeKind, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
         if self.area.is_selecting() {
             return self.changed(change, act);
         }
@@ -281,12 +281,12 @@ impl Draft {
         let lines = self.area.lines();
         let over = 1 + lines.len().saturating_sub(count);
         if over > 1 || lines[cursor.0] != before {
-            let own = Lines { from: cursor.0, over, before: vec![before] };
+            let own = ReplacedLines { from: cursor.0, over, before: vec![before] };
             self.undo.note_line(change, own, cursor, lines);
         }
     }
 
-    fn changed(&mut self, change: Change, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
+    fn changed(&mut self, change: DraftChangeKind, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
         let (before, cursor) = (self.text(), self.cursor());
         act(&mut self.area);
         self.snap();

@@ -5,12 +5,12 @@ const MOST: usize = 2_000;
 const WAITING: usize = 100;
 
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct ComposerHistory {
     sent: Vec<String>,
     /// Position while going through it, and what was typed before.
     recall: Option<(usize, String)>,
-    search: Option<Search>,
-    earlier: Earlier,
+    search: Option<ComposerHistorySearch>,
+    earlier: InputRecallState,
     /// Up was pressed where nothing was before this text: what comes from earlier sessions is shown at once.
     again: Option<String>,
     /// Texts of this session that are to be kept.
@@ -19,7 +19,7 @@ pub struct History {
 
 /// What was sent in earlier sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Earlier {
+enum InputRecallState {
     #[default]
     Unread,
     Wanted,
@@ -29,43 +29,43 @@ enum Earlier {
 
 /// A search that goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Search {
+pub struct ComposerHistorySearch {
     pub words: String,
     /// The entry that is shown.
     at: Option<usize>,
     draft: String,
 }
 
-impl History {
+impl ComposerHistory {
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
     /// Whether nothing was ever sent, as far as that is known.
     pub fn is_known_empty(&self) -> bool {
-        self.sent.is_empty() && self.earlier == Earlier::Known
+        self.sent.is_empty() && self.earlier == InputRecallState::Known
     }
 
     /// What was sent in earlier sessions is wanted now; said once.
     pub fn wants_earlier(&mut self) -> bool {
-        let wants = self.earlier == Earlier::Wanted;
+        let wants = self.earlier == InputRecallState::Wanted;
         if wants {
-            self.earlier = Earlier::Asked;
+            self.earlier = InputRecallState::Asked;
         }
         wants
     }
 
     /// `false`: it is known.
     pub fn want_earlier(&mut self) -> bool {
-        if self.earlier == Earlier::Unread {
-            self.earlier = Earlier::Wanted;
+        if self.earlier == InputRecallState::Unread {
+            self.earlier = InputRecallState::Wanted;
         }
-        self.earlier != Earlier::Known
+        self.earlier != InputRecallState::Known
     }
 
     /// It comes before what was sent in this session, of which nothing comes twice.
     pub fn recalled(&mut self, texts: Vec<String>) {
-        self.earlier = Earlier::Known;
+        self.earlier = InputRecallState::Known;
         let mut before: Vec<String> = Vec::with_capacity(texts.len());
         for text in texts {
             if before.last() != Some(&text) && !self.sent.contains(&text) {
@@ -95,7 +95,7 @@ impl History {
         }
     }
 
-    pub fn take_news(&mut self) -> Vec<String> {
+    pub fn take_unsaved_texts(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
     }
 
@@ -126,7 +126,7 @@ impl History {
     pub fn older(&mut self, shown: &str) -> Option<&str> {
         let _ = self.want_earlier();
         let before = self.recall.as_ref().map_or(self.sent.len(), |recall| recall.0).checked_sub(1);
-        if before.is_none() && self.earlier != Earlier::Known {
+        if before.is_none() && self.earlier != InputRecallState::Known {
             self.again = Some(shown.to_owned());
         }
         let at = before?;
@@ -150,7 +150,7 @@ impl History {
     pub fn begin_search(&mut self, draft: &str) {
         self.recall = None;
         let _ = self.want_earlier();
-        self.search = Some(Search { words: String::new(), at: None, draft: draft.to_owned() });
+        self.search = Some(ComposerHistorySearch { words: String::new(), at: None, draft: draft.to_owned() });
     }
 
     /// Other words: the newest entry that holds them, in any case, else what was typed before the search.

@@ -2,7 +2,7 @@
 
 /// A movement by its letter, as vi names it; `g` is `gg`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Motion {
+pub struct VimMotion {
     pub key: char,
     /// What `f`, `t`, `F` and `T` look for.
     pub wanted: char,
@@ -10,7 +10,7 @@ pub struct Motion {
 
 /// How far an operator reaches when it uses a motion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reach {
+pub enum MotionReach {
     /// Up to the place.
     Before,
     /// The character at the place as well.
@@ -19,16 +19,16 @@ pub enum Reach {
     Lines,
 }
 
-impl Motion {
+impl VimMotion {
     pub const fn plain(key: char) -> Self {
         Self { key, wanted: '\0' }
     }
 
-    pub fn reach(self) -> Reach {
+    pub fn reach(self) -> MotionReach {
         match self.key {
-            'e' | 'E' | 'f' | 't' => Reach::With,
-            'j' | 'k' | 'G' | 'g' => Reach::Lines,
-            _ => Reach::Before,
+            'e' | 'E' | 'f' | 't' => MotionReach::With,
+            'j' | 'k' | 'G' | 'g' => MotionReach::Lines,
+            _ => MotionReach::Before,
         }
     }
 
@@ -92,7 +92,7 @@ pub fn first_letter(text: &[char], at: usize) -> usize {
 /// The beginning of the next word.
 pub fn word_after(text: &[char], at: usize, big: bool) -> usize {
     let mut to = at;
-    if let Some(here) = text.get(at).map(|c| kind(*c, big)).filter(|kind| *kind != Kind::Blank) {
+    if let Some(here) = text.get(at).map(|c| kind(*c, big)).filter(|kind| *kind != MotionCharClass::Blank) {
         while text.get(to).is_some_and(|c| kind(*c, big) == here) {
             to += 1;
         }
@@ -154,19 +154,19 @@ pub fn word_at(text: &[char], at: usize, around: bool) -> Option<(usize, usize)>
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MotionCharClass {
     Blank,
     Letter,
     Mark,
 }
 
-fn kind(c: char, big: bool) -> Kind {
+fn kind(c: char, big: bool) -> MotionCharClass {
     match c {
-        _ if c.is_whitespace() => Kind::Blank,
+        _ if c.is_whitespace() => MotionCharClass::Blank,
         // marks that belong to a letter stay with it
-        _ if big || c.is_alphanumeric() || c == '_' => Kind::Letter,
-        _ if !c.is_ascii() && unicode_width::UnicodeWidthChar::width(c) == Some(0) => Kind::Letter,
-        _ => Kind::Mark,
+        _ if big || c.is_alphanumeric() || c == '_' => MotionCharClass::Letter,
+        _ if !c.is_ascii() && unicode_width::UnicodeWidthChar::width(c) == Some(0) => MotionCharClass::Letter,
+        _ => MotionCharClass::Mark,
     }
 }
 

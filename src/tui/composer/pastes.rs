@@ -1,6 +1,6 @@
 //! Long pastes: a placeholder in the text, the whole of it when the text is sent.
 
-use crate::tui::text::counted;
+use crate::tui::text::format_count;
 
 /// A paste of this many lines or bytes is folded.
 const FOLD_LINES: usize = 30;
@@ -12,13 +12,13 @@ const SHOWN_LINES: usize = 2_000;
 const KEPT_BYTES: usize = 32 << 20;
 
 #[derive(Clone, Debug, Default)]
-pub struct Pastes {
+pub struct FoldedPastes {
     /// Placeholder and what it stands for, the oldest first.
     list: Vec<(String, String)>,
     made: usize,
 }
 
-impl Pastes {
+impl FoldedPastes {
     /// The placeholder for a text; `None`: it is short enough to be shown.
     pub fn fold(&mut self, text: &str) -> Option<String> {
         let lines = text.lines().count();
@@ -26,7 +26,7 @@ impl Pastes {
             return None;
         }
         self.made += 1;
-        let name = format!("[pasted {} #{}]", counted(lines as u64, "line"), self.made);
+        let name = format!("[pasted {} #{}]", format_count(lines as u64, "line"), self.made);
         self.list.push((name.clone(), text.to_owned()));
         Some(name)
     }

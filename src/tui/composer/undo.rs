@@ -3,18 +3,18 @@
 //! A key that changes one line keeps that line only: a storm of them costs what was typed, not its square.
 
 /// Line and column, in characters.
-pub type Cursor = (usize, usize);
+pub type DraftCursor = (usize, usize);
 
 /// What brings back what was there, and the cursor with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Held {
-    Whole(String, Cursor),
-    Lines(Lines, Cursor),
+pub enum UndoRecord {
+    Whole(String, DraftCursor),
+    Lines(ReplacedLines, DraftCursor),
 }
 
 /// What stood in the place of some lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Lines {
+pub struct ReplacedLines {
     pub from: usize,
     /// In the place of so many.
     pub over: usize,
@@ -26,7 +26,7 @@ const MOST: usize = 200;
 const MOST_BYTES: usize = 2 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Change {
+pub enum DraftChangeKind {
     /// One letter after the other: one change, until something else happens.
     Typed,
     #[default]
@@ -34,49 +34,56 @@ pub enum Change {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Undo {
-    past: Vec<Held>,
-    future: Vec<Held>,
-    last: Change,
+pub struct UndoHistory {
+    past: Vec<UndoRecord>,
+    future: Vec<UndoRecord>,
+    last: DraftChangeKind,
 }
 
-impl Undo {
+impl UndoHistory {
     /// What was there before a change: all of it.
-    pub fn note(&mut self, before: String, cursor: Cursor, change: Change) {
+    pub fn note(&mut self, before: String, cursor: DraftCursor, change: DraftChangeKind) {
         if self.goes_on(change) {
-            if let Some(Held::Lines(lines, cursor)) = self.past.last() {
+            if let Some(UndoRecord::Lines(lines, cursor)) = self.past.last() {
                 let whole = lines.put_back(before.split('\n'));
-                let held = Held::Whole(whole, *cursor);
+                let held = UndoRecord::Whole(whole, *cursor);
                 self.past.pop();
                 self.past.push(held);
             }
             return;
         }
-        self.push(Held::Whole(before, cursor));
+        self.push(UndoRecord::Whole(before, cursor));
     }
 
     /// A change of one line, which may have become several: `lines` are all of now.
-    pub fn note_line(&mut self, change: Change, own: Lines, cursor: Cursor, lines: &[String]) {
+    pub fn note_line(
+        &mut self,
+        change: DraftChangeKind,
+        own: ReplacedLines,
+        cursor: DraftCursor,
+        lines: &[String],
+    ) {
         if !self.goes_on(change) {
-            return self.push(Held::Lines(own, cursor));
+            return self.push(UndoRecord::Lines(own, cursor));
         }
-        if let Some(Held::Lines(known, _)) = self.past.last_mut() {
+        if let Some(UndoRecord::Lines(known, _)) = self.past.last_mut() {
             known.widen(own, lines);
         }
     }
 
     /// Whether a change belongs to the one before; it is the last one from now on.
-    fn goes_on(&mut self, change: Change) -> bool {
+    fn goes_on(&mut self, change: DraftChangeKind) -> bool {
         self.future.clear();
-        let goes_on = change == Change::Typed && self.last == Change::Typed && !self.past.is_empty();
+        let goes_on =
+            change == DraftChangeKind::Typed && self.last == DraftChangeKind::Typed && !self.past.is_empty();
         self.last = change;
         goes_on
     }
 
-    fn push(&mut self, held: Held) {
+    fn push(&mut self, held: UndoRecord) {
         self.past.push(held);
         while self.past.len() > MOST
-            || self.past.len() > 1 && self.past.iter().map(Held::bytes).sum::<usize>() > MOST_BYTES
+            || self.past.len() > 1 && self.past.iter().map(UndoRecord::bytes).sum::<usize>() > MOST_BYTES
         {
             self.past.remove(0);
         }
@@ -84,23 +91,23 @@ impl Undo {
 
     /// What comes next is a change of its own.
     pub fn pause(&mut self) {
-        self.last = Change::Other;
+        self.last = DraftChangeKind::Other;
     }
 
     /// What comes next belongs to the change before.
     pub fn go_on(&mut self) {
-        self.last = Change::Typed;
+        self.last = DraftChangeKind::Typed;
     }
 
     /// `now` gives what brings back what is there now.
-    pub fn undo(&mut self, now: impl FnOnce(&Held) -> Held) -> Option<Held> {
+    pub fn undo(&mut self, now: impl FnOnce(&UndoRecord) -> UndoRecord) -> Option<UndoRecord> {
         self.pause();
         let before = self.past.pop()?;
         self.future.push(now(&before));
         Some(before)
     }
 
-    pub fn redo(&mut self, now: impl FnOnce(&Held) -> Held) -> Option<Held> {
+    pub fn redo(&mut self, now: impl FnOnce(&UndoRecord) -> UndoRecord) -> Option<UndoRecord> {
         self.pause();
         let after = self.future.pop()?;
         self.past.push(now(&after));
@@ -108,7 +115,7 @@ impl Undo {
     }
 }
 
-impl Held {
+impl UndoRecord {
     fn bytes(&self) -> usize {
         match self {
             Self::Whole(text, _) => text.len(),
@@ -117,7 +124,7 @@ impl Held {
     }
 }
 
-impl Lines {
+impl ReplacedLines {
     /// The text as it was, from the lines of now.
     pub fn put_back<'a>(&'a self, lines: impl Iterator<Item = &'a str> + Clone) -> String {
         let behind = lines.clone().skip(self.from + self.over);

@@ -4,12 +4,12 @@
 
 mod command;
 
-use self::command::{Read, Verb, read};
-use super::draft::Draft;
-use super::motion::{Motion, Reach, first_letter, line_end, line_start, word_at};
+use self::command::{VimCommandParse, VimVerb, read};
+use super::draft::ComposerDraft;
+use super::motion::{MotionReach, VimMotion, first_letter, line_end, line_start, word_at};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Mode {
+pub enum VimMode {
     #[default]
     Insert,
     Normal,
@@ -21,7 +21,7 @@ pub enum Mode {
 
 /// What the input box has to do beside the change of its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wish {
+pub enum VimHostAction {
     Nothing,
     Undo,
     Redo,
@@ -33,24 +33,24 @@ pub enum Wish {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Vim {
-    pub mode: Mode,
+pub struct VimState {
+    pub mode: VimMode,
     /// Letters of a command that is not complete.
     typed: String,
     /// What was cut or copied last; with a newline at its end it is lines.
     register: String,
-    found: Option<Motion>,
+    found: Option<VimMotion>,
     /// The command that changed the text last, and the one that is being read.
     last: String,
 }
 
-impl Vim {
+impl VimState {
     /// For the prompt.
     pub fn sign(&self) -> &'static str {
         match self.mode {
-            Mode::Insert => "I",
-            Mode::Normal => "N",
-            Mode::Visual { .. } => "V",
+            VimMode::Insert => "I",
+            VimMode::Normal => "N",
+            VimMode::Visual { .. } => "V",
         }
     }
 
@@ -65,36 +65,36 @@ impl Vim {
     }
 
     /// Esc: out of what was begun. `false`: there was nothing to leave.
-    pub fn escape(&mut self, draft: &mut Draft) -> bool {
+    pub fn escape(&mut self, draft: &mut ComposerDraft) -> bool {
         let begun = !std::mem::take(&mut self.typed).is_empty();
         match self.mode {
-            Mode::Insert => {
-                self.mode = Mode::Normal;
+            VimMode::Insert => {
+                self.mode = VimMode::Normal;
                 if draft.cursor().1 > 0 {
                     draft.back();
                 }
                 draft.pause();
                 true
             }
-            Mode::Visual { .. } => {
+            VimMode::Visual { .. } => {
                 self.go_normal(draft, draft.place());
                 true
             }
-            Mode::Normal => begun,
+            VimMode::Normal => begun,
         }
     }
 
     /// A letter in the normal or the visual mode.
-    pub fn letter(&mut self, c: char, draft: &mut Draft) -> Wish {
+    pub fn letter(&mut self, c: char, draft: &mut ComposerDraft) -> VimHostAction {
         self.typed.push(c);
-        let visual = matches!(self.mode, Mode::Visual { .. });
+        let visual = matches!(self.mode, VimMode::Visual { .. });
         match read(&self.typed, visual) {
-            Read::More => Wish::Nothing,
-            Read::Nonsense => {
+            VimCommandParse::More => VimHostAction::Nothing,
+            VimCommandParse::Nonsense => {
                 self.typed.clear();
-                Wish::Nothing
+                VimHostAction::Nothing
             }
-            Read::Command { count, verb } => {
+            VimCommandParse::Command { count, verb } => {
                 let typed = std::mem::take(&mut self.typed);
                 let before = draft.text();
                 let wish = if visual {
@@ -102,8 +102,8 @@ impl Vim {
                 } else {
                     self.in_normal(count, verb, draft)
                 };
-                let inserts = self.mode == Mode::Insert;
-                if !visual && (inserts || draft.text() != before) && wish == Wish::Nothing {
+                let inserts = self.mode == VimMode::Insert;
+                if !visual && (inserts || draft.text() != before) && wish == VimHostAction::Nothing {
                     self.last = typed;
                 }
                 self.settle(draft);
@@ -113,16 +113,16 @@ impl Vim {
     }
 
     /// The cursor of the normal mode stands on a letter, not behind the last one.
-    pub fn settle(&self, draft: &mut Draft) {
+    pub fn settle(&self, draft: &mut ComposerDraft) {
         match self.mode {
-            Mode::Insert => {}
-            Mode::Normal => {
+            VimMode::Insert => {}
+            VimMode::Normal => {
                 let (text, at) = (draft.chars(), draft.place());
                 if at == line_end(&text, at) && at > line_start(&text, at) {
                     draft.back();
                 }
             }
-            Mode::Visual { anchor, lines } => {
+            VimMode::Visual { anchor, lines } => {
                 let (text, at) = (draft.chars(), draft.place());
                 let (from, _) = marked(&text, anchor, at, lines);
                 // the letter under the cursor is shown by the cursor
@@ -131,33 +131,33 @@ impl Vim {
         }
     }
 
-    fn in_normal(&mut self, count: Option<usize>, verb: Verb, draft: &mut Draft) -> Wish {
+    fn in_normal(&mut self, count: Option<usize>, verb: VimVerb, draft: &mut ComposerDraft) -> VimHostAction {
         let (text, at) = (draft.chars(), draft.place());
         match verb {
-            Verb::Move(motion) => return self.step(motion, count, draft),
-            Verb::Over(operator, motion) => {
+            VimVerb::Move(motion) => return self.step(motion, count, draft),
+            VimVerb::Over(operator, motion) => {
                 let motion = match (operator, motion.key) {
                     // as in vi: the blank behind the word stays
-                    ('c', 'w') if text.get(at).is_some_and(|c| !c.is_whitespace()) => Motion::plain('e'),
-                    ('c', 'W') if text.get(at).is_some_and(|c| !c.is_whitespace()) => Motion::plain('E'),
+                    ('c', 'w') if text.get(at).is_some_and(|c| !c.is_whitespace()) => VimMotion::plain('e'),
+                    ('c', 'W') if text.get(at).is_some_and(|c| !c.is_whitespace()) => VimMotion::plain('E'),
                     _ => motion,
                 };
                 if let Some((from, to)) = self.passed(&text, at, motion, count) {
-                    let lines = motion.reach() == Reach::Lines;
+                    let lines = motion.reach() == MotionReach::Lines;
                     self.operate(operator, (from, to), lines, draft);
                 }
             }
-            Verb::Lines(operator) => {
-                let last = Motion::plain('j').end(&text, at, Some(count.unwrap_or(1).saturating_sub(1)));
+            VimVerb::Lines(operator) => {
+                let last = VimMotion::plain('j').end(&text, at, Some(count.unwrap_or(1).saturating_sub(1)));
                 let last = last.unwrap_or(text.len());
                 self.operate(operator, (line_start(&text, at), line_end(&text, last)), true, draft);
             }
-            Verb::Word(operator, around) => {
+            VimVerb::Word(operator, around) => {
                 if let Some(word) = word_at(&text, at, around) {
                     self.operate(operator, word, false, draft);
                 }
             }
-            Verb::Replace(c) => {
+            VimVerb::Replace(c) => {
                 let end = at + count.unwrap_or(1);
                 if end <= line_end(&text, at) {
                     draft.cut(at, end);
@@ -165,48 +165,48 @@ impl Vim {
                     draft.go(end - 1);
                 }
             }
-            Verb::Single(c) => return self.single(c, count, draft),
+            VimVerb::Single(c) => return self.single(c, count, draft),
         }
-        Wish::Nothing
+        VimHostAction::Nothing
     }
 
-    fn in_visual(&mut self, count: Option<usize>, verb: Verb, draft: &mut Draft) -> Wish {
-        let Mode::Visual { anchor, lines } = self.mode else { return Wish::Nothing };
+    fn in_visual(&mut self, count: Option<usize>, verb: VimVerb, draft: &mut ComposerDraft) -> VimHostAction {
+        let VimMode::Visual { anchor, lines } = self.mode else { return VimHostAction::Nothing };
         let (text, at) = (draft.chars(), draft.place());
         let range = marked(&text, anchor, at, lines);
         match verb {
-            Verb::Move(motion) => {
+            VimVerb::Move(motion) => {
                 if let Some(to) = self.found(motion).end(&text, at, count) {
                     draft.go(to);
                 }
             }
-            Verb::Lines(operator) => self.operate(operator, range, lines, draft),
-            Verb::Single('v') if !lines => self.go_normal(draft, at),
-            Verb::Single('V') if lines => self.go_normal(draft, at),
-            Verb::Single('v') => self.mode = Mode::Visual { anchor, lines: false },
-            Verb::Single('V') => self.mode = Mode::Visual { anchor, lines: true },
-            Verb::Single('o') => {
+            VimVerb::Lines(operator) => self.operate(operator, range, lines, draft),
+            VimVerb::Single('v') if !lines => self.go_normal(draft, at),
+            VimVerb::Single('V') if lines => self.go_normal(draft, at),
+            VimVerb::Single('v') => self.mode = VimMode::Visual { anchor, lines: false },
+            VimVerb::Single('V') => self.mode = VimMode::Visual { anchor, lines: true },
+            VimVerb::Single('o') => {
                 draft.go(anchor);
-                self.mode = Mode::Visual { anchor: at, lines };
+                self.mode = VimMode::Visual { anchor: at, lines };
             }
-            Verb::Single('x') => self.operate('d', range, lines, draft),
-            Verb::Single('s') => self.operate('c', range, lines, draft),
-            Verb::Single('~') => {
+            VimVerb::Single('x') => self.operate('d', range, lines, draft),
+            VimVerb::Single('s') => self.operate('c', range, lines, draft),
+            VimVerb::Single('~') => {
                 swap_case(draft, range);
                 self.go_normal(draft, range.0);
             }
-            Verb::Single('p') => {
+            VimVerb::Single('p') => {
                 let put = self.register.clone();
                 self.operate('d', range, lines, draft);
                 draft.insert(put.trim_end_matches('\n'));
             }
-            Verb::Over(..) | Verb::Word(..) | Verb::Replace(_) | Verb::Single(_) => {}
+            VimVerb::Over(..) | VimVerb::Word(..) | VimVerb::Replace(_) | VimVerb::Single(_) => {}
         }
-        Wish::Nothing
+        VimHostAction::Nothing
     }
 
     /// A command of one letter.
-    fn single(&mut self, c: char, count: Option<usize>, draft: &mut Draft) -> Wish {
+    fn single(&mut self, c: char, count: Option<usize>, draft: &mut ComposerDraft) -> VimHostAction {
         let (text, at) = (draft.chars(), draft.place());
         let times = count.unwrap_or(1);
         let (start, end) = (line_start(&text, at), line_end(&text, at));
@@ -233,37 +233,37 @@ impl Vim {
                 draft.newline();
                 self.insert(draft, start);
             }
-            'v' | 'V' => self.mode = Mode::Visual { anchor: at, lines: c == 'V' },
+            'v' | 'V' => self.mode = VimMode::Visual { anchor: at, lines: c == 'V' },
             '~' => {
                 let to = (at + times).min(end);
                 swap_case(draft, (at, to));
                 draft.go(to);
             }
             'J' => join(draft, &text, at),
-            'u' => return Wish::Undo,
-            '.' => return Wish::Again(times),
+            'u' => return VimHostAction::Undo,
+            '.' => return VimHostAction::Again(times),
             _ => {}
         }
-        Wish::Nothing
+        VimHostAction::Nothing
     }
 
-    fn step(&mut self, motion: Motion, count: Option<usize>, draft: &mut Draft) -> Wish {
+    fn step(&mut self, motion: VimMotion, count: Option<usize>, draft: &mut ComposerDraft) -> VimHostAction {
         let (text, at) = (draft.chars(), draft.place());
         draft.pause();
         if matches!(motion.key, 'h' | 'l') {
             letters(motion.key == 'l', count.unwrap_or(1), draft);
-            return Wish::Nothing;
+            return VimHostAction::Nothing;
         }
         match self.found(motion).end(&text, at, count) {
             Some(to) => {
                 draft.go(to);
             }
             // as the arrow keys do
-            None if motion.key == 'k' => return Wish::Older,
-            None if motion.key == 'j' => return Wish::Newer,
+            None if motion.key == 'k' => return VimHostAction::Older,
+            None if motion.key == 'j' => return VimHostAction::Newer,
             None => {}
         }
-        Wish::Nothing
+        VimHostAction::Nothing
     }
 
     /// What a motion passes.
@@ -271,26 +271,26 @@ impl Vim {
         &mut self,
         text: &[char],
         at: usize,
-        motion: Motion,
+        motion: VimMotion,
         count: Option<usize>,
     ) -> Option<(usize, usize)> {
         let motion = self.found(motion);
         let to = motion.end(text, at, count)?;
         let (from, to) = (at.min(to), at.max(to));
         Some(match motion.reach() {
-            Reach::Before if matches!(motion.key, 'w' | 'W') && text[from..to].contains(&'\n') => {
+            MotionReach::Before if matches!(motion.key, 'w' | 'W') && text[from..to].contains(&'\n') => {
                 // the last word of a line does not take the line with it
                 let end = line_end(text, from);
                 (from, if end > from { end } else { to })
             }
-            Reach::Before => (from, to),
-            Reach::With => (from, (to + 1).min(text.len())),
-            Reach::Lines => (line_start(text, from), line_end(text, to)),
+            MotionReach::Before => (from, to),
+            MotionReach::With => (from, (to + 1).min(text.len())),
+            MotionReach::Lines => (line_start(text, from), line_end(text, to)),
         })
     }
 
     /// `;` and `,` are what was found last, once more and the other way.
-    fn found(&mut self, motion: Motion) -> Motion {
+    fn found(&mut self, motion: VimMotion) -> VimMotion {
         match (motion.key, self.found) {
             ('f' | 't' | 'F' | 'T', _) => {
                 self.found = Some(motion);
@@ -304,13 +304,19 @@ impl Vim {
                     't' => 'T',
                     _ => 't',
                 };
-                Motion { key: other, ..last }
+                VimMotion { key: other, ..last }
             }
             _ => motion,
         }
     }
 
-    fn operate(&mut self, operator: char, (from, to): (usize, usize), lines: bool, draft: &mut Draft) {
+    fn operate(
+        &mut self,
+        operator: char,
+        (from, to): (usize, usize),
+        lines: bool,
+        draft: &mut ComposerDraft,
+    ) {
         let text = draft.chars();
         let (from, to) = (draft.boundary(from, false), draft.boundary(to.min(text.len()), true));
         self.register = text[from..to].iter().collect();
@@ -338,7 +344,7 @@ impl Vim {
         }
     }
 
-    fn put(&mut self, before: bool, times: usize, draft: &mut Draft) {
+    fn put(&mut self, before: bool, times: usize, draft: &mut ComposerDraft) {
         if self.register.is_empty() || self.register.len().saturating_mul(times) > 1 << 20 {
             return;
         }
@@ -366,19 +372,19 @@ impl Vim {
         }
     }
 
-    fn insert(&mut self, draft: &mut Draft, place: usize) {
+    fn insert(&mut self, draft: &mut ComposerDraft, place: usize) {
         draft.go(place);
-        self.mode = Mode::Insert;
+        self.mode = VimMode::Insert;
     }
 
-    fn go_normal(&mut self, draft: &mut Draft, place: usize) {
-        self.mode = Mode::Normal;
+    fn go_normal(&mut self, draft: &mut ComposerDraft, place: usize) {
+        self.mode = VimMode::Normal;
         draft.go(place);
     }
 }
 
 /// So many letters on or back, in the line.
-fn letters(on: bool, times: usize, draft: &mut Draft) {
+fn letters(on: bool, times: usize, draft: &mut ComposerDraft) {
     let (text, at) = (draft.chars(), draft.place());
     let (start, end) = (line_start(&text, at), line_end(&text, at));
     for _ in 0..times {
@@ -401,7 +407,7 @@ fn marked(text: &[char], anchor: usize, at: usize, lines: bool) -> (usize, usize
     (from, (to + 1).min(text.len()))
 }
 
-fn swap_case(draft: &mut Draft, (from, to): (usize, usize)) {
+fn swap_case(draft: &mut ComposerDraft, (from, to): (usize, usize)) {
     let other = |c: char| -> String {
         if c.is_uppercase() { c.to_lowercase().collect() } else { c.to_uppercase().collect() }
     };
@@ -410,7 +416,7 @@ fn swap_case(draft: &mut Draft, (from, to): (usize, usize)) {
     draft.insert(&swapped);
 }
 
-fn join(draft: &mut Draft, text: &[char], at: usize) {
+fn join(draft: &mut ComposerDraft, text: &[char], at: usize) {
     let end = line_end(text, at);
     if end < text.len() {
         let next = first_letter(text, end + 1);

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::{Dialog, Kind};
+use super::{DialogKind, QuestionDialog};
 use crate::domain::ids::{CallId, RunId};
-use crate::domain::printable::explicit_name;
 use crate::domain::question_text::{QuestionLine, approval_lines, own_lines};
+use crate::domain::terminal_safe::escape_invisible_name;
 use crate::domain::tool::ToolPreview;
 use crate::engine::event::RunEvent;
 
-impl Dialog {
+impl QuestionDialog {
     /// `None`: the event asks nothing of this kind.
     pub fn about_sandbox(run: &RunId, event: RunEvent) -> Option<Self> {
         match event {
@@ -27,11 +27,15 @@ impl Dialog {
 
     /// The command has failed without the network.
     fn network(run: RunId, call: CallId, asked: (&str, &str), arguments: &Value) -> Self {
-        let (agent, tool) = (explicit_name(asked.0), explicit_name(asked.1));
+        let (agent, tool) = (escape_invisible_name(asked.0), escape_invisible_name(asked.1));
         let mut body =
             own_lines("The sandbox keeps the network off. With it, the command is executed once more.");
         body.extend(approval_lines(asked.1, arguments, None));
-        Self::of_lines(Kind::Network { run, call }, format!("Allow {agent} the network for {tool}?"), body)
+        Self::of_lines(
+            DialogKind::Network { run, call },
+            format!("Allow {agent} the network for {tool}?"),
+            body,
+        )
     }
 
     /// No sandbox works here: each command is a question of its own.
@@ -42,7 +46,7 @@ impl Dialog {
         arguments: &Value,
         preview: Option<&ToolPreview>,
     ) -> Self {
-        let (agent, tool) = (explicit_name(asked.0), explicit_name(asked.1));
+        let (agent, tool) = (escape_invisible_name(asked.0), escape_invisible_name(asked.1));
         let mut body = vec![QuestionLine::Danger(
             "this command runs WITHOUT A SANDBOX: it reaches all that you reach, files and network"
                 .to_owned(),
@@ -50,6 +54,6 @@ impl Dialog {
         body.extend(own_lines(asked.2));
         body.extend(approval_lines(asked.1, arguments, preview));
         let title = format!("Execute {tool} for {agent} without a sandbox?");
-        Self::of_lines(Kind::Unsandboxed { run, call }, title, body)
+        Self::of_lines(DialogKind::Unsandboxed { run, call }, title, body)
     }
 }

@@ -5,7 +5,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, DataCursor, Input, TextArea};
 
-use super::syntax::{Kind, tokens};
+use super::json_lexer::{EditorTokenKind, tokens};
 
 /// Changes that can be taken back.
 const UNDO: usize = 2_000;
@@ -15,7 +15,7 @@ const INDENT: &str = "  ";
 const WIDEST: usize = 8;
 
 #[derive(Clone, Debug)]
-pub struct Buffer {
+pub struct EditorBuffer {
     area: TextArea<'static>,
     /// Counts changes.
     version: u64,
@@ -25,7 +25,7 @@ pub struct Buffer {
     indent: String,
 }
 
-impl Buffer {
+impl EditorBuffer {
     pub fn new(text: &str) -> Self {
         let windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
         let text = if windows { text.replace("\r\n", "\n") } else { text.to_owned() };
@@ -215,14 +215,16 @@ impl Buffer {
 
     /// Goes to the next place of these words, from the cursor on and around the end; how many places there are, and
     /// the number of this one. Case counts only if a capital is among them.
-    pub fn find(&mut self, words: &str, way: Way) -> Option<(usize, usize)> {
+    pub fn find(&mut self, words: &str, way: EditorSearchStart) -> Option<(usize, usize)> {
         let text = self.text();
         let all = places(&text, words);
         let here = self.offset();
         let at = match way {
-            Way::Here => all.iter().position(|at| *at >= here).unwrap_or(0),
-            Way::Next => all.iter().position(|at| *at > here).unwrap_or(0),
-            Way::Back => all.iter().rposition(|at| *at < here).unwrap_or(all.len().saturating_sub(1)),
+            EditorSearchStart::Here => all.iter().position(|at| *at >= here).unwrap_or(0),
+            EditorSearchStart::Next => all.iter().position(|at| *at > here).unwrap_or(0),
+            EditorSearchStart::Back => {
+                all.iter().rposition(|at| *at < here).unwrap_or(all.len().saturating_sub(1))
+            }
         };
         self.go_to(*all.get(at)?);
         Some((at + 1, all.len()))
@@ -282,7 +284,7 @@ impl Buffer {
 
 /// Where a search goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum EditorSearchStart {
     /// What is under the cursor counts.
     Here,
     Next,
@@ -327,8 +329,8 @@ fn other_bracket(text: &str, here: usize) -> Option<usize> {
     let mut open: Vec<usize> = Vec::new();
     for token in tokens(text, false) {
         match token.kind {
-            Kind::Open(_) => open.push(token.range.start),
-            Kind::Close(_) => {
+            EditorTokenKind::Open(_) => open.push(token.range.start),
+            EditorTokenKind::Close(_) => {
                 let from = open.pop();
                 if token.range.start == here {
                     return from;
@@ -347,7 +349,7 @@ fn other_bracket(text: &str, here: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn press(buffer: &mut Buffer, keys: &[(KeyCode, KeyModifiers)]) {
+    fn press(buffer: &mut EditorBuffer, keys: &[(KeyCode, KeyModifiers)]) {
         for (code, modifiers) in keys {
             buffer.key(KeyEvent::new(*code, *modifiers));
         }
@@ -357,7 +359,7 @@ mod tests {
     fn lines_go_in_as_far_as_the_one_before() {
         let check = |marked: &str, expected: &str| {
             let at = marked.find('|').unwrap();
-            let mut buffer = Buffer::new(&marked.replace('|', ""));
+            let mut buffer = EditorBuffer::new(&marked.replace('|', ""));
             buffer.go_to(at);
             buffer.newline();
             let (mut text, at) = (buffer.text(), buffer.offset());
@@ -375,7 +377,7 @@ mod tests {
 
     #[test]
     fn changes_are_taken_back_and_counted() {
-        let mut buffer = Buffer::new("{\n  \"a\": 1\n}");
+        let mut buffer = EditorBuffer::new("{\n  \"a\": 1\n}");
         buffer.replace(4..7, "\"name\"");
         assert_eq!(buffer.text(), "{\n  \"name\": 1\n}");
         let version = buffer.version();
@@ -391,18 +393,24 @@ mod tests {
 
     #[test]
     fn windows_line_ends_stay() {
-        let mut buffer = Buffer::new("a\r\nb\r\n");
+        let mut buffer = EditorBuffer::new("a\r\nb\r\n");
         assert_eq!(buffer.text(), "a\nb\n");
         buffer.insert("x\ny");
         assert_eq!(buffer.stored(), "x\r\nya\r\nb\r\n");
-        assert_eq!(Buffer::new("a\r\nb\n").stored(), "a\r\nb\n");
+        assert_eq!(EditorBuffer::new("a\r\nb\n").stored(), "a\r\nb\n");
     }
 
     #[test]
     fn words_are_found_around_the_end() {
-        let mut buffer = Buffer::new("state é State\nstate");
+        let mut buffer = EditorBuffer::new("state é State\nstate");
         let mut seen = Vec::new();
-        for way in [Way::Here, Way::Next, Way::Next, Way::Next, Way::Back] {
+        for way in [
+            EditorSearchStart::Here,
+            EditorSearchStart::Next,
+            EditorSearchStart::Next,
+            EditorSearchStart::Next,
+            EditorSearchStart::Back,
+        ] {
             seen.push((buffer.find("state", way), buffer.cursor()));
         }
         let expected = [
@@ -413,14 +421,14 @@ mod tests {
             (Some((3, 3)), (1, 0)),
         ];
         assert_eq!(seen, expected);
-        assert_eq!(buffer.find("State", Way::Next), Some((1, 1)));
-        assert_eq!(buffer.find("é S", Way::Next), Some((1, 1)));
-        assert_eq!(buffer.find("none", Way::Next), None);
+        assert_eq!(buffer.find("State", EditorSearchStart::Next), Some((1, 1)));
+        assert_eq!(buffer.find("é S", EditorSearchStart::Next), Some((1, 1)));
+        assert_eq!(buffer.find("none", EditorSearchStart::Next), None);
     }
 
     #[test]
     fn brackets_find_each_other_outside_of_texts() {
-        let mut buffer = Buffer::new("{\"a\": [\"]\", {}]}");
+        let mut buffer = EditorBuffer::new("{\"a\": [\"]\", {}]}");
         let mut check = |at: usize, expected: Option<[usize; 2]>| {
             buffer.go_to(at);
             let found = buffer.pair().map(|pair| pair.map(|(_, column)| column));
@@ -436,7 +444,7 @@ mod tests {
 
     #[test]
     fn a_selection_is_cut_and_put_back() {
-        let mut buffer = Buffer::new("one two");
+        let mut buffer = EditorBuffer::new("one two");
         press(&mut buffer, &[(KeyCode::Right, KeyModifiers::CONTROL | KeyModifiers::SHIFT)]);
         assert_eq!(buffer.cut().as_deref(), Some("one "));
         assert_eq!(buffer.text(), "two");

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::known::{Known, What};
-use super::meaning::Meaning;
-use super::tree::{Slot, Spot, Step, Tree};
+use super::json_tree::{EditorJsonPosition, EditorJsonSlot, EditorJsonStep, EditorJsonTree};
+use super::schema_lookup::SchemaLookup;
+use super::symbols::{CatalogSymbols, EditFileKind};
 
 /// Candidates that are kept: nobody reads more.
 const MOST: usize = 200;
 
 /// Something that can be put in.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct EditorCandidate {
     pub label: String,
     pub about: String,
     /// What is written in the place of the range.
@@ -20,35 +20,41 @@ pub struct Candidate {
 
 /// The candidates at a place, and the bytes that one takes the place of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Offer {
+pub struct EditorCompletion {
     pub from: usize,
     pub to: usize,
-    pub list: Vec<Candidate>,
+    pub list: Vec<EditorCandidate>,
     pub selected: usize,
 }
 
 /// What fits at byte `at`; `None`: nothing is known.
-pub fn complete(text: &str, at: usize, schema: &Value, known: &Known, what: What) -> Option<Offer> {
-    let tree = Tree::of(text);
-    let empty = Tree::Other { range: 0..0 };
+pub fn complete(
+    text: &str,
+    at: usize,
+    schema: &Value,
+    known: &CatalogSymbols,
+    what: EditFileKind,
+) -> Option<EditorCompletion> {
+    let tree = EditorJsonTree::parse_text(text);
+    let empty = EditorJsonTree::Other { range: 0..0 };
     let spot = tree.as_ref().unwrap_or(&empty).spot(at);
     let written = text.get(spot.range.start.min(at)..at).unwrap_or_default();
-    if spot.slot == Slot::Value
+    if spot.slot == EditorJsonSlot::Value
         && written.starts_with('"')
         && let Some(offer) = in_script(written, at, tree.as_ref(), known)
     {
         return Some(offer);
     }
     let typed = written.trim_start_matches('"').to_lowercase();
-    let meaning = Meaning::of(schema, tree.as_ref(), &spot.path, &spot.around);
+    let meaning = SchemaLookup::at_path(schema, tree.as_ref(), &spot.path, &spot.around);
     let mut list = match spot.slot {
-        Slot::Key => keys(&meaning, &spot, text),
-        Slot::Value => values(&meaning, &spot, tree.as_ref(), known, what),
+        EditorJsonSlot::Key => keys(&meaning, &spot, text),
+        EditorJsonSlot::Value => values(&meaning, &spot, tree.as_ref(), known, what),
     };
     list.retain(|candidate| candidate.label.to_lowercase().contains(&typed));
     list.sort_by_key(|candidate| !candidate.label.to_lowercase().starts_with(&typed));
     list.truncate(MOST);
-    (!list.is_empty()).then_some(Offer {
+    (!list.is_empty()).then_some(EditorCompletion {
         from: spot.range.start,
         to: spot.range.end.min(text.len()),
         list,
@@ -58,25 +64,25 @@ pub fn complete(text: &str, at: usize, schema: &Value, known: &Known, what: What
 
 /// The description of what is at byte `at`: of a key, or of the key whose value it is.
 pub fn describe(text: &str, at: usize, schema: &Value) -> Option<String> {
-    let tree = Tree::of(text)?;
+    let tree = EditorJsonTree::parse_text(text)?;
     let mut spot = tree.spot(at);
     let mut here = spot.around.last().map(|object| object.entries()).unwrap_or_default().iter();
-    let key = here.find(|entry| entry.key_range == spot.range).filter(|_| spot.slot == Slot::Key);
+    let key = here.find(|entry| entry.key_range == spot.range).filter(|_| spot.slot == EditorJsonSlot::Key);
     // between keys it is the object itself
-    spot.path.extend(key.map(|entry| Step::Key(entry.key.clone())));
+    spot.path.extend(key.map(|entry| EditorJsonStep::Key(entry.key.clone())));
     let last = spot.path.iter().rev().find_map(|step| match step {
-        Step::Key(key) => Some(key.clone()),
-        Step::Item => None,
+        EditorJsonStep::Key(key) => Some(key.clone()),
+        EditorJsonStep::Item => None,
     })?;
-    let meaning = Meaning::of(schema, Some(&tree), &spot.path, &spot.around);
+    let meaning = SchemaLookup::at_path(schema, Some(&tree), &spot.path, &spot.around);
     meaning.about().map(|about| format!("{last}: {about}"))
 }
 
-fn keys(meaning: &Meaning<'_>, spot: &Spot<'_>, text: &str) -> Vec<Candidate> {
+fn keys(meaning: &SchemaLookup<'_>, spot: &EditorJsonPosition<'_>, text: &str) -> Vec<EditorCandidate> {
     let here = text.get(spot.range.clone()).unwrap_or_default().trim_matches('"');
     let colon = if spot.colon { "" } else { ": " };
     let fits = meaning.keys(spot.around.last().copied(), Some(here)).into_iter();
-    fits.map(|fit| Candidate {
+    fits.map(|fit| EditorCandidate {
         text: format!("\"{}\"{colon}", fit.word),
         about: if fit.required { format!("needed · {}", fit.about) } else { fit.about },
         label: fit.word,
@@ -85,23 +91,23 @@ fn keys(meaning: &Meaning<'_>, spot: &Spot<'_>, text: &str) -> Vec<Candidate> {
 }
 
 fn values(
-    meaning: &Meaning<'_>,
-    spot: &Spot<'_>,
-    tree: Option<&Tree>,
-    known: &Known,
-    what: What,
-) -> Vec<Candidate> {
-    let words = meaning.values().into_iter().map(|fit| Candidate {
+    meaning: &SchemaLookup<'_>,
+    spot: &EditorJsonPosition<'_>,
+    tree: Option<&EditorJsonTree>,
+    known: &CatalogSymbols,
+    what: EditFileKind,
+) -> Vec<EditorCandidate> {
+    let words = meaning.values().into_iter().map(|fit| EditorCandidate {
         label: fit.word.trim_matches('"').to_owned(),
         text: fit.word,
         about: fit.about,
     });
-    let names = names(&spot.path, tree, known, what).into_iter().map(|(name, about)| Candidate {
+    let names = names(&spot.path, tree, known, what).into_iter().map(|(name, about)| EditorCandidate {
         text: Value::String(name.clone()).to_string(),
         label: name,
         about,
     });
-    let mut list: Vec<Candidate> = Vec::new();
+    let mut list: Vec<EditorCandidate> = Vec::new();
     for candidate in names.chain(words) {
         if !list.iter().any(|one| one.label == candidate.label) {
             list.push(candidate);
@@ -111,17 +117,22 @@ fn values(
 }
 
 /// Names that a value of this key can be, with a word about each.
-fn names(path: &[Step], tree: Option<&Tree>, known: &Known, what: What) -> Vec<(String, String)> {
+fn names(
+    path: &[EditorJsonStep],
+    tree: Option<&EditorJsonTree>,
+    known: &CatalogSymbols,
+    what: EditFileKind,
+) -> Vec<(String, String)> {
     let last = path.iter().rev().find_map(|step| match step {
-        Step::Key(key) => Some(key.as_str()),
-        Step::Item => None,
+        EditorJsonStep::Key(key) => Some(key.as_str()),
+        EditorJsonStep::Item => None,
     });
-    let in_agents = path.iter().any(|step| *step == Step::Key("agents".to_owned()));
+    let in_agents = path.iter().any(|step| *step == EditorJsonStep::Key("agents".to_owned()));
     match last.unwrap_or_default() {
         "target" | "on_limit" | "on_timeout" | "on_error" | "on_no_match" => {
             own(tree, "states", "name", "state")
         }
-        "agent" if what == What::Workflow => agents(tree),
+        "agent" if what == EditFileKind::Workflow => agents(tree),
         "context" if in_agents => own(tree, "contexts", "name", "context"),
         "agent_role" => known.roles.clone(),
         "sub_workflow" => known.workflows.clone(),
@@ -138,11 +149,11 @@ fn names(path: &[Step], tree: Option<&Tree>, known: &Known, what: What) -> Vec<(
 }
 
 /// What the objects of every list of this name are called.
-fn own(tree: Option<&Tree>, list: &str, key: &str, word: &str) -> Vec<(String, String)> {
+fn own(tree: Option<&EditorJsonTree>, list: &str, key: &str, word: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     if let Some(tree) = tree {
         tree.objects("", &mut |at, object| {
-            let name = object.get(key).and_then(Tree::text).filter(|_| at == list);
+            let name = object.get(key).and_then(EditorJsonTree::text).filter(|_| at == list);
             if let Some(name) = name.filter(|name| !found.iter().any(|(known, _)| known == name)) {
                 found.push((name.to_owned(), word.to_owned()));
             }
@@ -154,13 +165,13 @@ fn own(tree: Option<&Tree>, list: &str, key: &str, word: &str) -> Vec<(String, S
     found
 }
 
-fn agents(tree: Option<&Tree>) -> Vec<(String, String)> {
+fn agents(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if let Some(tree) = tree {
         tree.objects("", &mut |at, object| {
-            let name = object.get("name").or_else(|| object.get("agent_role")).and_then(Tree::text);
+            let name = object.get("name").or_else(|| object.get("agent_role")).and_then(EditorJsonTree::text);
             if let Some(name) = name.filter(|_| at == "agents") {
-                let role = object.get("agent_role").and_then(Tree::text).unwrap_or_default();
+                let role = object.get("agent_role").and_then(EditorJsonTree::text).unwrap_or_default();
                 found.push((name.to_owned(), format!("agent, role {role}")));
             }
         });
@@ -169,7 +180,7 @@ fn agents(tree: Option<&Tree>) -> Vec<(String, String)> {
 }
 
 /// Calls of tools with a name of their own.
-fn used_tools(tree: Option<&Tree>) -> Vec<(String, String)> {
+fn used_tools(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if let Some(tree) = tree {
         tree.objects("", &mut |at, object| {
@@ -186,7 +197,12 @@ fn used_tools(tree: Option<&Tree>) -> Vec<(String, String)> {
 }
 
 /// Inside a script: what follows `function.` and `common_data.`.
-fn in_script(written: &str, at: usize, tree: Option<&Tree>, known: &Known) -> Option<Offer> {
+fn in_script(
+    written: &str,
+    at: usize,
+    tree: Option<&EditorJsonTree>,
+    known: &CatalogSymbols,
+) -> Option<EditorCompletion> {
     let chain_from = written
         .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')))
         .map_or(0, |at| at + written[at..].chars().next().map_or(1, char::len_utf8));
@@ -207,19 +223,19 @@ fn in_script(written: &str, at: usize, tree: Option<&Tree>, known: &Known) -> Op
     };
     let typed = chain.last().copied().unwrap_or_default();
     let fitting = all.into_iter().filter(|(name, _)| name.to_lowercase().starts_with(&typed.to_lowercase()));
-    let list: Vec<Candidate> = fitting
-        .map(|(name, about)| Candidate { label: name.clone(), about, text: name })
+    let list: Vec<EditorCandidate> = fitting
+        .map(|(name, about)| EditorCandidate { label: name.clone(), about, text: name })
         .take(MOST)
         .collect();
-    (!list.is_empty()).then_some(Offer { from: at - typed.len(), to: at, list, selected: 0 })
+    (!list.is_empty()).then_some(EditorCompletion { from: at - typed.len(), to: at, list, selected: 0 })
 }
 
 /// Variables and inputs.
-fn data(tree: Option<&Tree>) -> Vec<(String, String)> {
+fn data(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
     let mut found = own(tree, "input", "name", "input");
     if let Some(tree) = tree {
         tree.objects("", &mut |_, object| {
-            let variables = object.get("variables").map(Tree::entries).unwrap_or_default();
+            let variables = object.get("variables").map(EditorJsonTree::entries).unwrap_or_default();
             found.extend(variables.iter().map(|entry| (entry.key.clone(), "variable".to_owned())));
         });
     }
@@ -228,17 +244,17 @@ fn data(tree: Option<&Tree>) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::Tool;
+    use super::super::symbols::ToolSymbol;
     use super::*;
-    use crate::config::schema::Schema;
+    use crate::config::schema::FileSchema;
 
-    fn known() -> Known {
-        let tool = |name: &str, arguments: &[&str]| Tool {
+    fn known() -> CatalogSymbols {
+        let tool = |name: &str, arguments: &[&str]| ToolSymbol {
             name: name.into(),
             about: "a tool".into(),
             arguments: arguments.iter().map(|name| (*name).to_owned()).collect(),
         };
-        Known {
+        CatalogSymbols {
             roles: vec![("coder".into(), "writes".into())],
             workflows: vec![("plan".into(), String::new())],
             tools: vec![tool("read_file", &["path"])],
@@ -246,10 +262,10 @@ mod tests {
         }
     }
 
-    fn offered(marked: &str, schema: Schema) -> Vec<String> {
+    fn offered(marked: &str, schema: FileSchema) -> Vec<String> {
         let at = marked.find('|').unwrap();
         let text = marked.replace('|', "");
-        let what = if schema == Schema::Role { What::Role } else { What::Workflow };
+        let what = if schema == FileSchema::Role { EditFileKind::Role } else { EditFileKind::Workflow };
         let offer = complete(&text, at, &schema.value(), &known(), what).unwrap_or_default();
         offer.list.into_iter().map(|candidate| candidate.text).collect()
     }
@@ -257,7 +273,7 @@ mod tests {
     #[test]
     fn keys_words_and_names_are_offered_where_they_fit() {
         let check = |marked: &str, expected: &[&str]| {
-            assert_eq!(offered(marked, Schema::Workflow), expected, "{marked}");
+            assert_eq!(offered(marked, FileSchema::Workflow), expected, "{marked}");
         };
         check("{\"workflow_na|\"}", &["\"workflow_name\": "]);
         check("{\"limi|\": {}}", &["\"limits\"", "\"on_limit\""]);
@@ -289,7 +305,7 @@ mod tests {
                 "{{\"input\": {{\"name\": \"task\"}}, \"variables\": {{\"tries\": 0}}, \
                  \"states\": [{{\"transition\": [{{\"condition\": \"{script}\"}}]}}]}}"
             );
-            assert_eq!(offered(&text, Schema::Workflow), expected, "{script}");
+            assert_eq!(offered(&text, FileSchema::Workflow), expected, "{script}");
         };
         check("!function.re|", &["review_work", "read_file"]);
         check("function.review_work.a|", &["arguments"]);
@@ -301,17 +317,17 @@ mod tests {
 
     #[test]
     fn roles_have_their_own_keys() {
-        assert_eq!(offered("{\"mine\": {\"lev|\"}}", Schema::Role), ["\"level\": "]);
+        assert_eq!(offered("{\"mine\": {\"lev|\"}}", FileSchema::Role), ["\"level\": "]);
         assert_eq!(
-            offered("{\"mine\": {\"level\": \"s|\"}}", Schema::Role),
+            offered("{\"mine\": {\"level\": \"s|\"}}", FileSchema::Role),
             ["\"smart\"", "\"base\"", "\"fast\""]
         );
-        assert_eq!(offered("{\"mine\": {\"includedTools\": [|]}}", Schema::Role), ["\"read_file\""]);
+        assert_eq!(offered("{\"mine\": {\"includedTools\": [|]}}", FileSchema::Role), ["\"read_file\""]);
     }
 
     #[test]
     fn keys_and_values_are_described() {
-        let schema = Schema::Workflow.value();
+        let schema = FileSchema::Workflow.value();
         let check = |marked: &str, expected: &str| {
             let at = marked.find('|').unwrap();
             let found = describe(&marked.replace('|', ""), at, &schema).unwrap_or_default();

@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 /// `Alt+3`, `F5`, `Ctrl+G`. Two spellings of one press are equal: letters with Ctrl or Alt have no case, and Shift is
 /// part of a letter, not beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Chord {
+pub struct KeyChord {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
@@ -37,9 +37,9 @@ const NAMED: &[(&str, KeyCode)] = &[
     ("Del", KeyCode::Delete),
 ];
 
-impl Chord {
+impl KeyChord {
     /// What the terminal sent.
-    pub fn of(key: KeyEvent) -> Self {
+    pub fn from_event(key: KeyEvent) -> Self {
         let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
         Self::plain(key.code, key.modifiers & known)
     }
@@ -90,7 +90,7 @@ impl Chord {
     }
 }
 
-impl fmt::Display for Chord {
+impl fmt::Display for KeyChord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names =
             [(KeyModifiers::CONTROL, "Ctrl+"), (KeyModifiers::ALT, "Alt+"), (KeyModifiers::SHIFT, "Shift+")];
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn chords_are_read_and_shown() {
         let check = |text: &str, expected: Result<&str, &str>| {
-            let found = Chord::parse(text).map(|chord| chord.to_string());
+            let found = KeyChord::parse(text).map(|chord| chord.to_string());
             match expected {
                 Ok(shown) => assert_eq!(found.as_deref(), Ok(shown), "{text}"),
                 Err(part) => assert!(found.as_ref().is_err_and(|e| e.contains(part)), "{text}: {found:?}"),
@@ -160,7 +160,11 @@ mod tests {
     #[test]
     fn what_the_terminal_sends_is_the_same_chord() {
         let check = |code, modifiers, text: &str| {
-            assert_eq!(Chord::of(KeyEvent::new(code, modifiers)), Chord::parse(text).unwrap(), "{text}");
+            assert_eq!(
+                KeyChord::from_event(KeyEvent::new(code, modifiers)),
+                KeyChord::parse(text).unwrap(),
+                "{text}"
+            );
         };
         check(KeyCode::BackTab, KeyModifiers::SHIFT, "Shift+Tab");
         check(KeyCode::BackTab, KeyModifiers::NONE, "Shift+Tab");

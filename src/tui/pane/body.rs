@@ -6,21 +6,21 @@ use std::borrow::Cow;
 
 use ratatui::text::{Line, Span};
 
-use crate::config::graph::terminal::SheetLook;
+use crate::config::graph::terminal::GraphSheetColumns;
 use crate::domain::ids::Timestamp;
-use crate::tui::run_view::drawing::Drawing;
-use crate::tui::run_view::timeline::{Kind, Timeline, Took};
+use crate::tui::run_view::run_graph::RunGraphDrawing;
+use crate::tui::run_view::timeline::{RunTimeline, TimelineDuration, TimelineKind};
 use crate::tui::text::{duration, fit, thousands, width, wrap};
-use crate::tui::theme::Theme;
+use crate::tui::theme::ColorTheme;
 
-pub type Looks = Vec<SheetLook>;
+pub type PaneGraphLayout = Vec<GraphSheetColumns>;
 
 /// One row that was made.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Row {
+pub struct PaneRow {
     pub line: Line<'static>,
     /// What is copied, if not the line as it stands.
-    pub copied: Option<Copied>,
+    pub copied: Option<PaneRowCopy>,
     /// What Enter opens or closes.
     pub key: Option<String>,
     /// The text above goes on here: it is not copied twice.
@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Copied {
+pub enum PaneRowCopy {
     Text(String),
     /// A value of `common_data`: scope and JSON pointer.
     Data(String, String),
@@ -36,20 +36,20 @@ pub enum Copied {
 
 /// What a pane shows.
 #[derive(Clone, Copy, Debug)]
-pub enum Body<'m> {
-    Rows(&'m [Row]),
-    Timeline(&'m Timeline, Timestamp),
-    Graph(&'m Drawing, &'m [SheetLook]),
+pub enum PaneBody<'m> {
+    Rows(&'m [PaneRow]),
+    Timeline(&'m RunTimeline, Timestamp),
+    Graph(&'m RunGraphDrawing, &'m [GraphSheetColumns]),
 }
 
-impl Row {
+impl PaneRow {
     pub fn new(line: impl Into<Line<'static>>) -> Self {
         Self { line: line.into(), ..Self::default() }
     }
 
     #[must_use]
     pub fn copied(mut self, text: impl Into<String>) -> Self {
-        self.copied = Some(Copied::Text(text.into()));
+        self.copied = Some(PaneRowCopy::Text(text.into()));
         self
     }
 
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-impl Body<'_> {
+impl PaneBody<'_> {
     pub fn len(&self) -> usize {
         match self {
             Self::Rows(rows) => rows.len(),
@@ -73,7 +73,7 @@ impl Body<'_> {
         self.len() == 0
     }
 
-    pub fn line(&self, at: usize, columns: usize, theme: Theme) -> Line<'static> {
+    pub fn line(&self, at: usize, columns: usize, theme: ColorTheme) -> Line<'static> {
         match self {
             Self::Rows(rows) => rows.get(at).map(|row| row.line.clone()).unwrap_or_default(),
             Self::Timeline(timeline, now) => moment(timeline, at, *now, columns, theme),
@@ -88,12 +88,12 @@ impl Body<'_> {
     pub fn text(&self, at: usize) -> String {
         match self {
             Self::Rows(rows) => match rows.get(at).map(|row| (&row.copied, &row.line)) {
-                Some((Some(Copied::Text(text)), _)) => text.clone(),
+                Some((Some(PaneRowCopy::Text(text)), _)) => text.clone(),
                 Some((_, line)) => plain(line),
                 None => String::new(),
             },
-            Self::Timeline(_, _) => plain(&self.line(at, usize::MAX, Theme::default())),
-            Self::Graph(..) => plain(&self.line(at, 0, Theme::default())),
+            Self::Timeline(_, _) => plain(&self.line(at, usize::MAX, ColorTheme::default())),
+            Self::Graph(..) => plain(&self.line(at, 0, ColorTheme::default())),
         }
     }
 
@@ -127,14 +127,14 @@ pub fn plain(line: &Line<'_>) -> String {
 }
 
 /// A text below a row: wrapped, moved in, each line copied as a whole.
-pub fn paragraph(text: &str, indent: usize, columns: usize, style: ratatui::style::Style) -> Vec<Row> {
+pub fn paragraph(text: &str, indent: usize, columns: usize, style: ratatui::style::Style) -> Vec<PaneRow> {
     let room = columns.saturating_sub(indent).max(8);
     let mut rows = Vec::new();
     for line in text.lines() {
         for (at, range) in wrap(line, room).into_iter().enumerate() {
             let shown = format!("{}{}", " ".repeat(indent), line[range].trim_end());
-            let row = Row::new(Line::styled(shown, style)).copied(line);
-            rows.push(Row { continued: at > 0, ..row });
+            let row = PaneRow::new(Line::styled(shown, style)).copied(line);
+            rows.push(PaneRow { continued: at > 0, ..row });
         }
     }
     rows
@@ -144,28 +144,34 @@ pub fn paragraph(text: &str, indent: usize, columns: usize, style: ratatui::styl
 const NARROW: usize = 32;
 
 /// `… 12 earlier` is the first row where rows were dropped.
-fn place(timeline: &Timeline, at: usize) -> Option<usize> {
+fn place(timeline: &RunTimeline, at: usize) -> Option<usize> {
     at.checked_sub(usize::from(timeline.earlier() > 0))
 }
 
 /// ` 1:02.3  state     review ×2            4.2 s`
-fn moment(timeline: &Timeline, at: usize, now: Timestamp, columns: usize, theme: Theme) -> Line<'static> {
+fn moment(
+    timeline: &RunTimeline,
+    at: usize,
+    now: Timestamp,
+    columns: usize,
+    theme: ColorTheme,
+) -> Line<'static> {
     let Some(row) = place(timeline, at).and_then(|at| timeline.row(at)) else {
         return Line::styled(format!("… {} earlier", thousands(timeline.earlier())), theme.dim());
     };
     let since = |from: Timestamp, to: Timestamp| u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0);
     let (took, took_style) = match row.took {
-        Took::Moment => (String::new(), theme.dim()),
-        Took::Open => (format!("{} …", duration(since(row.at, now))), theme.warning()),
-        Took::Ms(ms) => (duration(ms), theme.dim()),
-        Took::Never => ("cut off".to_owned(), theme.bad()),
+        TimelineDuration::Moment => (String::new(), theme.dim()),
+        TimelineDuration::Open => (format!("{} …", duration(since(row.at, now))), theme.warning()),
+        TimelineDuration::Ms(ms) => (duration(ms), theme.dim()),
+        TimelineDuration::Never => ("cut off".to_owned(), theme.bad()),
     };
     let style = match row.kind {
         _ if row.bad => theme.bad(),
-        Kind::State | Kind::Begin | Kind::End => theme.accent(),
-        Kind::Question | Kind::Approval => theme.human(),
-        Kind::Wait | Kind::Retry | Kind::Problem => theme.warning(),
-        Kind::Model | Kind::Tool | Kind::Snapshot => theme.text(),
+        TimelineKind::State | TimelineKind::Begin | TimelineKind::End => theme.accent(),
+        TimelineKind::Question | TimelineKind::Approval => theme.human(),
+        TimelineKind::Wait | TimelineKind::Retry | TimelineKind::Problem => theme.warning(),
+        TimelineKind::Model | TimelineKind::Tool | TimelineKind::Snapshot => theme.text(),
     };
     let start = clock(since(timeline.begun(), row.at));
     let head = if columns < NARROW { String::new() } else { format!("{start:>8} ") };

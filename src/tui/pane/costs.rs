@@ -2,19 +2,19 @@
 
 use ratatui::text::{Line, Span};
 
-use super::body::Row;
+use super::body::PaneRow;
 use crate::domain::workflow::Budget;
 use crate::tui::run_view::RunView;
-use crate::tui::run_view::spending::{Point, Sums};
+use crate::tui::run_view::run_costs::{CostCurvePoint, CostSubtotals};
 use crate::tui::text::{dollars, fit, short_number, width};
-use crate::tui::theme::Theme;
+use crate::tui::theme::ColorTheme;
 
 /// From here on a bar warns.
 const NEARLY: f64 = 0.8;
 /// Heights of a curve.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-pub fn rows(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
+pub fn rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let usage = run.ledger.usage();
     if usage.total() == 0 && run.ledger.entries.is_empty() {
         return Vec::new();
@@ -25,7 +25,7 @@ pub fn rows(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
         short_number(usage.prompt),
         short_number(usage.completion)
     );
-    let mut rows = vec![Row::new(Line::styled(fit(&spent, columns).into_owned(), theme.bold()))];
+    let mut rows = vec![PaneRow::new(Line::styled(fit(&spent, columns).into_owned(), theme.bold()))];
     rows.extend(budget(run, columns, theme));
     rows.extend(left_over(run, columns, theme));
     for (title, sums) in [
@@ -33,28 +33,28 @@ pub fn rows(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
         ("by model", &run.watch.spending.models),
         ("by state", &run.watch.spending.states),
     ] {
-        rows.push(Row::default());
-        rows.push(Row::new(Line::styled(title, theme.dim())));
+        rows.push(PaneRow::default());
+        rows.push(PaneRow::new(Line::styled(title, theme.dim())));
         rows.extend(table(sums, columns));
     }
     rows
 }
 
-fn table(sums: &Sums, columns: usize) -> Vec<Row> {
+fn table(sums: &CostSubtotals, columns: usize) -> Vec<PaneRow> {
     let row = |name: &str, tokens: u64, cost: Option<f64>| {
         let tail = format!("  {:>7}  {:>9}", short_number(tokens), dollars(cost));
         let room = columns.saturating_sub(width(&tail) + 1);
         let name = if name.is_empty() { "(not said)" } else { name };
         let shown = fit(name, room);
         let gap = " ".repeat(room.saturating_sub(width(&shown)));
-        Row::new(format!(" {shown}{gap}{tail}")).copied(format!("{name}{tail}"))
+        PaneRow::new(format!(" {shown}{gap}{tail}")).copied(format!("{name}{tail}"))
     };
     sums.iter().map(|sum| row(&sum.name, sum.usage.total(), sum.cost_usd)).collect()
 }
 
 /// `$0.12 of $0.50` and `███░░░░░  24%`, for dollars and for tokens.
 #[expect(clippy::cast_precision_loss, reason = "a bar of a few columns")]
-pub fn budget(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
+pub fn budget(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let Budget { tokens, cost_usd, .. } = run.budget;
     let used = run.ledger.usage().total();
     let usd = run.watch.spending.known_usd();
@@ -65,21 +65,21 @@ pub fn budget(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
     });
     let mut rows = Vec::new();
     for (text, part) in money.into_iter().chain(counted) {
-        rows.push(Row::new(fit(&text, columns).into_owned()));
-        rows.push(Row::new(bar(part, columns, theme)));
+        rows.push(PaneRow::new(fit(&text, columns).into_owned()));
+        rows.push(PaneRow::new(bar(part, columns, theme)));
     }
     if !rows.is_empty() {
-        rows.splice(0..0, [Row::default(), Row::new(Line::styled("budget", theme.dim()))]);
+        rows.splice(0..0, [PaneRow::default(), PaneRow::new(Line::styled("budget", theme.dim()))]);
     }
     rows
 }
 
 /// `left  █▇▆▅▃▂▁`: what was left of the budget after each call, the first on the left.
 #[expect(clippy::cast_precision_loss, reason = "a curve of eight steps")]
-fn left_over(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
-    let left: Box<dyn Fn(Point) -> f64> = match (run.budget.cost_usd.hard, run.budget.tokens.hard) {
-        (Some(end), _) => Box::new(move |point: Point| 1.0 - point.cost_usd / end),
-        (None, Some(end)) => Box::new(move |point: Point| 1.0 - point.tokens as f64 / end as f64),
+fn left_over(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
+    let left: Box<dyn Fn(CostCurvePoint) -> f64> = match (run.budget.cost_usd.hard, run.budget.tokens.hard) {
+        (Some(end), _) => Box::new(move |point: CostCurvePoint| 1.0 - point.cost_usd / end),
+        (None, Some(end)) => Box::new(move |point: CostCurvePoint| 1.0 - point.tokens as f64 / end as f64),
         (None, None) => return Vec::new(),
     };
     let parts: Vec<f64> = run.watch.spending.points().map(left).collect();
@@ -88,7 +88,7 @@ fn left_over(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
     let curve: String = parts.chunks(each).filter_map(|chunk| chunk.last()).map(|part| step(*part)).collect();
     let style =
         if parts.last().is_some_and(|left| *left < 1.0 - NEARLY) { theme.bad() } else { theme.good() };
-    vec![Row::new(Line::from(vec![Span::styled("left  ", theme.dim()), Span::styled(curve, style)]))]
+    vec![PaneRow::new(Line::from(vec![Span::styled("left  ", theme.dim()), Span::styled(curve, style)]))]
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of eight steps")]
@@ -99,7 +99,7 @@ fn step(part: f64) -> char {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a few columns")]
 #[expect(clippy::cast_precision_loss, reason = "a part of a few columns")]
-fn bar(part: f64, columns: usize, theme: Theme) -> Line<'static> {
+fn bar(part: f64, columns: usize, theme: ColorTheme) -> Line<'static> {
     let part = if part.is_finite() { part.max(0.0) } else { 1.0 };
     let share = if part > 9.99 { ">999%".to_owned() } else { format!(" {:>3.0}%", part * 100.0) };
     let room = columns.saturating_sub(share.len());

@@ -4,12 +4,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::{Map, Value};
 
-use super::Panes;
-use super::body::{Copied, Row, paragraph};
-use crate::tui::run_view::data::{Age, Data, below};
-use crate::tui::text::{clean, counted, fit, one_line, width};
-use crate::tui::theme::Theme;
-use crate::tui::values::value_text;
+use super::PaneSet;
+use super::body::{PaneRow, PaneRowCopy, paragraph};
+use crate::tui::json_text::value_text;
+use crate::tui::run_view::common_data::{DataChangeAge, RunCommonData, below};
+use crate::tui::text::{clean, fit, format_count, one_line, width};
+use crate::tui::theme::ColorTheme;
 
 /// Rows of the whole tree.
 const ROWS: usize = 20_000;
@@ -20,42 +20,42 @@ const FEW: usize = 12;
 const SHALLOW: usize = 3;
 
 /// The value behind a row, for the clipboard.
-pub fn value<'d>(data: &'d Data, scope: &str, pointer: &str) -> Option<&'d Value> {
+pub fn value<'d>(data: &'d RunCommonData, scope: &str, pointer: &str) -> Option<&'d Value> {
     let (_, map) = data.scopes().find(|(name, _)| *name == scope)?;
     let first = pointer.get(1..)?.split('/').next()?;
     let name = first.replace("~1", "/").replace("~0", "~");
     map.get(&name)?.pointer(&pointer[first.len() + 1..])
 }
 
-pub fn rows(data: &Data, panes: &Panes, columns: usize, theme: Theme) -> Vec<Row> {
-    let mut tree = Tree { data, panes, columns, theme, scope: String::new(), rows: Vec::new() };
+pub fn rows(data: &RunCommonData, panes: &PaneSet, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
+    let mut tree = DataTreeRows { data, panes, columns, theme, scope: String::new(), rows: Vec::new() };
     for (scope, map) in data.scopes() {
         if !scope.is_empty() {
             if !tree.rows.is_empty() {
-                tree.rows.push(Row::default());
+                tree.rows.push(PaneRow::default());
             }
             let text = format!("{}: what it changed", one_line(scope.trim_end_matches('/')));
-            tree.rows.push(Row::new(Line::styled(fit(&text, columns).into_owned(), theme.dim())));
+            tree.rows.push(PaneRow::new(Line::styled(fit(&text, columns).into_owned(), theme.dim())));
         }
         scope.clone_into(&mut tree.scope);
         tree.children(map.iter().map(|(key, value)| (key.clone(), value)), map.len(), "", 0);
     }
     if tree.rows.len() >= ROWS {
-        tree.rows.push(Row::new(Line::styled("… more is not shown: close something", theme.dim())));
+        tree.rows.push(PaneRow::new(Line::styled("… more is not shown: close something", theme.dim())));
     }
     tree.rows
 }
 
-struct Tree<'d> {
-    data: &'d Data,
-    panes: &'d Panes,
+struct DataTreeRows<'d> {
+    data: &'d RunCommonData,
+    panes: &'d PaneSet,
     columns: usize,
-    theme: Theme,
+    theme: ColorTheme,
     scope: String,
-    rows: Vec<Row>,
+    rows: Vec<PaneRow>,
 }
 
-impl Tree<'_> {
+impl DataTreeRows<'_> {
     fn children<'v>(
         &mut self,
         children: impl Iterator<Item = (String, &'v Value)>,
@@ -71,7 +71,7 @@ impl Tree<'_> {
         }
         if count > CHILDREN {
             let text = format!("{}… {} more", "  ".repeat(depth + 1), count - CHILDREN);
-            self.rows.push(Row::new(Line::styled(text, self.theme.dim())));
+            self.rows.push(PaneRow::new(Line::styled(text, self.theme.dim())));
         }
     }
 
@@ -130,7 +130,7 @@ impl Tree<'_> {
         let long = width(&short) > room || whole.trim().contains('\n');
         let open = long && self.panes.toggled.contains(&key);
         let shown = if open {
-            counted(whole.chars().count() as u64, "character")
+            format_count(whole.chars().count() as u64, "character")
         } else {
             fit(&short, room).into_owned()
         };
@@ -142,20 +142,20 @@ impl Tree<'_> {
         );
         if open {
             let below = paragraph(&whole, 2 * depth + 5, self.columns, style).into_iter();
-            self.rows.extend(below.map(|row| Row { key: Some(key.clone()), ..row }));
+            self.rows.extend(below.map(|row| PaneRow { key: Some(key.clone()), ..row }));
         }
     }
 
     fn push(&mut self, line: Line<'static>, pointer: &str, key: String) {
-        let copied = Some(Copied::Data(self.scope.clone(), pointer.to_owned()));
-        self.rows.push(Row { copied, ..Row::new(line).key(key) });
+        let copied = Some(PaneRowCopy::Data(self.scope.clone(), pointer.to_owned()));
+        self.rows.push(PaneRow { copied, ..PaneRow::new(line).key(key) });
     }
 
     fn mark(&self, pointer: &str) -> (&'static str, Style) {
         match self.data.age(&self.scope, pointer) {
-            Age::New => ("● ", self.theme.warning()),
-            Age::Recent => ("· ", self.theme.accent()),
-            Age::Old => ("  ", self.theme.text()),
+            DataChangeAge::New => ("● ", self.theme.warning()),
+            DataChangeAge::Recent => ("· ", self.theme.accent()),
+            DataChangeAge::Old => ("  ", self.theme.text()),
         }
     }
 

@@ -3,16 +3,19 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::Panes;
-use super::body::{Row, paragraph};
-use crate::tui::run_view::calls::{Approval, Call, Calls, Status};
+use super::PaneSet;
+use super::body::{PaneRow, paragraph};
+use crate::tui::run_view::tool_calls::{CallApproval, ToolCallEntry, ToolCallLog, ToolCallStatus};
 use crate::tui::text::{duration, fit, thousands, width};
-use crate::tui::theme::Theme;
+use crate::tui::theme::ColorTheme;
 
-pub fn rows(calls: &Calls, panes: &Panes, columns: usize, theme: Theme) -> Vec<Row> {
+pub fn rows(calls: &ToolCallLog, panes: &PaneSet, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let mut rows = Vec::new();
     if calls.earlier() > 0 {
-        rows.push(Row::new(Line::styled(format!("… {} earlier", thousands(calls.earlier())), theme.dim())));
+        rows.push(PaneRow::new(Line::styled(
+            format!("… {} earlier", thousands(calls.earlier())),
+            theme.dim(),
+        )));
     }
     for call in calls.iter() {
         let key = format!("call {}", call.number);
@@ -20,31 +23,31 @@ pub fn rows(calls: &Calls, panes: &Panes, columns: usize, theme: Theme) -> Vec<R
         rows.push(head(call, open, columns, theme).key(key.clone()));
         if open {
             let below = inside(call, columns, theme).into_iter();
-            rows.extend(below.map(|row| Row { key: Some(key.clone()), ..row }));
+            rows.extend(below.map(|row| PaneRow { key: Some(key.clone()), ..row }));
         }
     }
     rows
 }
 
 /// `✓ coder execute_terminal  command=cargo test   allowed · 1.2 s`
-fn head(call: &Call, open: bool, columns: usize, theme: Theme) -> Row {
+fn head(call: &ToolCallEntry, open: bool, columns: usize, theme: ColorTheme) -> PaneRow {
     let (mark, style) = mark(call.status, theme);
     let mut notes: Vec<String> = Vec::new();
     notes.extend(call.approval.map(|approval| {
         match approval {
-            Approval::Allowed => "allowed",
-            Approval::Always => "always allowed",
-            Approval::Denied => "denied",
+            CallApproval::Allowed => "allowed",
+            CallApproval::Always => "always allowed",
+            CallApproval::Denied => "denied",
         }
         .to_owned()
     }));
     notes.extend(match call.status {
-        Status::Asked => Some("asks you".to_owned()),
-        Status::Allowed => None,
-        Status::Running => Some("runs".to_owned()),
-        Status::Done | Status::Failed => call.duration_ms.map(duration),
-        Status::Refused => call.approval.is_none().then(|| "refused".to_owned()),
-        Status::Stopped => Some("stopped".to_owned()),
+        ToolCallStatus::Asked => Some("asks you".to_owned()),
+        ToolCallStatus::Allowed => None,
+        ToolCallStatus::Running => Some("runs".to_owned()),
+        ToolCallStatus::Done | ToolCallStatus::Failed => call.duration_ms.map(duration),
+        ToolCallStatus::Refused => call.approval.is_none().then(|| "refused".to_owned()),
+        ToolCallStatus::Stopped => Some("stopped".to_owned()),
     });
     let tail = notes.join(" · ");
     let lead = format!("{} {mark} ", if open { '▾' } else { '▸' });
@@ -57,7 +60,7 @@ fn head(call: &Call, open: bool, columns: usize, theme: Theme) -> Row {
     let gap = " ".repeat(room.saturating_sub(used) + 2);
     let words = if words.is_empty() { words } else { format!("  {words}") };
     let text = format!("{} {} {}", call.agent, call.tool, call.short);
-    Row::new(Line::from(vec![
+    PaneRow::new(Line::from(vec![
         Span::styled(lead, style),
         Span::raw(name),
         Span::styled(words, theme.dim()),
@@ -67,25 +70,25 @@ fn head(call: &Call, open: bool, columns: usize, theme: Theme) -> Row {
     .copied(text.trim_end())
 }
 
-fn inside(call: &Call, columns: usize, theme: Theme) -> Vec<Row> {
+fn inside(call: &ToolCallEntry, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let mut rows = paragraph(&call.arguments, 4, columns, theme.text());
     if !call.summary.is_empty() {
-        let style = if matches!(call.status, Status::Done) { theme.good() } else { theme.bad() };
+        let style = if matches!(call.status, ToolCallStatus::Done) { theme.good() } else { theme.bad() };
         rows.extend(paragraph(&call.summary, 4, columns, style));
     }
     rows.extend(paragraph(&call.content, 4, columns, theme.dim()));
     if rows.is_empty() {
-        rows.push(Row::new(Line::styled("    no arguments, no result", theme.dim())));
+        rows.push(PaneRow::new(Line::styled("    no arguments, no result", theme.dim())));
     }
     rows
 }
 
-fn mark(status: Status, theme: Theme) -> (char, Style) {
+fn mark(status: ToolCallStatus, theme: ColorTheme) -> (char, Style) {
     match status {
-        Status::Asked => ('?', theme.human()),
-        Status::Allowed | Status::Running => ('…', theme.warning()),
-        Status::Done => ('✓', theme.good()),
-        Status::Failed | Status::Refused => ('✗', theme.bad()),
-        Status::Stopped => ('■', theme.dim()),
+        ToolCallStatus::Asked => ('?', theme.human()),
+        ToolCallStatus::Allowed | ToolCallStatus::Running => ('…', theme.warning()),
+        ToolCallStatus::Done => ('✓', theme.good()),
+        ToolCallStatus::Failed | ToolCallStatus::Refused => ('✗', theme.bad()),
+        ToolCallStatus::Stopped => ('■', theme.dim()),
     }
 }

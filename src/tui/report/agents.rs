@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::table;
 use crate::domain::limits::Budget;
-use crate::tui::run_view::{AgentLine, Doing, RunView};
-use crate::tui::text::{counted, dollars, duration, thousands};
-use crate::tui::transcript::item::Item;
+use crate::tui::run_view::{AgentActivity, AgentLine, RunView};
+use crate::tui::text::{dollars, duration, format_count, thousands};
+use crate::tui::transcript::item::TranscriptItem;
 
 /// Messages of an agent that are shown.
 const LAST: usize = 5;
@@ -45,7 +45,7 @@ pub fn all(runs: &[RunView]) -> String {
 pub fn one<'a>(
     run: &RunView,
     name: &str,
-    items: impl DoubleEndedIterator<Item = &'a Item>,
+    items: impl DoubleEndedIterator<Item = &'a TranscriptItem>,
 ) -> Option<String> {
     let agent = run.agents.iter().find(|agent| agent.name == name)?;
     let mut text =
@@ -55,10 +55,12 @@ pub fn one<'a>(
     let _ = writeln!(text, "model {}{asked}", agent.model);
     let _ = write!(text, "{} tokens", thousands(agent.usage.total()));
     if let Some(sum) = run.watch.spending.agents.get(&agent.name) {
-        let _ = write!(text, " · {} · {}", dollars(sum.cost_usd), counted(sum.calls, "call"));
+        let _ = write!(text, " · {} · {}", dollars(sum.cost_usd), format_count(sum.calls, "call"));
     }
     let said = items.rev().filter_map(|item| match item {
-        Item::Reply(reply) if reply.agent == name && !reply.text.trim().is_empty() => Some(reply.text.trim()),
+        TranscriptItem::Reply(reply) if reply.agent == name && !reply.text.trim().is_empty() => {
+            Some(reply.text.trim())
+        }
         _ => None,
     });
     let mut said: Vec<&str> = said.take(LAST).collect();
@@ -92,11 +94,11 @@ pub fn budget(run: &RunView) -> String {
 
 fn doing(run: &RunView, agent: &AgentLine) -> String {
     match &agent.doing {
-        Doing::Nothing if run.over => "done".to_owned(),
-        Doing::Nothing => "idle".to_owned(),
-        Doing::Thinks => "thinks".to_owned(),
-        Doing::Writes => "writes".to_owned(),
-        Doing::Runs(tool) => format!("runs {tool}"),
-        Doing::WaitsFor(tool) => format!("waits for your yes to {tool}"),
+        AgentActivity::Nothing if run.over => "done".to_owned(),
+        AgentActivity::Nothing => "idle".to_owned(),
+        AgentActivity::Thinks => "thinks".to_owned(),
+        AgentActivity::Writes => "writes".to_owned(),
+        AgentActivity::Runs(tool) => format!("runs {tool}"),
+        AgentActivity::WaitsFor(tool) => format!("waits for your yes to {tool}"),
     }
 }

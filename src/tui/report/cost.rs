@@ -4,55 +4,56 @@
 use std::fmt::Write as _;
 
 use super::table;
-use crate::domain::cost::{CostLedger, Parts, Price, Usage};
+use crate::domain::cost::{BilledTokens, CostLedger, TokenPrice, TokenUsage};
+use crate::domain::cost_breakdown::{CostGrouping, GroupedCost, sums, total};
 use crate::domain::model::is_same_model;
-use crate::domain::spending::{By, Sum, sums, total};
 use crate::tui::run_view::RunView;
-use crate::tui::text::{counted, dollars, one_line, thousands};
+use crate::tui::text::{dollars, format_count, one_line, thousands};
 
 /// The session, each run that spent something in it, and what was asked beside them.
 pub fn cost(
     session: &CostLedger,
     (runs, beside): (&[RunView], &CostLedger),
-    prices: &[(String, Option<Price>)],
+    prices: &[(String, Option<TokenPrice>)],
 ) -> String {
     if session.entries.is_empty() {
         return "no model was called yet".to_owned();
     }
     let mut text = String::new();
-    for sum in sums(session.entries.iter(), By::Model) {
-        let calls = counted(sum.calls, "call");
+    for sum in sums(session.entries.iter(), CostGrouping::Model) {
+        let calls = format_count(sum.calls, "call");
         let _ = writeln!(text, "{}: {} · {calls}", one_line(&sum.name), money(&sum));
         let price = price_of(prices, &sum.name);
         text.push_str(&parts(&sum.usage, price));
     }
-    for by in [By::Role, By::Agent, By::State] {
+    for by in [CostGrouping::Role, CostGrouping::Agent, CostGrouping::State] {
         let _ = write!(text, "\nby {}\n{}", by.as_str(), rows(&sums(session.entries.iter(), by)));
     }
     let beside = Some(beside).filter(|beside| !beside.entries.is_empty());
-    let spent: Vec<Sum> = runs
-        .iter()
-        .filter(|run| !run.paid_here.entries.is_empty())
-        .map(|run| Sum {
-            name: format!("{} {}", run.workflow, run.id),
-            ..total(run.paid_here.entries.iter())
-        })
-        .chain(
-            beside.map(|beside| Sum { name: "beside the runs".to_owned(), ..total(beside.entries.iter()) }),
-        )
-        .collect();
+    let spent: Vec<GroupedCost> =
+        runs.iter()
+            .filter(|run| !run.paid_here.entries.is_empty())
+            .map(|run| GroupedCost {
+                name: format!("{} {}", run.workflow, run.id),
+                ..total(run.paid_here.entries.iter())
+            })
+            .chain(beside.map(|beside| GroupedCost {
+                name: "beside the runs".to_owned(),
+                ..total(beside.entries.iter())
+            }))
+            .collect();
     let _ = write!(text, "\nby run\n{}", rows(&spent));
     let whole = total(session.entries.iter());
     let tokens = thousands(whole.usage.total());
     let _ = write!(text, "\nsession: {tokens} tokens · {}", money(&whole));
     if whole.estimated > 0 {
-        let calls = counted(whole.estimated, "call");
+        let calls = format_count(whole.estimated, "call");
         let _ = write!(text, "\n~ {calls} estimated: the server did not say all of what was used");
     }
-    for unknown in sums(session.entries.iter(), By::Model).iter().filter(|sum| sum.unpriced > 0) {
+    for unknown in sums(session.entries.iter(), CostGrouping::Model).iter().filter(|sum| sum.unpriced > 0) {
         let name = one_line(&unknown.name);
         if price_of(prices, &unknown.name).is_some() {
-            let calls = counted(unknown.unpriced, "call");
+            let calls = format_count(unknown.unpriced, "call");
             let _ =
                 write!(text, "\n→ {calls} of {name} not counted in dollars: its price was not known then");
             continue;
@@ -63,13 +64,13 @@ pub fn cost(
 }
 
 /// What a model costs now, whichever way its name is written.
-fn price_of(prices: &[(String, Option<Price>)], model: &str) -> Option<Price> {
+fn price_of(prices: &[(String, Option<TokenPrice>)], model: &str) -> Option<TokenPrice> {
     let exact = prices.iter().find(|(name, _)| name == model);
     let found = exact.or_else(|| prices.iter().find(|(name, _)| is_same_model(model, name)));
     found.and_then(|(_, price)| *price)
 }
 
-fn rows(sums: &[Sum]) -> String {
+fn rows(sums: &[GroupedCost]) -> String {
     let rows: Vec<Vec<String>> = sums
         .iter()
         .map(|sum| {
@@ -81,7 +82,7 @@ fn rows(sums: &[Sum]) -> String {
 }
 
 /// What is known, and that something is not.
-fn money(sum: &Sum) -> String {
+fn money(sum: &GroupedCost) -> String {
     let about = if sum.estimated > 0 { "~" } else { "" };
     match sum.cost_usd() {
         None if sum.unpriced < sum.calls => {
@@ -91,10 +92,10 @@ fn money(sum: &Sum) -> String {
     }
 }
 
-fn parts(usage: &Usage, price: Option<Price>) -> String {
+fn parts(usage: &TokenUsage, price: Option<TokenPrice>) -> String {
     let parts = usage.parts();
-    let costs = price.map(|price| price.of_parts(&parts));
-    let Parts { fresh, cached, written, completion } = parts;
+    let costs = price.map(|price| price.part_costs_usd(&parts));
+    let BilledTokens { fresh, cached, written, completion } = parts;
     let reasoned = format!("{} of it reasoning", thousands(usage.reasoning));
     let rows = [
         ("prompt", fresh, ""),

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::table;
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
-use crate::tui::archive::RunRow;
-use crate::tui::backend::{FoundLine, Steps};
-use crate::tui::fields::Fields;
+use crate::tui::answer_fields::AnswerFields;
+use crate::tui::backend::{RunStepList, SearchHitLine};
+use crate::tui::history_browser::RunRow;
 use crate::tui::text::{dollars, fit, one_line, thousands, width};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back tells nothing.
@@ -66,7 +66,7 @@ pub fn waiting(list: &[RunSummary], now: Timestamp) -> String {
                 run.id.to_string(),
                 fit(&one_line(&run.workflow), 24).into_owned(),
                 ago(run.progress.updated, now),
-                stands(run),
+                status_text(run),
             ]
         })
         .collect();
@@ -92,7 +92,7 @@ pub fn pending<'a>(
             let _ = writeln!(text, "{} {workflow}, {state}: {}, {since}{place}", run.id, wish(pause));
             let _ = writeln!(text, "   {}", fit(&one_line(&pause.message), SHOWN));
             if !pause.required_outputs.is_empty() {
-                let fields = Fields::of(&pause.required_outputs, pause.schema.as_ref());
+                let fields = AnswerFields::from_schema(&pause.required_outputs, pause.schema.as_ref());
                 let wanted: Vec<String> = fields.words().collect();
                 let _ = writeln!(text, "   wanted: {}", wanted.join(", "));
             }
@@ -113,12 +113,13 @@ pub fn pending<'a>(
 
 /// For the completion of ids.
 pub fn name_and_state(run: &RunSummary, now: Timestamp) -> (String, String) {
-    let about = format!("{} · {} · {}", one_line(&run.workflow), ago(run.progress.updated, now), stands(run));
+    let about =
+        format!("{} · {} · {}", one_line(&run.workflow), ago(run.progress.updated, now), status_text(run));
     (run.id.to_string(), about)
 }
 
 /// `interrupted in code`, `waits in gate: an answer`.
-fn stands(run: &RunSummary) -> String {
+fn status_text(run: &RunSummary) -> String {
     let progress = &run.progress;
     let state = progress.path.last().map(|state| format!(" in {}", one_line(state))).unwrap_or_default();
     match (progress.status, progress.pauses.as_slice()) {
@@ -140,7 +141,7 @@ pub fn row(run: RunSummary, here: &str, text: Option<String>) -> RunRow {
             let state = error.state.as_ref().map(|state| format!(" in {}", one_line(state)));
             format!("failed{}: {}", state.unwrap_or_default(), short(&error.title))
         }
-        _ => stands(&run),
+        _ => status_text(&run),
     };
     let progress = run.progress;
     RunRow {
@@ -176,11 +177,11 @@ fn wish(pause: &OpenPause) -> &'static str {
 }
 
 /// Two lines a hit: where it is, and what stands there.
-pub fn found(lines: &[FoundLine], now: Timestamp) -> String {
+pub fn found(lines: &[SearchHitLine], now: Timestamp) -> String {
     if lines.is_empty() {
         return "nothing".to_owned();
     }
-    let line = |hit: &FoundLine| {
+    let line = |hit: &SearchHitLine| {
         let when = ago(hit.at, now);
         let place = format!("{}  {}  {when}  {}", hit.run, one_line(&hit.workflow), one_line(&hit.what));
         format!("{place}\n    {}", one_line(&hit.text))
@@ -189,7 +190,7 @@ pub fn found(lines: &[FoundLine], now: Timestamp) -> String {
 }
 
 /// The steps of a run, and how to go back to one.
-pub fn steps(steps: &Steps) -> String {
+pub fn steps(steps: &RunStepList) -> String {
     if steps.steps.is_empty() {
         return "it has entered no state yet".to_owned();
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::RunStatus;
-use crate::engine::effect::Question;
+use crate::engine::effect::UserQuestion;
 use crate::engine::event::RunEvent;
 use crate::tui::text::{fit, one_line};
 
@@ -19,7 +19,7 @@ const SHARED: usize = 10_000;
 const TEXT: usize = 200;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum TimelineKind {
     State,
     Model,
     Tool,
@@ -33,7 +33,7 @@ pub enum Kind {
     End,
 }
 
-impl Kind {
+impl TimelineKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::State => "state",
@@ -53,7 +53,7 @@ impl Kind {
 
 /// How long something took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Took {
+pub enum TimelineDuration {
     /// It has no length.
     Moment,
     /// It goes on.
@@ -65,34 +65,34 @@ pub enum Took {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct TimelineRow {
     pub at: Timestamp,
-    pub took: Took,
-    pub kind: Kind,
+    pub took: TimelineDuration,
+    pub kind: TimelineKind,
     pub text: Arc<str>,
     /// It failed or was refused.
     pub bad: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Key {
+enum TimelineKey {
     State(String),
     Call(CallId),
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Timeline {
-    rows: VecDeque<Row>,
+pub struct RunTimeline {
+    rows: VecDeque<TimelineRow>,
     /// Rows before the first of `rows`.
     earlier: u64,
     /// Number of the row of everything that goes on.
-    open: HashMap<Key, u64>,
+    open: HashMap<TimelineKey, u64>,
     texts: HashSet<Arc<str>>,
     /// When the first event came: times are shown from there.
     begun: Option<Timestamp>,
 }
 
-impl Timeline {
+impl RunTimeline {
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -105,7 +105,7 @@ impl Timeline {
         self.earlier
     }
 
-    pub fn row(&self, at: usize) -> Option<&Row> {
+    pub fn row(&self, at: usize) -> Option<&TimelineRow> {
         self.rows.get(at)
     }
 
@@ -113,32 +113,38 @@ impl Timeline {
         self.begun.unwrap_or_default()
     }
 
-    pub fn hear(&mut self, at: Timestamp, event: &RunEvent) {
+    pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.begun.get_or_insert(at);
         match event {
             RunEvent::RunStarted { workflow, .. } => {
-                self.moment(at, Kind::Begin, &format!("{workflow} begins"));
+                self.moment(at, TimelineKind::Begin, &format!("{workflow} begins"));
             }
-            RunEvent::Resumed { .. } => self.moment(at, Kind::Begin, "taken up again"),
+            RunEvent::Resumed { .. } => self.moment(at, TimelineKind::Begin, "taken up again"),
             RunEvent::Returned { step, state, .. } => {
                 self.close_all(at);
-                self.moment(at, Kind::Begin, &format!("back before step {step}: {state}"));
+                self.moment(at, TimelineKind::Begin, &format!("back before step {step}: {state}"));
             }
             RunEvent::Finished { status, error, .. } => {
                 self.close_all(at);
                 let why = error.as_ref().map(|error| format!(": {}", error.title)).unwrap_or_default();
                 let bad = !matches!(status, RunStatus::Completed | RunStatus::Paused);
-                self.push(at, Kind::End, &format!("{}{why}", status.as_str()), Took::Moment, bad);
+                self.push(
+                    at,
+                    TimelineKind::End,
+                    &format!("{}{why}", status.as_str()),
+                    TimelineDuration::Moment,
+                    bad,
+                );
             }
             RunEvent::StateEntered { state, visit, .. } => {
                 let text = if *visit > 1 { format!("{state} ×{visit}") } else { state.clone() };
-                self.begin(at, Key::State(state.clone()), Kind::State, &text);
+                self.begin(at, TimelineKey::State(state.clone()), TimelineKind::State, &text);
             }
-            RunEvent::Transitioned { from, .. } => self.end(at, &Key::State(from.clone()), false),
+            RunEvent::Transitioned { from, .. } => self.end(at, &TimelineKey::State(from.clone()), false),
             RunEvent::Caught { state, error, target, .. } => {
-                self.bad(at, Kind::Problem, &format!("{state}: {}", error.title));
+                self.bad(at, TimelineKind::Problem, &format!("{state}: {}", error.title));
                 if target.is_some() {
-                    self.end(at, &Key::State(state.clone()), true);
+                    self.end(at, &TimelineKey::State(state.clone()), true);
                 }
             }
             RunEvent::ChildFinished { state, workflow, .. } => {
@@ -150,7 +156,7 @@ impl Timeline {
                 self.close_below(at, &format!("{state}{dot}{branch}/"));
                 if let Some(error) = error {
                     let text = format!("{state}{dot}{branch}: {}", error.title);
-                    self.bad(at, Kind::Problem, &text);
+                    self.bad(at, TimelineKind::Problem, &text);
                 }
             }
             RunEvent::Joined { state, .. } => {
@@ -164,70 +170,80 @@ impl Timeline {
     fn hear_calls(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
             RunEvent::ModelCalled { call, agent, model, .. } => {
-                self.begin(at, Key::Call(*call), Kind::Model, &format!("{agent} asks {model}"));
+                self.begin(
+                    at,
+                    TimelineKey::Call(*call),
+                    TimelineKind::Model,
+                    &format!("{agent} asks {model}"),
+                );
             }
             RunEvent::SummaryCalled { call, agent, context, .. } => {
-                self.begin(at, Key::Call(*call), Kind::Model, &format!("{agent} sums up {context}"));
+                self.begin(
+                    at,
+                    TimelineKey::Call(*call),
+                    TimelineKind::Model,
+                    &format!("{agent} sums up {context}"),
+                );
             }
             RunEvent::Replied { call, .. } | RunEvent::ContextSummarized { call, .. } => {
-                self.end(at, &Key::Call(*call), false);
+                self.end(at, &TimelineKey::Call(*call), false);
             }
-            RunEvent::ModelFailed { call, .. } => self.end(at, &Key::Call(*call), true),
+            RunEvent::ModelFailed { call, .. } => self.end(at, &TimelineKey::Call(*call), true),
             RunEvent::ModelRetry { agent, attempt, reason, .. } => {
-                self.moment(at, Kind::Retry, &format!("{agent}, attempt {attempt}: {reason}"));
+                self.moment(at, TimelineKind::Retry, &format!("{agent}, attempt {attempt}: {reason}"));
             }
             RunEvent::ToolStarted { call, agent, tool, .. } => {
-                self.begin(at, Key::Call(*call), Kind::Tool, &format!("{agent} {tool}"));
+                self.begin(at, TimelineKey::Call(*call), TimelineKind::Tool, &format!("{agent} {tool}"));
             }
-            RunEvent::ToolFinished { call, ok, .. } => self.end(at, &Key::Call(*call), !ok),
+            RunEvent::ToolFinished { call, ok, .. } => self.end(at, &TimelineKey::Call(*call), !ok),
             RunEvent::ToolRefused { agent, tool, reason } => {
                 let text = format!("{agent} {tool} refused: {reason}");
-                self.bad(at, Kind::Tool, &text);
+                self.bad(at, TimelineKind::Tool, &text);
             }
             RunEvent::ApprovalAsked { call, agent, tool, .. } => {
-                self.begin(at, Key::Call(*call), Kind::Approval, &format!("{agent} {tool}"));
+                self.begin(at, TimelineKey::Call(*call), TimelineKind::Approval, &format!("{agent} {tool}"));
             }
             RunEvent::PersonAsked { call, question } => {
-                self.begin(at, Key::Call(*call), Kind::Question, asked(question));
+                self.begin(at, TimelineKey::Call(*call), TimelineKind::Question, asked(question));
             }
             RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
-                self.end(at, &Key::Call(*call), false);
+                self.end(at, &TimelineKey::Call(*call), false);
             }
             RunEvent::Waiting { state, until } => {
                 let ms = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
-                self.push(at, Kind::Wait, state, Took::Ms(ms), false);
+                self.push(at, TimelineKind::Wait, state, TimelineDuration::Ms(ms), false);
             }
             RunEvent::Retrying { state, attempt, max_attempts, error, .. } => {
                 let text = format!("{state}, attempt {attempt} of {max_attempts}: {}", error.title);
-                self.moment(at, Kind::Retry, &text);
+                self.moment(at, TimelineKind::Retry, &text);
             }
-            RunEvent::SnapshotTaken { label, .. } => self.moment(at, Kind::Snapshot, label),
+            RunEvent::SnapshotTaken { label, .. } => self.moment(at, TimelineKind::Snapshot, label),
             RunEvent::SnapshotFailed { reason } => {
-                self.bad(at, Kind::Snapshot, &format!("none: {reason}"));
+                self.bad(at, TimelineKind::Snapshot, &format!("none: {reason}"));
             }
-            RunEvent::Warning { text, .. } => self.bad(at, Kind::Problem, text),
+            RunEvent::Warning { text, .. } => self.bad(at, TimelineKind::Problem, text),
             RunEvent::BudgetWarning { scope, what, .. } => {
                 let text = format!("budget of {scope}: {what}");
-                self.bad(at, Kind::Problem, &text);
+                self.bad(at, TimelineKind::Problem, &text);
             }
             _ => {}
         }
     }
 
-    fn moment(&mut self, at: Timestamp, kind: Kind, text: &str) {
-        self.push(at, kind, text, Took::Moment, false);
+    fn moment(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
+        self.push(at, kind, text, TimelineDuration::Moment, false);
     }
 
-    fn bad(&mut self, at: Timestamp, kind: Kind, text: &str) {
-        self.push(at, kind, text, Took::Moment, true);
+    fn bad(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
+        self.push(at, kind, text, TimelineDuration::Moment, true);
     }
 
-    fn begin(&mut self, at: Timestamp, key: Key, kind: Kind, text: &str) {
-        let number = self.push(at, kind, text, Took::Open, false);
+    fn begin(&mut self, at: Timestamp, key: TimelineKey, kind: TimelineKind, text: &str) {
+        let number = self.push(at, kind, text, TimelineDuration::Open, false);
         self.open.insert(key, number);
     }
 
-    fn end(&mut self, at: Timestamp, key: &Key, bad: bool) {
+    fn end(&mut self, at: Timestamp, key: &TimelineKey, bad: bool) {
         let Some(number) = self.open.remove(key) else { return };
         self.finish(number, at, bad);
     }
@@ -235,15 +251,15 @@ impl Timeline {
     fn finish(&mut self, number: u64, at: Timestamp, bad: bool) {
         let place = number.checked_sub(self.earlier).and_then(|place| usize::try_from(place).ok());
         if let Some(row) = place.and_then(|place| self.rows.get_mut(place)) {
-            row.took = Took::Ms(u64::try_from(at.0.saturating_sub(row.at.0)).unwrap_or(0));
+            row.took = TimelineDuration::Ms(u64::try_from(at.0.saturating_sub(row.at.0)).unwrap_or(0));
             row.bad |= bad;
         }
     }
 
     /// States that began with a path are over; only what goes on is looked through.
     fn close_below(&mut self, at: Timestamp, path: &str) {
-        let inside = |key: &Key| matches!(key, Key::State(state) if state.starts_with(path));
-        let ended: Vec<Key> = self.open.keys().filter(|key| inside(key)).cloned().collect();
+        let inside = |key: &TimelineKey| matches!(key, TimelineKey::State(state) if state.starts_with(path));
+        let ended: Vec<TimelineKey> = self.open.keys().filter(|key| inside(key)).cloned().collect();
         ended.iter().for_each(|key| self.end(at, key, false));
     }
 
@@ -251,11 +267,11 @@ impl Timeline {
     fn close_all(&mut self, at: Timestamp) {
         for (key, number) in std::mem::take(&mut self.open) {
             match key {
-                Key::State(_) => self.finish(number, at, false),
-                Key::Call(_) => {
+                TimelineKey::State(_) => self.finish(number, at, false),
+                TimelineKey::Call(_) => {
                     let place = number.checked_sub(self.earlier).and_then(|at| usize::try_from(at).ok());
                     if let Some(row) = place.and_then(|place| self.rows.get_mut(place)) {
-                        row.took = Took::Never;
+                        row.took = TimelineDuration::Never;
                     }
                 }
             }
@@ -263,13 +279,20 @@ impl Timeline {
     }
 
     /// Returns the row's number, counted from the first of all.
-    fn push(&mut self, at: Timestamp, kind: Kind, text: &str, took: Took, bad: bool) -> u64 {
+    fn push(
+        &mut self,
+        at: Timestamp,
+        kind: TimelineKind,
+        text: &str,
+        took: TimelineDuration,
+        bad: bool,
+    ) -> u64 {
         let text = self.shared(text);
         if self.rows.len() >= MOST {
             self.rows.pop_front();
             self.earlier += 1;
         }
-        self.rows.push_back(Row { at, took, kind, text, bad });
+        self.rows.push_back(TimelineRow { at, took, kind, text, bad });
         self.earlier + self.rows.len() as u64 - 1
     }
 
@@ -288,14 +311,14 @@ impl Timeline {
     }
 }
 
-fn asked(question: &Question) -> &str {
+fn asked(question: &UserQuestion) -> &str {
     match question {
-        Question::Message => "the next message",
-        Question::Limit { .. } => "go on past a limit?",
-        Question::NoSnapshot { .. } => "go on without a snapshot?",
-        Question::Pause { state, .. } => state,
-        Question::Failed { .. } => "try it again?",
-        Question::Break { state, .. } => state,
-        Question::Uncertain { tool, .. } => tool,
+        UserQuestion::Message => "the next message",
+        UserQuestion::Limit { .. } => "go on past a limit?",
+        UserQuestion::NoSnapshot { .. } => "go on without a snapshot?",
+        UserQuestion::Pause { state, .. } => state,
+        UserQuestion::Failed { .. } => "try it again?",
+        UserQuestion::Break { state, .. } => state,
+        UserQuestion::Uncertain { tool, .. } => tool,
     }
 }

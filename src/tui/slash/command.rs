@@ -1,16 +1,16 @@
 //! What the slash commands are made of: what a line asks for, and how a command is described.
 
+use super::arguments::EditArgument;
 use super::cmd::ShellLine;
-use super::places::Definition;
-use super::steering::Steer;
+use super::steering::SteerAction;
 use crate::domain::journal::RunStatus;
 use crate::domain::project_index::SizeLimit;
-use crate::domain::task_list::TaskDeed;
-use crate::tui::backend::{Beside, Page, SnapshotCommand, Travel};
+use crate::domain::task_list::TaskListCommand;
+use crate::tui::backend::{ConcurrentRunMode, LookupPage, SnapshotOperation, TimeTravelRequest};
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Argument {
+pub enum SlashArgument {
     None,
     Command,
     Workflow,
@@ -38,13 +38,13 @@ pub enum Argument {
 
 /// What a line asks for, understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Action {
+pub enum SlashAction {
     Help(Option<String>),
     Workflow {
         name: String,
         input: String,
         /// Although another one works on the same files.
-        beside: Option<Beside>,
+        beside: Option<ConcurrentRunMode>,
     },
     Workflows,
     Role(String),
@@ -61,8 +61,8 @@ pub enum Action {
     Resume(Option<String>),
     /// Of a run, to go back to.
     Steps(Option<String>),
-    Travel(Travel),
-    Snapshot(SnapshotCommand),
+    Travel(TimeTravelRequest),
+    Snapshot(SnapshotOperation),
     /// A level: base, smart or fast.
     Configure(String),
     Keys,
@@ -71,7 +71,7 @@ pub enum Action {
     /// On, off, or the other way.
     Mouse(Option<bool>),
     /// Of the run in front.
-    Steer(Steer),
+    Steer(SteerAction),
     /// The run that the panes show, by its id or workflow.
     Watch(Option<String>),
     /// A workflow, role or file; without one: the list of files.
@@ -91,13 +91,13 @@ pub enum Action {
     Graph(Option<String>),
     /// By its name in the table of keys.
     Pane(String),
-    Page(Page),
+    Page(LookupPage),
     Budget,
     /// Yes, no; without either: what is asked, or what is so.
     Trust(Option<bool>),
     /// About commands for the shell.
     Shell(ShellLine),
-    Task(TaskDeed),
+    Task(TaskListCommand),
     /// The project's files are described.
     Index(SizeLimit),
     Vim(Option<bool>),
@@ -105,11 +105,11 @@ pub enum Action {
     Verbosity(Option<u8>),
 }
 
-impl Action {
-    pub(super) fn edit(wanted: Definition) -> Self {
+impl SlashAction {
+    pub(super) fn edit(wanted: EditArgument) -> Self {
         match wanted {
-            Definition { name, new: true, .. } => Self::EditNew(name),
-            Definition { name, external, .. } => Self::Edit { name, external },
+            EditArgument { name, new: true, .. } => Self::EditNew(name),
+            EditArgument { name, external, .. } => Self::Edit { name, external },
         }
     }
 }
@@ -122,8 +122,8 @@ pub struct SlashCommand {
     pub about: &'static str,
     /// More, for `/help NAME`.
     pub more: &'static str,
-    pub argument: Argument,
-    pub(super) parse: fn(&str) -> Result<Action, String>,
+    pub argument: SlashArgument,
+    pub(super) parse: fn(&str) -> Result<SlashAction, String>,
 }
 
 impl SlashCommand {
@@ -131,8 +131,8 @@ impl SlashCommand {
         (name, usage): (&'static str, &'static str),
         about: &'static str,
         more: &'static str,
-        argument: Argument,
-        parse: fn(&str) -> Result<Action, String>,
+        argument: SlashArgument,
+        parse: fn(&str) -> Result<SlashAction, String>,
     ) -> Self {
         Self { name, aliases: &[], usage, about, more, argument, parse }
     }

@@ -1,11 +1,11 @@
 //! Commands about runs of before and stored files: to find them, to go on, to go back.
 
-use super::command::{Action, Argument, SlashCommand};
-use super::places::{self, unquote, word};
+use super::arguments::{self, unquote, word};
+use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::simple_arguments::named;
 use super::snapshots;
-use super::words::named;
 use crate::domain::journal::RunStatus;
-use crate::tui::backend::Travel;
+use crate::tui::backend::TimeTravelRequest;
 
 pub(super) const RUNS: SlashCommand = SlashCommand {
     name: "runs",
@@ -14,7 +14,7 @@ pub(super) const RUNS: SlashCommand = SlashCommand {
     about: "the newest runs, of a status or with words",
     more: "Statuses: running, paused, completed, failed, cancelled, interrupted. Words are a part of the id, \
            the workflow's name or the input.\nExample: /runs failed paused parser",
-    argument: Argument::Status,
+    argument: SlashArgument::Status,
     parse: |rest| Ok(parse_runs(rest)),
 };
 
@@ -25,8 +25,8 @@ pub(super) const HISTORY: SlashCommand = SlashCommand {
     about: "the runs in full: steps, why, compare, undo, fork",
     more: "Opens the list of all runs; / finds words in them, Enter opens a run and then a step of it. The last line \
            names the keys of what can be done with a run; what cannot says why. Esc goes back one level.",
-    argument: Argument::None,
-    parse: |_| Ok(Action::History),
+    argument: SlashArgument::None,
+    parse: |_| Ok(SlashAction::History),
 };
 
 pub(super) const SEARCH: SlashCommand = SlashCommand {
@@ -36,10 +36,10 @@ pub(super) const SEARCH: SlashCommand = SlashCommand {
     about: "what was said and done in all runs",
     more: "Every word must be there; \"a phrase\" in quotes must be there as it is; of the last word the \
            beginning is enough.",
-    argument: Argument::None,
+    argument: SlashArgument::None,
     parse: |rest| match rest {
         "" => Err("/search needs words to look for".to_owned()),
-        words => Ok(Action::Search(words.to_owned())),
+        words => Ok(SlashAction::Search(words.to_owned())),
     },
 };
 
@@ -50,8 +50,8 @@ pub(super) const RESUME: SlashCommand = SlashCommand {
     about: "go on with a run that waits or was interrupted",
     more: "Without an id: the run that was left last, else the one of this project that waits. What it did \
            before is shown first. An id may be shortened.",
-    argument: Argument::Run,
-    parse: |rest| Ok(Action::Resume(named(rest))),
+    argument: SlashArgument::Run,
+    parse: |rest| Ok(SlashAction::Resume(named(rest))),
 };
 
 pub(super) const UNDO: SlashCommand = SlashCommand {
@@ -61,8 +61,8 @@ pub(super) const UNDO: SlashCommand = SlashCommand {
     about: "bring the files back to before a run",
     more: "Lists the files and asks first; the present is snapshotted before anything changes. Without an id: \
            the last run.",
-    argument: Argument::Run,
-    parse: |rest| Ok(Action::Travel(Travel::Undo { run: named(rest) })),
+    argument: SlashArgument::Run,
+    parse: |rest| Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: named(rest) })),
 };
 
 pub(super) const REWIND: SlashCommand = SlashCommand {
@@ -72,14 +72,16 @@ pub(super) const REWIND: SlashCommand = SlashCommand {
     about: "conversation, data and files as before a step",
     more: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from there. What \
            came later no longer counts, but stays paid.\nExample: /rewind 3",
-    argument: Argument::Run,
+    argument: SlashArgument::Run,
     parse: |rest| {
-        let place = places::place(rest)?;
+        let place = arguments::parse_run_step(rest)?;
         if !place.rest.trim().is_empty() {
             return Err(format!("/rewind takes a run and a step, not `{}`", place.rest.trim()));
         }
         let run = place.run;
-        Ok(place.step.map_or(Action::Steps(run.clone()), |step| Action::Travel(Travel::Rewind { run, step })))
+        Ok(place.step.map_or(SlashAction::Steps(run.clone()), |step| {
+            SlashAction::Travel(TimeTravelRequest::Rewind { run, step })
+        }))
     },
 };
 
@@ -91,12 +93,12 @@ pub(super) const FORK: SlashCommand = SlashCommand {
     more: "Without a step: lists the steps. Values are JSON or a plain word; names are those of common_data. The \
            other run stays, and so do the files. /resume sets the new one going.\n\
            Example: /fork 3 limit=5 plan={\"parts\": 2}",
-    argument: Argument::Run,
+    argument: SlashArgument::Run,
     parse: |rest| {
-        let place = places::place(rest)?;
-        let Some(step) = place.step else { return Ok(Action::Steps(place.run)) };
-        let set = places::changes(place.rest)?;
-        Ok(Action::Travel(Travel::Fork { run: place.run, step, set }))
+        let place = arguments::parse_run_step(rest)?;
+        let Some(step) = place.step else { return Ok(SlashAction::Steps(place.run)) };
+        let set = arguments::changes(place.rest)?;
+        Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: place.run, step, set }))
     },
 };
 
@@ -107,7 +109,7 @@ pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
     about: "stored states of the project's files",
     more: "show lists the files that a restore would change, diff shows how. restore asks first, and \
            snapshots the present before it changes anything. An id may be shortened.",
-    argument: Argument::Snapshot,
+    argument: SlashArgument::Snapshot,
     parse: parse_snapshot,
 };
 
@@ -117,12 +119,12 @@ pub(super) const EXPORT: SlashCommand = SlashCommand::new(
     "FILE ends in .md: a text; in .cassette.jsonl: its model calls, for run --replay and for tests. Anything else: \
          everything of the run, for synthdev runs import. Without a file: RUN.md. Without a run: the one that is \
          shown. A file that is there is left as it is.",
-    Argument::Run,
-    |rest| Ok(Action::Page(places::export(rest))),
+    SlashArgument::Run,
+    |rest| Ok(SlashAction::Page(arguments::export(rest))),
 );
 
 /// Words of statuses first, then anything.
-fn parse_runs(rest: &str) -> Action {
+fn parse_runs(rest: &str) -> SlashAction {
     let (mut statuses, mut left) = (Vec::new(), rest.trim());
     loop {
         let (word, after) = word(left);
@@ -130,10 +132,10 @@ fn parse_runs(rest: &str) -> Action {
         statuses.push(status);
         left = after.trim();
     }
-    Action::Runs { statuses, words: named(unquote(left)) }
+    SlashAction::Runs { statuses, words: named(unquote(left)) }
 }
 
-fn parse_snapshot(rest: &str) -> Result<Action, String> {
-    let help = || Action::Help(Some("snapshot".to_owned()));
-    snapshots::parse(rest).map(|command| command.map_or_else(help, Action::Snapshot))
+fn parse_snapshot(rest: &str) -> Result<SlashAction, String> {
+    let help = || SlashAction::Help(Some("snapshot".to_owned()));
+    snapshots::parse(rest).map(|command| command.map_or_else(help, SlashAction::Snapshot))
 }

@@ -1,6 +1,6 @@
 //! `/index`: the project's files are described for `explain_codebase`.
 
-use super::command::{Action, Argument, SlashCommand};
+use super::command::{SlashAction, SlashArgument, SlashCommand};
 use crate::domain::project_index::SizeLimit;
 
 pub(super) const INDEX: SlashCommand = SlashCommand::new(
@@ -10,6 +10,8 @@ pub(super) const INDEX: SlashCommand = SlashCommand::new(
      sentences; later only what has changed since is asked about. The number is the size in kilobytes above which files \
      are left out, 50 unless said otherwise. Esc stops it: what was done is kept. The index is kept in .synthdev/index, \
      which git and snapshots leave alone; files that may hold keys are not sent.\nExample: /index 100",
-    Argument::Size,
-    |rest| Ok(Action::Index(if rest.is_empty() { SizeLimit::default() } else { SizeLimit::parse(rest)? })),
+    SlashArgument::Size,
+    |rest| {
+        Ok(SlashAction::Index(if rest.is_empty() { SizeLimit::default() } else { SizeLimit::parse(rest)? }))
+    },
 );

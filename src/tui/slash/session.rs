@@ -1,8 +1,8 @@
 //! Commands about this session: help, the screen, what is edited, commands of the person, leaving.
 
+use super::arguments;
 use super::cmd;
-use super::command::{Action, Argument, SlashCommand};
-use super::places;
+use super::command::{SlashAction, SlashArgument, SlashCommand};
 
 pub(super) const HELP: SlashCommand = SlashCommand {
     name: "help",
@@ -10,8 +10,8 @@ pub(super) const HELP: SlashCommand = SlashCommand {
     usage: "[COMMAND]",
     about: "commands and keys, or one command in full",
     more: "",
-    argument: Argument::Command,
-    parse: |rest| Ok(Action::Help((!rest.is_empty()).then(|| rest.trim_start_matches('/').to_owned()))),
+    argument: SlashArgument::Command,
+    parse: |rest| Ok(SlashAction::Help((!rest.is_empty()).then(|| rest.trim_start_matches('/').to_owned()))),
 };
 
 pub(super) const CLEAR: SlashCommand = SlashCommand {
@@ -20,8 +20,8 @@ pub(super) const CLEAR: SlashCommand = SlashCommand {
     usage: "",
     about: "empty the screen, start a new conversation",
     more: "",
-    argument: Argument::None,
-    parse: |_| Ok(Action::Clear),
+    argument: SlashArgument::None,
+    parse: |_| Ok(SlashAction::Clear),
 };
 
 pub(super) const EDIT: SlashCommand = SlashCommand {
@@ -32,20 +32,20 @@ pub(super) const EDIT: SlashCommand = SlashCommand {
     more: "Findings, the graph and what fits are shown while you type; F1 lists the keys. A run that goes on \
            keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR. /edit --new begins another \
            one, from a pattern or as a copy.",
-    argument: Argument::Definition,
-    parse: |rest| Ok(Action::edit(places::definition(rest))),
+    argument: SlashArgument::Definition,
+    parse: |rest| Ok(SlashAction::edit(arguments::definition(rest))),
 };
 
 pub(super) const PANE: SlashCommand = SlashCommand::new(
     ("pane", "NAME"),
     "show a pane, or take it away",
     "Panes: conversation, graph, agents, data, tools, timeline, costs.",
-    Argument::Pane,
+    SlashArgument::Pane,
     |rest| {
         if rest.is_empty() {
             Err("/pane needs the name of a pane".to_owned())
         } else {
-            Ok(Action::Pane(rest.to_owned()))
+            Ok(SlashAction::Pane(rest.to_owned()))
         }
     },
 );
@@ -58,8 +58,8 @@ pub(super) const CMD: SlashCommand = SlashCommand::new(
      you may change it, and Enter runs it. /cmd lists the last ten commands, /cmd N puts one of them into the input box. \
      /cmd add puts the last command and its answer there, to be sent; with the setting \"cmd\": {\"add_output\": true} \
      answers go along with your next text.\nExample: /cmd ??? the ten largest files below src",
-    Argument::Shell,
-    |rest| Ok(Action::Shell(cmd::parse(rest)?)),
+    SlashArgument::Shell,
+    |rest| Ok(SlashAction::Shell(cmd::parse(rest)?)),
 );
 
 pub(super) const EXIT: SlashCommand = SlashCommand {
@@ -68,6 +68,6 @@ pub(super) const EXIT: SlashCommand = SlashCommand {
     usage: "",
     about: "leave (also Ctrl+D on an empty line)",
     more: "",
-    argument: Argument::None,
-    parse: |_| Ok(Action::Quit),
+    argument: SlashArgument::None,
+    parse: |_| Ok(SlashAction::Quit),
 };

@@ -1,8 +1,8 @@
 //! What `/snapshot` is asked for.
 
-use super::distance::closest;
-use super::places::{unquote, word};
-use crate::tui::backend::SnapshotCommand;
+use super::arguments::{unquote, word};
+use super::edit_distance::closest;
+use crate::tui::backend::SnapshotOperation;
 
 pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
 
@@ -10,7 +10,7 @@ pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore
 ///
 /// # Errors
 /// What is missing, or the word that was meant.
-pub fn parse(rest: &str) -> Result<Option<SnapshotCommand>, String> {
+pub fn parse(rest: &str) -> Result<Option<SnapshotOperation>, String> {
     let (first, rest) = word(rest);
     let rest = rest.trim();
     let id = || match rest {
@@ -18,12 +18,12 @@ pub fn parse(rest: &str) -> Result<Option<SnapshotCommand>, String> {
         id => Ok(id.to_owned()),
     };
     let command = match first {
-        "" | "list" | "ls" => SnapshotCommand::List,
-        "create" => SnapshotCommand::Create { label: unquote(rest).to_owned() },
-        "show" => SnapshotCommand::Show { id: id()? },
-        "diff" => SnapshotCommand::Diff { id: id()? },
-        "restore" => SnapshotCommand::Restore { id: id()? },
-        "delete" => SnapshotCommand::Delete { id: id()? },
+        "" | "list" | "ls" => SnapshotOperation::List,
+        "create" => SnapshotOperation::Create { label: unquote(rest).to_owned() },
+        "show" => SnapshotOperation::Show { id: id()? },
+        "diff" => SnapshotOperation::Diff { id: id()? },
+        "restore" => SnapshotOperation::Restore { id: id()? },
+        "delete" => SnapshotOperation::Delete { id: id()? },
         "help" => return Ok(None),
         _ => {
             let known = closest(first, SNAPSHOT_WORDS.iter().copied());

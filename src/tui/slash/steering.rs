@@ -3,18 +3,18 @@
 use serde_json::Value;
 
 use crate::engine::steering::Breakpoint;
-use crate::runtime::command::Control;
-use crate::tui::slash::places::word;
+use crate::runtime::command::ControlAction;
+use crate::tui::slash::arguments::word;
 
 /// What is asked of the run in front.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Steer {
+pub enum SteerAction {
     Pause,
     Continue,
     Step,
     Stop,
     /// A run by its id, wherever it is driven.
-    Control(String, Control),
+    Control(String, ControlAction),
     Status,
     Break(Breakpoint),
     Breaks,
@@ -26,14 +26,14 @@ pub enum Steer {
         /// Also if it is of another kind than what stands there.
         anyway: bool,
     },
-    Pending(Which),
+    Pending(PendingTextAction),
     /// Everything that waits for an answer, or what is said to one of them.
-    Approvals(Option<(usize, Verdict)>),
+    Approvals(Option<(usize, ApprovalAction)>),
 }
 
 /// Words that wait to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Which {
+pub enum PendingTextAction {
     List,
     /// By its number; back into the input box.
     Edit(Option<usize>),
@@ -43,7 +43,7 @@ pub enum Which {
 
 /// What is done with one of the open questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum ApprovalAction {
     /// It is asked now.
     Show,
     Allow,
@@ -56,7 +56,7 @@ pub enum Verdict {
 
 /// A command, as help shows it.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct SteeringCommand {
     pub name: &'static str,
     pub aliases: &'static [&'static str],
     pub usage: &'static str,
@@ -66,9 +66,10 @@ pub struct Row {
     pub run: bool,
 }
 
-const NONE: Row = Row { name: "", aliases: &[], usage: "", about: "", more: "", run: false };
+const NONE: SteeringCommand =
+    SteeringCommand { name: "", aliases: &[], usage: "", about: "", more: "", run: false };
 
-pub const PAUSE: Row = Row {
+pub const PAUSE: SteeringCommand = SteeringCommand {
     name: "pause",
     usage: "[RUN]",
     about: "let the state end, then stand still",
@@ -79,7 +80,7 @@ pub const PAUSE: Row = Row {
     ..NONE
 };
 
-pub const CONTINUE: Row = Row {
+pub const CONTINUE: SteeringCommand = SteeringCommand {
     name: "continue",
     aliases: &["cont"],
     about: "go on with a run that stands still",
@@ -87,14 +88,14 @@ pub const CONTINUE: Row = Row {
     ..NONE
 };
 
-pub const STEP: Row = Row {
+pub const STEP: SteeringCommand = SteeringCommand {
     name: "step",
     about: "go on to the next state, and stand still there",
     more: "While no workflow runs: the next one that is started stands before each of its states.",
     ..NONE
 };
 
-pub const STOP: Row = Row {
+pub const STOP: SteeringCommand = SteeringCommand {
     name: "stop",
     usage: "[RUN]",
     about: "end the workflow that runs",
@@ -104,9 +105,10 @@ pub const STOP: Row = Row {
     ..NONE
 };
 
-pub const STATUS: Row = Row { name: "status", about: "where the run is, what it costs, what waits", ..NONE };
+pub const STATUS: SteeringCommand =
+    SteeringCommand { name: "status", about: "where the run is, what it costs, what waits", ..NONE };
 
-pub const BREAK: Row = Row {
+pub const BREAK: SteeringCommand = SteeringCommand {
     name: "break",
     usage: "STATE | tool NAME | spend DOLLARS",
     about: "stand still before a state or tool, or when so much was spent",
@@ -116,10 +118,14 @@ pub const BREAK: Row = Row {
     ..NONE
 };
 
-pub const BREAKS: Row =
-    Row { name: "breaks", usage: "[remove NUMBER|all]", about: "breakpoints; take one or all away", ..NONE };
+pub const BREAKS: SteeringCommand = SteeringCommand {
+    name: "breaks",
+    usage: "[remove NUMBER|all]",
+    about: "breakpoints; take one or all away",
+    ..NONE
+};
 
-pub const SET: Row = Row {
+pub const SET: SteeringCommand = SteeringCommand {
     name: "set",
     usage: "common_data.NAME = JSON",
     about: "change a variable while the run stands still",
@@ -129,7 +135,7 @@ pub const SET: Row = Row {
     ..NONE
 };
 
-pub const PENDING: Row = Row {
+pub const PENDING: SteeringCommand = SteeringCommand {
     name: "pending",
     usage: "[edit [N] | drop N|all]",
     about: "what you typed and the run has not read yet, and what runs wait for",
@@ -138,7 +144,7 @@ pub const PENDING: Row = Row {
     ..NONE
 };
 
-pub const APPROVALS: Row = Row {
+pub const APPROVALS: SteeringCommand = SteeringCommand {
     name: "approvals",
     usage: "[N [allow|run|session|always|deny]]",
     about: "everything that waits for your answer in this session",
@@ -152,13 +158,13 @@ pub const APPROVALS: Row = Row {
 ///
 /// # Errors
 /// What is missing or wrong.
-pub fn parse(name: &str, rest: &str) -> Option<Result<Steer, String>> {
+pub fn parse(name: &str, rest: &str) -> Option<Result<SteerAction, String>> {
     Some(match name {
-        "pause" => parse_run(rest, Steer::Pause, Control::Pause),
-        "continue" => Ok(Steer::Continue),
-        "step" => Ok(Steer::Step),
-        "stop" => parse_run(rest, Steer::Stop, Control::Cancel),
-        "status" => Ok(Steer::Status),
+        "pause" => parse_run(rest, SteerAction::Pause, ControlAction::Pause),
+        "continue" => Ok(SteerAction::Continue),
+        "step" => Ok(SteerAction::Step),
+        "stop" => parse_run(rest, SteerAction::Stop, ControlAction::Cancel),
+        "status" => Ok(SteerAction::Status),
         "break" => parse_break(rest),
         "breaks" => parse_breaks(rest),
         "set" => parse_set(rest),
@@ -169,30 +175,30 @@ pub fn parse(name: &str, rest: &str) -> Option<Result<Steer, String>> {
 }
 
 /// Without a run the one in front is meant.
-fn parse_run(rest: &str, front: Steer, control: Control) -> Result<Steer, String> {
+fn parse_run(rest: &str, front: SteerAction, control: ControlAction) -> Result<SteerAction, String> {
     match word(rest) {
         ("", _) => Ok(front),
-        (run, "") => Ok(Steer::Control(run.to_owned(), control)),
+        (run, "") => Ok(SteerAction::Control(run.to_owned(), control)),
         (_, more) => Err(format!("one run is meant, by its id, and nothing else: not `{}`", more.trim())),
     }
 }
 
 /// `/workflow pause` and its like (WFM-9).
-pub fn of_workflow(word: &str) -> Option<Steer> {
+pub fn parse_workflow_word(word: &str) -> Option<SteerAction> {
     Some(match word {
-        "status" => Steer::Status,
-        "pause" => Steer::Pause,
-        "resume" => Steer::Continue,
-        "stop" => Steer::Stop,
+        "status" => SteerAction::Status,
+        "pause" => SteerAction::Pause,
+        "resume" => SteerAction::Continue,
+        "stop" => SteerAction::Stop,
         _ => return None,
     })
 }
 
-fn parse_break(rest: &str) -> Result<Steer, String> {
+fn parse_break(rest: &str) -> Result<SteerAction, String> {
     let (first, after) = word(rest);
     let after = after.trim();
     let point = match (first, after) {
-        ("", _) => return Ok(Steer::Breaks),
+        ("", _) => return Ok(SteerAction::Breaks),
         ("tool", "") => return Err("/break tool needs the name of a tool: /tools lists them".to_owned()),
         ("tool", tool) => Breakpoint::tool(tool),
         ("spend", amount) => spend(amount)?,
@@ -200,7 +206,7 @@ fn parse_break(rest: &str) -> Result<Steer, String> {
         (state, "") => Breakpoint::state(state),
         _ => return Err(format!("/break takes a state, `tool NAME` or `spend DOLLARS`, not `{rest}`")),
     };
-    Ok(Steer::Break(point))
+    Ok(SteerAction::Break(point))
 }
 
 /// `0.50`, `$0.50`
@@ -211,19 +217,19 @@ fn spend(amount: &str) -> Result<Breakpoint, String> {
         .ok_or_else(|| format!("/break spend needs an amount of dollars such as 0.50, not `{amount}`"))
 }
 
-fn parse_breaks(rest: &str) -> Result<Steer, String> {
+fn parse_breaks(rest: &str) -> Result<SteerAction, String> {
     let (first, after) = word(rest);
     match (first, after.trim()) {
-        ("" | "list", _) => Ok(Steer::Breaks),
-        ("remove" | "rm" | "clear", "all") | ("clear", "") => Ok(Steer::Unbreak(None)),
-        ("remove" | "rm" | "clear", at) => Ok(Steer::Unbreak(Some(number(at)?))),
+        ("" | "list", _) => Ok(SteerAction::Breaks),
+        ("remove" | "rm" | "clear", "all") | ("clear", "") => Ok(SteerAction::Unbreak(None)),
+        ("remove" | "rm" | "clear", at) => Ok(SteerAction::Unbreak(Some(number(at)?))),
         _ => Err(format!(
             "/breaks lists them, /breaks remove 2 and /breaks remove all take away, not `{first}`"
         )),
     }
 }
 
-fn parse_set(rest: &str) -> Result<Steer, String> {
+fn parse_set(rest: &str) -> Result<SteerAction, String> {
     let (rest, anyway) = match rest.strip_prefix("--anyway") {
         Some(rest) => (rest.trim_start(), true),
         None => (rest, false),
@@ -243,41 +249,41 @@ fn parse_set(rest: &str) -> Result<Steer, String> {
         }
         Err(_) => Value::from(value),
     };
-    Ok(Steer::Set { path, value, anyway })
+    Ok(SteerAction::Set { path, value, anyway })
 }
 
-fn parse_pending(rest: &str) -> Result<Steer, String> {
+fn parse_pending(rest: &str) -> Result<SteerAction, String> {
     let (first, after) = word(rest);
     let which = match (first, after.trim()) {
-        ("" | "list", _) => Which::List,
-        ("edit", "") => Which::Edit(None),
-        ("edit", at) => Which::Edit(Some(number(at)?)),
-        ("drop" | "remove", "all") => Which::Drop(None),
-        ("drop" | "remove", at) => Which::Drop(Some(number(at)?)),
+        ("" | "list", _) => PendingTextAction::List,
+        ("edit", "") => PendingTextAction::Edit(None),
+        ("edit", at) => PendingTextAction::Edit(Some(number(at)?)),
+        ("drop" | "remove", "all") => PendingTextAction::Drop(None),
+        ("drop" | "remove", at) => PendingTextAction::Drop(Some(number(at)?)),
         _ => {
             return Err(format!(
                 "/pending lists them, /pending edit 1 and /pending drop 1 change them, not `{first}`"
             ));
         }
     };
-    Ok(Steer::Pending(which))
+    Ok(SteerAction::Pending(which))
 }
 
-fn parse_approvals(rest: &str) -> Result<Steer, String> {
+fn parse_approvals(rest: &str) -> Result<SteerAction, String> {
     let (first, after) = word(rest);
     if first.is_empty() {
-        return Ok(Steer::Approvals(None));
+        return Ok(SteerAction::Approvals(None));
     }
     let verdict = match after.trim() {
-        "" => Verdict::Show,
-        "allow" | "once" => Verdict::Allow,
-        "run" => Verdict::Run,
-        "session" => Verdict::Session,
-        "always" => Verdict::Always,
-        "deny" => Verdict::Deny,
+        "" => ApprovalAction::Show,
+        "allow" | "once" => ApprovalAction::Allow,
+        "run" => ApprovalAction::Run,
+        "session" => ApprovalAction::Session,
+        "always" => ApprovalAction::Always,
+        "deny" => ApprovalAction::Deny,
         other => return Err(format!("an approval is allow, run, session, always or deny, not `{other}`")),
     };
-    Ok(Steer::Approvals(Some((number(first)?, verdict))))
+    Ok(SteerAction::Approvals(Some((number(first)?, verdict))))
 }
 
 /// Lists count from 1.
@@ -293,36 +299,36 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tui::slash::{self, Action};
+    use crate::tui::slash::{self, SlashAction};
 
     #[test]
     fn commands_that_steer_are_understood() {
-        let check = |line: &str, expected: Steer| {
-            assert_eq!(slash::parse(line), Ok(Action::Steer(expected)), "{line}")
+        let check = |line: &str, expected: SteerAction| {
+            assert_eq!(slash::parse(line), Ok(SlashAction::Steer(expected)), "{line}")
         };
-        let set = |path: &[&str], value: Value, anyway| Steer::Set {
+        let set = |path: &[&str], value: Value, anyway| SteerAction::Set {
             path: path.iter().map(|key| (*key).to_owned()).collect(),
             value,
             anyway,
         };
-        check("/pause", Steer::Pause);
-        check("/cont", Steer::Continue);
-        check("/workflow pause", Steer::Pause);
-        check("/workflow resume", Steer::Continue);
-        check("/workflow stop", Steer::Stop);
-        check("/workflow status", Steer::Status);
-        check("/break", Steer::Breaks);
-        check("/break review", Steer::Break(Breakpoint::state("review")));
-        check("/break tool run_it", Steer::Break(Breakpoint::tool("run_it")));
-        check("/break spend $0.50", Steer::Break(Breakpoint::spend(0.5).unwrap()));
-        check("/breaks remove 2", Steer::Unbreak(Some(2)));
-        check("/breaks clear", Steer::Unbreak(None));
+        check("/pause", SteerAction::Pause);
+        check("/cont", SteerAction::Continue);
+        check("/workflow pause", SteerAction::Pause);
+        check("/workflow resume", SteerAction::Continue);
+        check("/workflow stop", SteerAction::Stop);
+        check("/workflow status", SteerAction::Status);
+        check("/break", SteerAction::Breaks);
+        check("/break review", SteerAction::Break(Breakpoint::state("review")));
+        check("/break tool run_it", SteerAction::Break(Breakpoint::tool("run_it")));
+        check("/break spend $0.50", SteerAction::Break(Breakpoint::spend(0.5).unwrap()));
+        check("/breaks remove 2", SteerAction::Unbreak(Some(2)));
+        check("/breaks clear", SteerAction::Unbreak(None));
         check("/set common_data.a.b = {\"c\": 1}", set(&["a", "b"], json!({"c": 1}), false));
         check("/set a=two words", set(&["a"], json!("two words"), false));
         check("/set --anyway a = 1 = 2", set(&["a"], json!("1 = 2"), true));
-        check("/pending", Steer::Pending(Which::List));
-        check("/pending drop all", Steer::Pending(Which::Drop(None)));
-        check("/approvals 2 session", Steer::Approvals(Some((2, Verdict::Session))));
+        check("/pending", SteerAction::Pending(PendingTextAction::List));
+        check("/pending drop all", SteerAction::Pending(PendingTextAction::Drop(None)));
+        check("/approvals 2 session", SteerAction::Approvals(Some((2, ApprovalAction::Session))));
     }
 
     #[test]

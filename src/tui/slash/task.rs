@@ -1,9 +1,9 @@
 //! `/task`: the person's list of what is to be done in this project.
 
-use super::command::{Action, Argument, SlashCommand};
-use super::distance::closest;
-use super::places::{unquote, word};
-use crate::domain::task_list::TaskDeed;
+use super::arguments::{unquote, word};
+use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::edit_distance::closest;
+use crate::domain::task_list::TaskListCommand;
 
 pub(super) const TASK: SlashCommand = SlashCommand {
     name: "task",
@@ -13,8 +13,8 @@ pub(super) const TASK: SlashCommand = SlashCommand {
     more: "Without a word: lists the tasks. They are yours, kept for this project in your data directory, not among its \
            files. done once more opens a task again. use puts the text of a task into the input box, as the input of a \
            workflow if one is named.\nExample: /task use 2 coder_reviewer",
-    argument: Argument::Task,
-    parse: |rest| Ok(Action::Task(parse(rest)?)),
+    argument: SlashArgument::Task,
+    parse: |rest| Ok(SlashAction::Task(parse(rest)?)),
 };
 
 /// Words that stand behind it, and what they do.
@@ -27,7 +27,7 @@ pub const TASK_WORDS: [(&str, &str); 6] = [
     ("use", "its text into the input box"),
 ];
 
-fn parse(rest: &str) -> Result<TaskDeed, String> {
+fn parse(rest: &str) -> Result<TaskListCommand, String> {
     let (verb, rest) = word(rest);
     let rest = rest.trim();
     let (number, after) = word(rest);
@@ -38,29 +38,29 @@ fn parse(rest: &str) -> Result<TaskDeed, String> {
         }
         Err(_) => Err(format!("`{number}` is no number of a task: /task lists them")),
     };
-    let alone = |deed: TaskDeed| match after.trim() {
+    let alone = |deed: TaskListCommand| match after.trim() {
         "" => Ok(deed),
         more => Err(format!("/task {verb} takes the number of one task, not `{more}`, too")),
     };
     match verb {
-        "" | "list" if rest.is_empty() => Ok(TaskDeed::List),
+        "" | "list" if rest.is_empty() => Ok(TaskListCommand::List),
         "list" => Err("/task list takes nothing more".to_owned()),
         "add" => match unquote(rest).trim() {
             "" => Err("/task add needs words: what is to be done".to_owned()),
-            text => Ok(TaskDeed::Add(text.to_owned())),
+            text => Ok(TaskListCommand::Add(text.to_owned())),
         },
         "edit" => match (numbered()?, unquote(after.trim()).trim()) {
             (number, "") => Err(format!("/task edit {number} needs the new words")),
-            (number, text) => Ok(TaskDeed::Edit(number, text.to_owned())),
+            (number, text) => Ok(TaskListCommand::Edit(number, text.to_owned())),
         },
-        "done" => alone(TaskDeed::Done(numbered()?)),
-        "remove" => alone(TaskDeed::Remove(numbered()?)),
+        "done" => alone(TaskListCommand::Done(numbered()?)),
+        "remove" => alone(TaskListCommand::Remove(numbered()?)),
         "use" => {
             let (workflow, more) = word(after.trim());
             if !more.trim().is_empty() {
                 return Err(format!("/task use takes a number and a workflow, not `{}`, too", more.trim()));
             }
-            Ok(TaskDeed::Use(numbered()?, (!workflow.is_empty()).then(|| workflow.to_owned())))
+            Ok(TaskListCommand::Use(numbered()?, (!workflow.is_empty()).then(|| workflow.to_owned())))
         }
         other => Err(match closest(other, TASK_WORDS.iter().map(|(word, _)| *word)) {
             Some(word) => format!("unknown: /task {other} — did you mean {word}?"),
@@ -76,15 +76,15 @@ mod tests {
     #[test]
     fn lines_are_understood() {
         for (rest, expected) in [
-            ("", Ok(TaskDeed::List)),
-            ("list", Ok(TaskDeed::List)),
-            ("add write the parser", Ok(TaskDeed::Add("write the parser".into()))),
-            ("add \"two\nlines\"", Ok(TaskDeed::Add("two\nlines".into()))),
-            ("edit 2 other  words", Ok(TaskDeed::Edit(2, "other  words".into()))),
-            ("done 3", Ok(TaskDeed::Done(3))),
-            ("remove 3", Ok(TaskDeed::Remove(3))),
-            ("use 1", Ok(TaskDeed::Use(1, None))),
-            ("use 1 coder_reviewer", Ok(TaskDeed::Use(1, Some("coder_reviewer".into())))),
+            ("", Ok(TaskListCommand::List)),
+            ("list", Ok(TaskListCommand::List)),
+            ("add write the parser", Ok(TaskListCommand::Add("write the parser".into()))),
+            ("add \"two\nlines\"", Ok(TaskListCommand::Add("two\nlines".into()))),
+            ("edit 2 other  words", Ok(TaskListCommand::Edit(2, "other  words".into()))),
+            ("done 3", Ok(TaskListCommand::Done(3))),
+            ("remove 3", Ok(TaskListCommand::Remove(3))),
+            ("use 1", Ok(TaskListCommand::Use(1, None))),
+            ("use 1 coder_reviewer", Ok(TaskListCommand::Use(1, Some("coder_reviewer".into())))),
             ("add", Err("/task add needs words")),
             ("add \"\"", Err("/task add needs words")),
             ("edit 2", Err("/task edit 2 needs the new words")),

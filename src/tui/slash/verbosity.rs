@@ -1,14 +1,14 @@
 //! `/verbosity`: how much is shown and logged.
 
-use super::command::{Action, Argument, SlashCommand};
+use super::command::{SlashAction, SlashArgument, SlashCommand};
 
 pub(super) const VERBOSITY: SlashCommand = SlashCommand::new(
     ("verbosity", "[0-5]"),
     "how much is shown and logged; without a number: how much is",
     "For this session; the setting \"verbosity\" keeps it. 0 logs nothing, 1 errors, 2 warnings, 3 runs, 4 states, models \
      and tools, 5 everything; what was said is never logged. From 3 on results and data are shown, too, as with Ctrl+O.",
-    Argument::Level,
-    |rest| verbosity(rest).map(Action::Verbosity),
+    SlashArgument::Level,
+    |rest| verbosity(rest).map(SlashAction::Verbosity),
 );
 
 /// `/verbosity [0-5]`

@@ -3,11 +3,11 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::rows::{Lead, Page, blank, push, put};
-use crate::tui::theme::Theme;
+use super::line_wrap::{LinePrefix, TextLayoutOptions, blank, push, put};
+use crate::tui::theme::ColorTheme;
 
 /// Colours of a unified diff's line.
-pub fn diff_style(line: &str, theme: Theme) -> Style {
+pub fn diff_style(line: &str, theme: ColorTheme) -> Style {
     match line.as_bytes().first() {
         Some(b'+') => theme.good(),
         Some(b'-') => theme.bad(),
@@ -21,7 +21,7 @@ const LONGEST: usize = 1 << 30;
 
 /// Where the next lines of a part stand in both files, and how many it still has.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct DiffHunkPosition {
     old: usize,
     new: usize,
     old_left: usize,
@@ -33,10 +33,10 @@ struct Place {
 pub fn layout<'a>(
     lines: impl Iterator<Item = &'a str>,
     shift: Option<usize>,
-    page: Page,
+    page: TextLayoutOptions,
     rows: &mut Vec<Line<'static>>,
 ) {
-    let mut numbers = LineNumbers { place: Place::default(), shift };
+    let mut numbers = LineNumbers { place: DiffHunkPosition::default(), shift };
     for line in lines {
         numbers.lay(line, page, rows);
     }
@@ -45,13 +45,13 @@ pub fn layout<'a>(
 /// Where a diff that is laid out line by line stands.
 #[derive(Clone, Copy, Default)]
 pub struct LineNumbers {
-    place: Place,
+    place: DiffHunkPosition,
     shift: Option<usize>,
 }
 
 impl LineNumbers {
     /// Lays out the next line.
-    pub fn lay(&mut self, line: &str, page: Page, rows: &mut Vec<Line<'static>>) {
+    pub fn lay(&mut self, line: &str, page: TextLayoutOptions, rows: &mut Vec<Line<'static>>) {
         let theme = page.theme;
         if let Some(next) = part(line, self.shift.unwrap_or(0)) {
             let first = self.place.new == 0;
@@ -68,7 +68,7 @@ impl LineNumbers {
                 let (digits, columns) = (number.to_string(), 5);
                 let left =
                     format!("{}{}{digits} ", blank(page.indent), blank(columns - digits.len().min(columns)));
-                let lead = Lead { style: theme.dim(), first: &left, rest: blank(left.len() + 1) };
+                let lead = LinePrefix { style: theme.dim(), first: &left, rest: blank(left.len() + 1) };
                 put(&[(style, line)], lead, page.columns, rows);
             }
             None if self.place.is_over() && (line.starts_with("+++ ") || line.starts_with("--- ")) => {
@@ -79,14 +79,14 @@ impl LineNumbers {
     }
 }
 
-impl Place {
+impl DiffHunkPosition {
     fn is_over(self) -> bool {
         self.old_left == 0 && self.new_left == 0
     }
 }
 
 /// The number of a line inside of a part: that of the file which has it, of the new one if both do.
-fn number(line: &str, place: &mut Place) -> Option<usize> {
+fn number(line: &str, place: &mut DiffHunkPosition) -> Option<usize> {
     let (old, new) = match line.as_bytes().first() {
         Some(b'+') => (0, 1),
         Some(b'-') => (1, 0),
@@ -103,7 +103,7 @@ fn number(line: &str, place: &mut Place) -> Option<usize> {
 }
 
 /// `@@ -12,3 +12,4 @@`
-fn part(line: &str, shift: usize) -> Option<Place> {
+fn part(line: &str, shift: usize) -> Option<DiffHunkPosition> {
     let rest = line.strip_prefix("@@ -")?;
     let (old, rest) = rest.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -113,7 +113,7 @@ fn part(line: &str, shift: usize) -> Option<Place> {
         Some((number(first)? + shift.min(LONGEST), number(count)?))
     };
     let ((old, old_left), (new, new_left)) = (pair(old)?, pair(new)?);
-    Some(Place { old, new, old_left, new_left })
+    Some(DiffHunkPosition { old, new, old_left, new_left })
 }
 
 #[cfg(test)]
@@ -121,7 +121,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, shift: Option<usize>, expected: &[&str]) {
-        let page = Page { columns: 20, indent: 0, base: Style::new(), theme: Theme::default() };
+        let page =
+            TextLayoutOptions { columns: 20, indent: 0, base: Style::new(), theme: ColorTheme::default() };
         let mut rows = Vec::new();
         layout(text.lines(), shift, page, &mut rows);
         let shown: Vec<String> = rows.iter().map(ToString::to_string).collect();

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::item::Item;
-use super::{Look, Scroll, Transcript, layout, weight_of};
+use super::item::TranscriptItem;
+use super::{ItemLayoutOptions, TranscriptList, TranscriptScroll, layout, weight_of};
 use crate::tui::text::thousands;
 
 /// From one item to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum SelectionStep {
     Next,
     Previous,
 }
@@ -18,7 +18,7 @@ const KEPT: usize = 256;
 /// Items above and below the screen that do, at least.
 const NEAR: usize = 32;
 
-impl Transcript {
+impl TranscriptList {
     /// Opens an item that is folded, folds one that is open; false: it has nothing to fold.
     pub fn toggle(&mut self, at: usize) -> bool {
         let details = self.look.details;
@@ -30,12 +30,12 @@ impl Transcript {
     }
 
     /// Chooses the next item that is to be seen, or the one before; none is chosen at first: then the last on screen.
-    pub fn select(&mut self, step: Step) {
+    pub fn select(&mut self, step: SelectionStep) {
         let shown = self.window.last().map(|(item, _)| *item);
         let mut at = match (self.selected, step) {
             (None, _) => shown,
-            (Some(at), Step::Next) => Some(at + 1),
-            (Some(at), Step::Previous) => at.checked_sub(1),
+            (Some(at), SelectionStep::Next) => Some(at + 1),
+            (Some(at), SelectionStep::Previous) => at.checked_sub(1),
         };
         while let Some(item) = at.filter(|item| *item < self.entries.len()) {
             if self.height_of(item) > 0 {
@@ -43,8 +43,8 @@ impl Transcript {
                 return self.show(item);
             }
             at = match step {
-                Step::Next => Some(item + 1),
-                Step::Previous => item.checked_sub(1),
+                SelectionStep::Next => Some(item + 1),
+                SelectionStep::Previous => item.checked_sub(1),
             };
         }
     }
@@ -52,8 +52,8 @@ impl Transcript {
     /// The items that may be on screen, when it shows others than the last; one more counts above.
     pub fn reading(&self) -> Option<Range<usize>> {
         match self.scroll {
-            Scroll::At { item, .. } => Some(item.saturating_sub(1)..item + self.height.max(1)),
-            Scroll::Follow => None,
+            TranscriptScroll::At { item, .. } => Some(item.saturating_sub(1)..item + self.height.max(1)),
+            TranscriptScroll::Follow => None,
         }
     }
 
@@ -93,7 +93,7 @@ impl Transcript {
         let Some((first, rows)) = self.window.first().cloned() else { return };
         let gap = usize::from(self.entries[item].gap);
         if item < first || item == first && rows.start > gap {
-            self.scroll = Scroll::At { item, row: gap };
+            self.scroll = TranscriptScroll::At { item, row: gap };
             return;
         }
         // from the item up to where the screen would begin if it stood at the end
@@ -113,12 +113,12 @@ impl Transcript {
         let above = self.height_of(at) - left;
         let row = if at == item { gap.min(above) } else { above };
         if (at, row) > (first, rows.start) {
-            self.scroll = Scroll::At { item: at, row };
+            self.scroll = TranscriptScroll::At { item: at, row };
         }
     }
 
     /// Another look; when the details of all are switched, none differs from the others any more.
-    pub(super) fn adopt(&mut self, look: Look) {
+    pub(super) fn adopt(&mut self, look: ItemLayoutOptions) {
         if look.details != self.look.details {
             self.entries.iter_mut().for_each(|entry| entry.open = None);
         }
@@ -160,7 +160,7 @@ impl Transcript {
         let gone = thousands(self.gone as u64 + 1);
         let line =
             format!("… {gone} earlier entries are not kept on the screen; synthdev runs show has them");
-        self.edit(0, |item| *item = Item::note(&line));
+        self.edit(0, |item| *item = TranscriptItem::note(&line));
         first
     }
 

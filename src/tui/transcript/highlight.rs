@@ -3,16 +3,16 @@
 
 use ratatui::style::Style;
 
-use super::rows::Piece;
-use crate::tui::theme::Theme;
+use super::line_wrap::StyledPiece;
+use crate::tui::theme::ColorTheme;
 
 mod languages;
 
-pub use languages::{Language, language};
+pub use languages::{LanguageSyntax, language};
 
 /// What is open at the end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Lex {
+pub enum HighlightState {
     #[default]
     Code,
     Comment,
@@ -21,7 +21,7 @@ pub enum Lex {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum HighlightKind {
     Plain,
     Comment,
     Text,
@@ -33,17 +33,17 @@ enum Kind {
 /// The line in pieces.
 pub fn pieces<'a>(
     line: &'a str,
-    language: &Language,
-    lex: &mut Lex,
+    language: &LanguageSyntax,
+    lex: &mut HighlightState,
     base: Style,
-    theme: Theme,
-) -> Vec<Piece<'a>> {
-    let mut pieces: Vec<Piece<'a>> = Vec::new();
+    theme: ColorTheme,
+) -> Vec<StyledPiece<'a>> {
+    let mut pieces: Vec<StyledPiece<'a>> = Vec::new();
     let mut plain = 0;
     let mut at = 0;
     while at < line.len() {
         let (kind, end) = token(line, at, language, lex);
-        if !matches!(kind, Kind::Plain) {
+        if !matches!(kind, HighlightKind::Plain) {
             if plain < at {
                 pieces.push((base, &line[plain..at]));
             }
@@ -58,90 +58,95 @@ pub fn pieces<'a>(
     pieces
 }
 
-fn style(kind: Kind, theme: Theme) -> Style {
+fn style(kind: HighlightKind, theme: ColorTheme) -> Style {
     match kind {
-        Kind::Plain => theme.text(),
-        Kind::Comment => theme.dim(),
-        Kind::Text => theme.good(),
-        Kind::Number => theme.warning(),
-        Kind::Word => theme.bold(),
-        Kind::Type => theme.accent(),
+        HighlightKind::Plain => theme.text(),
+        HighlightKind::Comment => theme.dim(),
+        HighlightKind::Text => theme.good(),
+        HighlightKind::Number => theme.warning(),
+        HighlightKind::Word => theme.bold(),
+        HighlightKind::Type => theme.accent(),
     }
 }
 
 /// What begins at a byte, and where it ends: always behind it.
-fn token(line: &str, at: usize, language: &Language, lex: &mut Lex) -> (Kind, usize) {
+fn token(
+    line: &str,
+    at: usize,
+    language: &LanguageSyntax,
+    lex: &mut HighlightState,
+) -> (HighlightKind, usize) {
     let rest = &line[at..];
     let upto = |end: Option<usize>, mark: &str| end.map(|end| at + end + mark.len());
     match *lex {
-        Lex::Comment => {
+        HighlightState::Comment => {
             let close = language.block.map_or("", |block| block.1);
             let end = upto(rest.find(close), close);
             if end.is_some() {
-                *lex = Lex::Code;
+                *lex = HighlightState::Code;
             }
-            return (Kind::Comment, end.unwrap_or(line.len()));
+            return (HighlightKind::Comment, end.unwrap_or(line.len()));
         }
-        Lex::Text(close) => {
+        HighlightState::Text(close) => {
             let end = upto(closing(rest, close), close);
             if end.is_some() {
-                *lex = Lex::Code;
+                *lex = HighlightState::Code;
             }
-            return (Kind::Text, end.unwrap_or(line.len()));
+            return (HighlightKind::Text, end.unwrap_or(line.len()));
         }
-        Lex::Code => {}
+        HighlightState::Code => {}
     }
     if let Some((open, close)) = language.block.filter(|block| rest.starts_with(block.0)) {
         let end = rest[open.len()..].find(close).map(|end| at + open.len() + end + close.len());
         if end.is_none() {
-            *lex = Lex::Comment;
+            *lex = HighlightState::Comment;
         }
-        return (Kind::Comment, end.unwrap_or(line.len()));
+        return (HighlightKind::Comment, end.unwrap_or(line.len()));
     }
     let apart = line[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || before == ';');
     if language.comments.iter().any(|mark| rest.starts_with(mark) && (*mark != "#" || apart)) {
-        return (Kind::Comment, line.len());
+        return (HighlightKind::Comment, line.len());
     }
     if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(**quote)) {
         let end = closing(&rest[quote.len()..], quote).map(|end| at + end + 2 * quote.len());
         if end.is_none() {
-            *lex = Lex::Text(quote);
+            *lex = HighlightState::Text(quote);
         }
-        return (Kind::Text, end.unwrap_or(line.len()));
+        return (HighlightKind::Text, end.unwrap_or(line.len()));
     }
     word(line, at, language)
 }
 
 /// Strings of one line, numbers, words; anything else is one character of no kind.
-fn word(line: &str, at: usize, language: &Language) -> (Kind, usize) {
+fn word(line: &str, at: usize, language: &LanguageSyntax) -> (HighlightKind, usize) {
     let rest = &line[at..];
-    let Some(first) = rest.chars().next() else { return (Kind::Plain, line.len()) };
+    let Some(first) = rest.chars().next() else { return (HighlightKind::Plain, line.len()) };
     if language.quotes.contains(first)
         && let Some(end) = quoted(rest, first, language)
     {
-        return (Kind::Text, at + end);
+        return (HighlightKind::Text, at + end);
     }
     let run = |ok: fn(char) -> bool| rest.find(|c| !ok(c)).map_or(line.len(), |end| at + end);
     if first.is_ascii_digit() {
-        return (Kind::Number, run(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
+        return (HighlightKind::Number, run(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
     }
     if !first.is_alphabetic() && first != '_' {
-        return (Kind::Plain, at + first.len_utf8());
+        return (HighlightKind::Plain, at + first.len_utf8());
     }
     let end = run(|c| c.is_alphanumeric() || c == '_');
     let text = &line[at..end];
     let known = language.words.contains(&text)
         || language.any_case && language.words.contains(&text.to_ascii_lowercase().as_str());
     let kind = match first {
-        _ if known => Kind::Word,
-        'A'..='Z' if language.types => Kind::Type,
-        _ => Kind::Plain,
+        _ if known => HighlightKind::Word,
+        'A'..='Z' if language.types => HighlightKind::Type,
+        _ => HighlightKind::Plain,
     };
     (kind, end)
 }
 
 /// Where a string of one line ends. `'a` of Rust opens nothing, and neither does a quote that nothing closes.
-fn quoted(rest: &str, quote: char, language: &Language) -> Option<usize> {
+fn quoted(rest: &str, quote: char, language: &LanguageSyntax) -> Option<usize> {
     let close = &rest[..1];
     let end = 1 + closing(&rest[1..], close)? + 1;
     let lifetime = quote == '\'' && language.lifetimes;
@@ -170,15 +175,16 @@ mod tests {
     use super::*;
 
     /// Pieces that stand out, with the sign of their kind.
-    fn check(name: &str, lines: &[(&str, &[(&str, Kind)])]) {
-        let theme = Theme::default();
+    fn check(name: &str, lines: &[(&str, &[(&str, HighlightKind)])]) {
+        let theme = ColorTheme::default();
         let language = language(name).unwrap();
-        let mut lex = Lex::default();
+        let mut lex = HighlightState::default();
         for (line, expected) in lines {
             let found = pieces(line, language, &mut lex, Style::new(), theme);
             assert_eq!(found.iter().map(|piece| piece.1).collect::<String>(), *line);
-            let loud: Vec<Piece<'_>> = found.into_iter().filter(|piece| piece.0 != Style::new()).collect();
-            let expected: Vec<Piece<'_>> =
+            let loud: Vec<StyledPiece<'_>> =
+                found.into_iter().filter(|piece| piece.0 != Style::new()).collect();
+            let expected: Vec<StyledPiece<'_>> =
                 expected.iter().map(|(text, kind)| (style(*kind, theme), *text)).collect();
             assert_eq!(loud, expected, "{name}: {line}");
         }
@@ -186,7 +192,7 @@ mod tests {
 
     #[test]
     fn words_strings_numbers_and_comments_stand_out() {
-        use Kind::{Comment, Number, Text, Type, Word};
+        use HighlightKind::{Comment, Number, Text, Type, Word};
         check(
             "rust",
             &[

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::TextDiff;
 
-use crate::domain::context::Side;
+use crate::domain::context::ConversationSide;
 use crate::tui::text::{clean, one_line};
 
 /// Two texts that have little in common are not compared for longer.
@@ -14,7 +14,7 @@ const DIFF_TIME: Duration = Duration::from_millis(20);
 
 /// How loud a thing is, and in which colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Tone {
+pub enum ItemTone {
     Plain,
     Dim,
     Human,
@@ -25,7 +25,7 @@ pub enum Tone {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Body {
+pub enum BlockBodyStyle {
     Plain,
     Dim,
     Markdown,
@@ -34,19 +34,19 @@ pub enum Body {
 
 /// A title, a text below it, dim lines at the end; each part may be empty.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Block {
-    pub tone: Tone,
+pub struct TranscriptBlock {
+    pub tone: ItemTone,
     pub title: String,
     pub body: String,
-    pub style: Body,
+    pub style: BlockBodyStyle,
     pub foot: Vec<String>,
 }
 
 /// An agent's turn. While `open`, text is appended to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Reply {
+pub struct AgentReplyItem {
     pub agent: String,
-    pub side: Side,
+    pub side: ConversationSide,
     pub model: String,
     /// Where it speaks, if others may speak at the same time; else empty.
     pub branch: String,
@@ -80,24 +80,24 @@ pub struct ToolItem {
     /// Milliseconds; `None`: it has not ended.
     pub took_ms: Option<u64>,
     /// What it changes in a file.
-    pub change: Option<Box<Change>>,
+    pub change: Option<Box<ToolFileDiff>>,
 }
 
 /// An edit as a unified diff.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Change {
+pub struct ToolFileDiff {
     pub diff: String,
     /// Where its first line stands in the file; 1 until that is known.
     pub first_line: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Item {
-    Block(Block),
-    Reply(Reply),
+pub enum TranscriptItem {
+    Block(TranscriptBlock),
+    Reply(AgentReplyItem),
     Tool(ToolItem),
     Line {
-        tone: Tone,
+        tone: ItemTone,
         text: String,
     },
     /// `── code → review ──`.
@@ -121,12 +121,12 @@ impl ToolItem {
     }
 }
 
-impl Change {
+impl ToolFileDiff {
     /// The larger a text, the less its diff is looked at.
     const MOST: usize = 64 * 1024;
 
     /// Of a call that puts one text in the place of another.
-    pub fn of(arguments: &Value) -> Option<Self> {
+    pub fn from_arguments(arguments: &Value) -> Option<Self> {
         let text =
             |name: &str| arguments.get(name).and_then(Value::as_str).map(|text| clean(text).into_owned());
         let (old, new) = (text("old_text")?, text("new_text").unwrap_or_default());
@@ -140,19 +140,19 @@ impl Change {
     }
 }
 
-impl Block {
-    pub fn new(tone: Tone, title: &str, body: &str) -> Self {
+impl TranscriptBlock {
+    pub fn new(tone: ItemTone, title: &str, body: &str) -> Self {
         Self {
             tone,
             title: one_line(title),
             body: clean(body.trim_end()).into_owned(),
-            style: Body::Plain,
+            style: BlockBodyStyle::Plain,
             foot: Vec::new(),
         }
     }
 
     #[must_use]
-    pub fn style(mut self, style: Body) -> Self {
+    pub fn style(mut self, style: BlockBodyStyle) -> Self {
         self.style = style;
         self
     }
@@ -164,17 +164,17 @@ impl Block {
     }
 }
 
-impl Item {
-    pub fn line(tone: Tone, text: &str) -> Self {
+impl TranscriptItem {
+    pub fn line(tone: ItemTone, text: &str) -> Self {
         Self::Line { tone, text: clean(text).into_owned() }
     }
 
     pub fn warning(text: &str) -> Self {
-        Self::line(Tone::Warning, &format!("! {text}"))
+        Self::line(ItemTone::Warning, &format!("! {text}"))
     }
 
     pub fn note(text: &str) -> Self {
-        Self::line(Tone::Dim, text)
+        Self::line(ItemTone::Dim, text)
     }
 
     pub fn rule(text: &str) -> Self {
@@ -186,11 +186,11 @@ impl Item {
     }
 
     pub fn report(title: &str, body: &str) -> Self {
-        Self::Block(Block::new(Tone::Accent, title, body))
+        Self::Block(TranscriptBlock::new(ItemTone::Accent, title, body))
     }
 
     pub fn error(title: &str, body: &str) -> Self {
-        Self::Block(Block::new(Tone::Bad, &format!("✗ {title}"), body))
+        Self::Block(TranscriptBlock::new(ItemTone::Bad, &format!("✗ {title}"), body))
     }
 
     /// What it says, as it was said.

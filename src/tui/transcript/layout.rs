@@ -3,15 +3,15 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::item::{Block, Body, Item, Tone};
-use super::look::{INDENT, lay_more, lay_plain};
-use super::rows::push;
+use super::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
+use super::layout_options::{INDENT, lay_more, lay_plain};
+use super::line_wrap::push;
 use super::{diff, markdown};
 use crate::tui::text::{fit, width};
-use crate::tui::theme::Theme;
+use crate::tui::theme::ColorTheme;
 
-pub use super::look::Look;
-pub use reply::{Tail, extend};
+pub use super::layout_options::ItemLayoutOptions;
+pub use reply::{ReplyLayoutTail, extend};
 
 mod reply;
 mod tool;
@@ -25,37 +25,41 @@ const DIFF_FROM: usize = 60;
 const DIFF_SHOWN: usize = 40;
 
 /// The rows of an item, of a reply those of about `most` bytes; one that is open or longer also says where its text goes on.
-pub fn layout(item: &Item, look: Look, most: usize) -> (Vec<Line<'static>>, Option<Tail>) {
+pub fn layout(
+    item: &TranscriptItem,
+    look: ItemLayoutOptions,
+    most: usize,
+) -> (Vec<Line<'static>>, Option<ReplyLayoutTail>) {
     let mut rows = Vec::new();
     let mut tail = None;
     match item {
-        Item::Block(block) => lay_block(block, look, &mut rows),
-        Item::Reply(reply) => tail = reply::layout(reply, look, most, &mut rows),
-        Item::Tool(tool) => tool::layout(tool, look, &mut rows),
-        Item::Line { tone, text } => {
+        TranscriptItem::Block(block) => lay_block(block, look, &mut rows),
+        TranscriptItem::Reply(reply) => tail = reply::layout(reply, look, most, &mut rows),
+        TranscriptItem::Tool(tool) => tool::layout(tool, look, &mut rows),
+        TranscriptItem::Line { tone, text } => {
             lay_plain(text, style_of(*tone, look.theme), look.columns, INDENT, &mut rows);
         }
-        Item::Rule(text) => rows.push(rule(text, look)),
-        Item::Detail(text) if look.details => {
+        TranscriptItem::Rule(text) => rows.push(rule(text, look)),
+        TranscriptItem::Detail(text) if look.details => {
             lay_plain(text, look.theme.dim(), look.columns, INDENT, &mut rows);
         }
-        Item::Detail(_) => {}
+        TranscriptItem::Detail(_) => {}
     }
     (rows, tail)
 }
 
 /// Opening it would show more, or less.
-pub fn folds(item: &Item) -> bool {
+pub fn folds(item: &TranscriptItem) -> bool {
     match item {
-        Item::Block(block) => hidden(block).is_some(),
-        Item::Reply(reply) => !reply.reasoning.is_empty(),
-        Item::Tool(tool) => !tool.content.is_empty() || tool.change.is_some(),
-        Item::Detail(_) => true,
-        Item::Line { .. } | Item::Rule(_) => false,
+        TranscriptItem::Block(block) => hidden(block).is_some(),
+        TranscriptItem::Reply(reply) => !reply.reasoning.is_empty(),
+        TranscriptItem::Tool(tool) => !tool.content.is_empty() || tool.change.is_some(),
+        TranscriptItem::Detail(_) => true,
+        TranscriptItem::Line { .. } | TranscriptItem::Rule(_) => false,
     }
 }
 
-fn lay_block(block: &Block, look: Look, rows: &mut Vec<Line<'static>>) {
+fn lay_block(block: &TranscriptBlock, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
     let theme = look.theme;
     if !block.title.is_empty() {
         let style = style_of(block.tone, theme).patch(theme.bold());
@@ -65,10 +69,12 @@ fn lay_block(block: &Block, look: Look, rows: &mut Vec<Line<'static>>) {
     let shown = folded.map_or(block.body.as_str(), |(end, _)| &block.body[..end]);
     if !block.body.is_empty() {
         match block.style {
-            Body::Plain => lay_plain(shown, theme.text(), look.columns, INDENT, rows),
-            Body::Dim => lay_plain(shown, theme.dim(), look.columns, INDENT, rows),
-            Body::Markdown => markdown::layout(shown, look.page(INDENT, theme.text()), rows),
-            Body::Diff => diff::layout(shown.split('\n'), None, look.page(INDENT, theme.text()), rows),
+            BlockBodyStyle::Plain => lay_plain(shown, theme.text(), look.columns, INDENT, rows),
+            BlockBodyStyle::Dim => lay_plain(shown, theme.dim(), look.columns, INDENT, rows),
+            BlockBodyStyle::Markdown => markdown::layout(shown, look.page(INDENT, theme.text()), rows),
+            BlockBodyStyle::Diff => {
+                diff::layout(shown.split('\n'), None, look.page(INDENT, theme.text()), rows)
+            }
         }
     }
     if let Some((_, lines)) = folded {
@@ -81,18 +87,18 @@ fn lay_block(block: &Block, look: Look, rows: &mut Vec<Line<'static>>) {
 
 /// Where a long text is folded, and how many lines that hides: what a person pasted is no news to them, and nobody
 /// reads a long diff by the way.
-fn hidden(block: &Block) -> Option<(usize, usize)> {
+fn hidden(block: &TranscriptBlock) -> Option<(usize, usize)> {
     let (from, shown) = match block.style {
-        Body::Diff => (DIFF_FROM, DIFF_SHOWN),
-        _ if block.tone == Tone::Human => (FOLD_FROM, FOLD_SHOWN),
-        Body::Plain | Body::Dim | Body::Markdown => return None,
+        BlockBodyStyle::Diff => (DIFF_FROM, DIFF_SHOWN),
+        _ if block.tone == ItemTone::Human => (FOLD_FROM, FOLD_SHOWN),
+        BlockBodyStyle::Plain | BlockBodyStyle::Dim | BlockBodyStyle::Markdown => return None,
     };
     let (end, _) = block.body.match_indices('\n').nth(shown - 1)?;
     let lines = block.body[end + 1..].split('\n').count();
     (shown + lines > from).then_some((end, lines))
 }
 
-fn rule(text: &str, look: Look) -> Line<'static> {
+fn rule(text: &str, look: ItemLayoutOptions) -> Line<'static> {
     let text = fit(text, look.columns.saturating_sub(4)).into_owned();
     let fill = look.columns.saturating_sub(width(&text) + 4);
     let line = format!("── {text} {}", "─".repeat(fill));
@@ -100,14 +106,14 @@ fn rule(text: &str, look: Look) -> Line<'static> {
 }
 
 /// How a tone looks.
-pub fn style_of(tone: Tone, theme: Theme) -> Style {
+pub fn style_of(tone: ItemTone, theme: ColorTheme) -> Style {
     match tone {
-        Tone::Plain => theme.text(),
-        Tone::Dim => theme.dim(),
-        Tone::Human => theme.human(),
-        Tone::Accent => theme.accent(),
-        Tone::Good => theme.good(),
-        Tone::Warning => theme.warning(),
-        Tone::Bad => theme.bad(),
+        ItemTone::Plain => theme.text(),
+        ItemTone::Dim => theme.dim(),
+        ItemTone::Human => theme.human(),
+        ItemTone::Accent => theme.accent(),
+        ItemTone::Good => theme.good(),
+        ItemTone::Warning => theme.warning(),
+        ItemTone::Bad => theme.bad(),
     }
 }

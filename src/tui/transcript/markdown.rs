@@ -10,12 +10,12 @@ use std::sync::Arc;
 use ratatui::text::Line;
 
 use super::diff::diff_style;
-use super::highlight::{self, Language, Lex};
-use super::rows::{Lead, Page, blank, put};
+use super::highlight::{self, HighlightState, LanguageSyntax};
+use super::line_wrap::{LinePrefix, TextLayoutOptions, blank, put};
 use crate::tui::text::width;
 use inline::inline;
-use segments::{Segment, segment};
-use table::Table;
+use segments::{LineSegment, segment};
+use table::MarkdownTable;
 
 mod inline;
 mod segments;
@@ -23,40 +23,40 @@ mod table;
 
 /// Where a text goes on: everything before is final.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Tail {
+pub struct MarkdownTail {
     pub row: usize,
     byte: usize,
-    state: State,
+    state: MarkdownState,
     /// There is more than was laid out at once.
     pub more: bool,
 }
 
 /// What earlier lines say about the next.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct State {
-    fence: Option<Fence>,
+struct MarkdownState {
+    fence: Option<CodeFence>,
     /// With the quotes around it.
-    table: Option<(Arc<Table>, usize)>,
+    table: Option<(Arc<MarkdownTable>, usize)>,
     /// The next segment goes on with a line.
     within: bool,
 }
 
 /// An open block of code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Fence {
+struct CodeFence {
     mark: u8,
     length: usize,
     indent: usize,
     /// Quotes around it.
     depth: usize,
-    code: Code,
+    code: CodeFenceKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Code {
+enum CodeFenceKind {
     Plain,
     Diff,
-    Known(&'static Language, Lex),
+    Known(&'static LanguageSyntax, HighlightState),
 }
 
 /// Quotes deeper than this look alike.
@@ -64,19 +64,25 @@ const QUOTES: usize = 8;
 /// The widest indentation of a list that is kept.
 const DEEPEST: usize = 24;
 
-impl Tail {
+impl MarkdownTail {
     pub fn at(row: usize) -> Self {
         Self { row, ..Self::default() }
     }
 }
 
 /// Lays out a cleaned text.
-pub fn layout(text: &str, page: Page, rows: &mut Vec<Line<'static>>) {
-    extend(text, Tail::at(rows.len()), page, usize::MAX, rows);
+pub fn layout(text: &str, page: TextLayoutOptions, rows: &mut Vec<Line<'static>>) {
+    extend(text, MarkdownTail::at(rows.len()), page, usize::MAX, rows);
 }
 
 /// Lays out what came since `tail`, and no more than about `most` bytes of it; empty lines at both ends are left out.
-pub fn extend(text: &str, tail: Tail, page: Page, most: usize, rows: &mut Vec<Line<'static>>) -> Tail {
+pub fn extend(
+    text: &str,
+    tail: MarkdownTail,
+    page: TextLayoutOptions,
+    most: usize,
+    rows: &mut Vec<Line<'static>>,
+) -> MarkdownTail {
     let text = text.trim_end();
     let mut tail = tail;
     rows.truncate(tail.row);
@@ -88,28 +94,29 @@ pub fn extend(text: &str, tail: Tail, page: Page, most: usize, rows: &mut Vec<Li
         return tail;
     }
     let until = tail.byte.saturating_add(most);
-    Reader { text, page, until, state: tail.state.clone(), settled: tail, hold: None, rows }.read()
+    MarkdownLayouter { text, page, until, state: tail.state.clone(), settled: tail, hold: None, rows }.read()
 }
 
-struct Reader<'a, 'r> {
+struct MarkdownLayouter<'a, 'r> {
     text: &'a str,
-    page: Page,
+    page: TextLayoutOptions,
     /// No line that begins here or later is laid out now.
     until: usize,
-    state: State,
-    settled: Tail,
+    state: MarkdownState,
+    settled: MarkdownTail,
     /// What the line before may still become depends on this one: until it is whole, nothing after this is settled.
-    hold: Option<Tail>,
+    hold: Option<MarkdownTail>,
     rows: &'r mut Vec<Line<'static>>,
 }
 
-impl<'a> Reader<'a, '_> {
-    fn read(mut self) -> Tail {
+impl<'a> MarkdownLayouter<'a, '_> {
+    fn read(mut self) -> MarkdownTail {
         let mut next = Some(self.settled.byte);
         while let Some(start) = next {
-            let here = Tail { row: self.rows.len(), byte: start, state: self.state.clone(), more: false };
+            let here =
+                MarkdownTail { row: self.rows.len(), byte: start, state: self.state.clone(), more: false };
             if start >= self.until {
-                return Tail { more: true, ..here };
+                return MarkdownTail { more: true, ..here };
             }
             let segment = segment(self.text, start);
             self.settled = match self.hold.take() {
@@ -141,14 +148,14 @@ impl<'a> Reader<'a, '_> {
             }
             None => {
                 let left = self.gutter(0);
-                let lead = Lead { style: self.page.theme.dim(), first: &left, rest: &left };
+                let lead = LinePrefix { style: self.page.theme.dim(), first: &left, rest: &left };
                 put(&inline(text, self.page.base, self.page.theme), lead, self.page.columns, self.rows);
             }
         }
     }
 
     /// A table that begins here, as far as it has a say in its widths; gives where to read on.
-    fn table(&mut self, segment: &Segment<'a>, here: &Tail) -> Option<Option<usize>> {
+    fn table(&mut self, segment: &LineSegment<'a>, here: &MarkdownTail) -> Option<Option<usize>> {
         let (depth, header) = quoted(segment.text, QUOTES);
         if self.state.fence.is_some()
             || self.state.table.is_some()
@@ -164,7 +171,7 @@ impl<'a> Reader<'a, '_> {
             self.hold = Some(here.clone());
         }
         let room = self.room(depth);
-        let mut table = Table::begin(header, rule, room).filter(|_| rule_depth == depth)?;
+        let mut table = MarkdownTable::parse_header(header, rule, room).filter(|_| rule_depth == depth)?;
         let mut lines = vec![header];
         let mut next = second.next;
         while let Some(row) = next.map(|next| self.segment_of(next)).filter(|_| lines.len() < table::MEASURED)
@@ -190,14 +197,14 @@ impl<'a> Reader<'a, '_> {
         Some(next)
     }
 
-    fn segment_of(&self, start: usize) -> Segment<'a> {
+    fn segment_of(&self, start: usize) -> LineSegment<'a> {
         segment(self.text, start)
     }
 
     fn row(&mut self, line: &str, depth: usize, header: bool) {
         let Some((table, _)) = self.state.table.clone() else { return };
         let left = self.gutter(depth);
-        let lead = Lead { style: self.page.theme.dim(), first: &left, rest: &left };
+        let lead = LinePrefix { style: self.page.theme.dim(), first: &left, rest: &left };
         table.put(line, (self.page.base, header), lead, self.page.theme, self.rows);
     }
 
@@ -223,7 +230,7 @@ impl<'a> Reader<'a, '_> {
             self.state.fence = Some(fence);
             if !language.is_empty() {
                 let left = format!("{}  ", self.gutter(depth));
-                let lead = Lead { style: self.page.theme.dim(), first: &left, rest: &left };
+                let lead = LinePrefix { style: self.page.theme.dim(), first: &left, rest: &left };
                 put(&[(self.page.theme.dim(), language)], lead, self.page.columns, self.rows);
             }
             return;
@@ -231,17 +238,22 @@ impl<'a> Reader<'a, '_> {
         self.block(text, depth);
     }
 
-    fn code(&mut self, line: &str, fence: &mut Fence) {
+    fn code(&mut self, line: &str, fence: &mut CodeFence) {
         let own = line.len() - line.trim_start_matches(' ').len();
         let line = &line[own.min(fence.indent)..];
         let (base, theme) = (self.page.base, self.page.theme);
         let pieces = match &mut fence.code {
-            Code::Plain => vec![(base.patch(theme.accent()), line)],
-            Code::Diff => vec![(base.patch(diff_style(line, theme)), line)],
-            Code::Known(language, lex) => highlight::pieces(line, language, lex, base, theme),
+            CodeFenceKind::Plain => vec![(base.patch(theme.accent()), line)],
+            CodeFenceKind::Diff => vec![(base.patch(diff_style(line, theme)), line)],
+            CodeFenceKind::Known(language, lex) => highlight::pieces(line, language, lex, base, theme),
         };
         let left = format!("{}  ", self.gutter(fence.depth));
-        put(&pieces, Lead { style: theme.dim(), first: &left, rest: &left }, self.page.columns, self.rows);
+        put(
+            &pieces,
+            LinePrefix { style: theme.dim(), first: &left, rest: &left },
+            self.page.columns,
+            self.rows,
+        );
     }
 
     /// Headings, rules, items of lists, paragraphs.
@@ -250,7 +262,7 @@ impl<'a> Reader<'a, '_> {
         let gutter = self.gutter(depth);
         let own = text.len() - text.trim_start_matches(' ').len();
         let body = &text[own..];
-        let lead = Lead { style: theme.dim(), first: &gutter, rest: &gutter };
+        let lead = LinePrefix { style: theme.dim(), first: &gutter, rest: &gutter };
         if let Some((level, title)) = heading(body) {
             let style = self.page.base.patch(theme.bold());
             let style = if level <= 2 { style.patch(theme.accent()) } else { style };
@@ -266,7 +278,12 @@ impl<'a> Reader<'a, '_> {
         let others = format!("{left}{}", blank(width(&mark)));
         let mut pieces = vec![(self.page.base, &*mark)];
         pieces.extend(inline(rest, self.page.base, theme));
-        put(&pieces, Lead { style: theme.dim(), first: &left, rest: &others }, self.page.columns, self.rows);
+        put(
+            &pieces,
+            LinePrefix { style: theme.dim(), first: &left, rest: &others },
+            self.page.columns,
+            self.rows,
+        );
     }
 
     /// The free columns on the left, and a bar for each quote.
@@ -296,7 +313,7 @@ fn quoted(line: &str, most: usize) -> (usize, &str) {
     (depth, rest)
 }
 
-fn opens(text: &str, depth: usize) -> Option<(Fence, &str)> {
+fn opens(text: &str, depth: usize) -> Option<(CodeFence, &str)> {
     let body = text.trim_start_matches(' ');
     let mark = body.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = body.bytes().take_while(|byte| *byte == mark).count();
@@ -306,14 +323,14 @@ fn opens(text: &str, depth: usize) -> Option<(Fence, &str)> {
     }
     let name = info.split([' ', ',', '{']).next().unwrap_or_default();
     let code = match highlight::language(name) {
-        _ if matches!(name, "diff" | "patch") => Code::Diff,
-        Some(language) => Code::Known(language, Lex::default()),
-        None => Code::Plain,
+        _ if matches!(name, "diff" | "patch") => CodeFenceKind::Diff,
+        Some(language) => CodeFenceKind::Known(language, HighlightState::default()),
+        None => CodeFenceKind::Plain,
     };
-    Some((Fence { mark, length, indent: text.len() - body.len(), depth, code }, info))
+    Some((CodeFence { mark, length, indent: text.len() - body.len(), depth, code }, info))
 }
 
-fn closes(text: &str, fence: &Fence) -> bool {
+fn closes(text: &str, fence: &CodeFence) -> bool {
     let body = text.trim();
     body.len() >= fence.length && body.bytes().all(|byte| byte == fence.mark)
 }

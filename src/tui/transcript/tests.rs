@@ -1,22 +1,22 @@
-use super::item::{Block, Change, Tone};
+use super::item::{ItemTone, ToolFileDiff, TranscriptBlock};
 use super::*;
-use crate::domain::context::Side;
+use crate::domain::context::ConversationSide;
 use crate::tui::text::clean;
 
-fn shown(transcript: &Transcript) -> Vec<String> {
+fn shown(transcript: &TranscriptList) -> Vec<String> {
     transcript.visible().map(|row| row.map(ToString::to_string).unwrap_or_default()).collect()
 }
 
-fn numbered(count: usize) -> Transcript {
-    let mut transcript = Transcript::default();
+fn numbered(count: usize) -> TranscriptList {
+    let mut transcript = TranscriptList::default();
     for at in 0..count {
-        transcript.push(Item::note(&format!("n{at}")));
+        transcript.push(TranscriptItem::note(&format!("n{at}")));
     }
     transcript
 }
 
-fn arrange(transcript: &mut Transcript, columns: usize, height: usize) -> Vec<String> {
-    transcript.arrange(Look { columns, ..Look::default() }, height);
+fn arrange(transcript: &mut TranscriptList, columns: usize, height: usize) -> Vec<String> {
+    transcript.arrange(ItemLayoutOptions { columns, ..ItemLayoutOptions::default() }, height);
     shown(transcript)
 }
 
@@ -26,7 +26,7 @@ fn follows_until_scrolled_and_again_at_the_end() {
     assert_eq!(arrange(&mut list, 20, 3), ["  n7", "  n8", "  n9"]);
     list.up(2);
     assert_eq!(arrange(&mut list, 20, 3), ["  n5", "  n6", "  n7"]);
-    list.push(Item::note("new"));
+    list.push(TranscriptItem::note("new"));
     assert_eq!(arrange(&mut list, 20, 3), ["  n5", "  n6", "  n7"], "reading is not disturbed");
     list.up(100);
     assert_eq!(arrange(&mut list, 20, 3), ["  n0", "  n1", "  n2"]);
@@ -40,14 +40,15 @@ fn follows_until_scrolled_and_again_at_the_end() {
 
 #[test]
 fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
-    let notes = |range: std::ops::Range<usize>| range.map(|at| Item::note(&format!("n{at}"))).collect();
+    let notes =
+        |range: std::ops::Range<usize>| range.map(|at| TranscriptItem::note(&format!("n{at}"))).collect();
     // 10 to 19 are known first, behind what was there; two lines come later
     let list = |up: usize| {
         let mut list = numbered(2);
-        list.push(Item::note("reading"));
+        list.push(TranscriptItem::note("reading"));
         list.replace(3..3, notes(10..20));
-        list.push(Item::note("later"));
-        list.push(Item::note("last"));
+        list.push(TranscriptItem::note("later"));
+        list.push(TranscriptItem::note("last"));
         arrange(&mut list, 20, 3);
         if up > 0 {
             list.up(up);
@@ -82,7 +83,7 @@ fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
 fn only_what_is_on_screen_is_laid_out() {
     let mut list = numbered(1000);
     arrange(&mut list, 20, 5);
-    let laid = |list: &Transcript| list.entries.iter().filter(|entry| entry.look.is_some()).count();
+    let laid = |list: &TranscriptList| list.entries.iter().filter(|entry| entry.look.is_some()).count();
     assert_eq!(laid(&list), 5);
     arrange(&mut list, 30, 5);
     let wide = list.entries.iter().filter(|entry| entry.look.is_some_and(|look| look.columns == 30));
@@ -91,14 +92,17 @@ fn only_what_is_on_screen_is_laid_out() {
 
 #[test]
 fn blocks_are_set_apart_and_hidden_details_take_no_room() {
-    let mut list = Transcript::default();
-    list.push(Item::report("one", ""));
-    list.push(Item::detail("data"));
-    list.push(Item::note("a"));
-    list.push(Item::note("b"));
-    list.push(Item::rule("r"));
+    let mut list = TranscriptList::default();
+    list.push(TranscriptItem::report("one", ""));
+    list.push(TranscriptItem::detail("data"));
+    list.push(TranscriptItem::note("a"));
+    list.push(TranscriptItem::note("b"));
+    list.push(TranscriptItem::rule("r"));
     assert_eq!(arrange(&mut list, 8, 20), ["one", "", "  a", "  b", "", "── r ───"]);
-    list.arrange(Look { columns: 8, details: true, theme: crate::tui::theme::Theme::default() }, 20);
+    list.arrange(
+        ItemLayoutOptions { columns: 8, details: true, theme: crate::tui::theme::ColorTheme::default() },
+        20,
+    );
     assert_eq!(shown(&list), ["one", "  data", "", "  a", "  b", "", "── r ───"]);
 }
 
@@ -106,7 +110,7 @@ fn blocks_are_set_apart_and_hidden_details_take_no_room() {
 fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
     for (open, interrupted) in [(true, false), (true, true), (false, false)] {
         let mut list = numbered(3);
-        let at = list.push(open_reply("writer", Side::Assistant, "m", None));
+        let at = list.push(open_reply("writer", ConversationSide::Assistant, "m", None));
         let lines: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
         list.append(at, &lines);
         if !open {
@@ -143,20 +147,20 @@ fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
 fn a_stream_looks_the_same_in_pieces_and_whole() {
     let text = "Here is a list:\n- first thing\n\n    indented code goes here\nlast 日本語 line";
     for columns in [6, 10, 17, 40] {
-        let mut pieces = Transcript::default();
-        let at = pieces.push(open_reply("coder", Side::Assistant, "m", None));
+        let mut pieces = TranscriptList::default();
+        let at = pieces.push(open_reply("coder", ConversationSide::Assistant, "m", None));
         for c in text.chars() {
             pieces.append(at, c.encode_utf8(&mut [0; 4]));
             arrange(&mut pieces, columns, 50);
         }
-        let mut whole = Transcript::default();
-        let at = whole.push(open_reply("coder", Side::Assistant, "m", None));
+        let mut whole = TranscriptList::default();
+        let at = whole.push(open_reply("coder", ConversationSide::Assistant, "m", None));
         whole.append(at, text);
         assert_eq!(shown(&pieces), arrange(&mut whole, columns, 50), "{columns}");
     }
 }
 
-fn tool_done(content: &str) -> Item {
+fn tool_done(content: &str) -> TranscriptItem {
     let mut tool = item::ToolItem {
         agent: "coder".into(),
         tool: "run".into(),
@@ -168,17 +172,17 @@ fn tool_done(content: &str) -> Item {
         change: None,
     };
     tool.finish(true, "fine", content, 1_500);
-    Item::Tool(tool)
+    TranscriptItem::Tool(tool)
 }
 
 #[test]
 fn calls_and_thoughts_are_one_line_until_they_are_opened() {
-    let mut list = Transcript::default();
-    let reply = list.push(open_reply("coder", Side::Assistant, "m", None));
+    let mut list = TranscriptList::default();
+    let reply = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
     list.append_reasoning(reply, "first\nsecond");
     list.append(reply, "said");
     let tool = list.push(tool_done("one\ntwo\nthree"));
-    let note = list.push(Item::note("n"));
+    let note = list.push(TranscriptItem::note("n"));
     let folded = [
         "coder m",
         "  ∴ thought, 2 lines (Ctrl+O)",
@@ -195,38 +199,38 @@ fn calls_and_thoughts_are_one_line_until_they_are_opened() {
     let opened = ["coder m", "  ∴ thought, 2 lines", "    first", "    second", "  said"];
     assert_eq!(arrange(&mut list, 60, 20)[..5], opened);
     // the switch of all is stronger than what was done by hand
-    let look = Look { columns: 60, details: true, ..Look::default() };
+    let look = ItemLayoutOptions { columns: 60, details: true, ..ItemLayoutOptions::default() };
     list.arrange(look, 20);
-    list.arrange(Look { details: false, ..look }, 20);
+    list.arrange(ItemLayoutOptions { details: false, ..look }, 20);
     assert_eq!(shown(&list), folded);
 }
 
 #[test]
 fn what_is_chosen_comes_on_screen() {
     let mut list = numbered(30);
-    list.push(Item::detail("hidden"));
-    list.push(Item::Block(Block::new(Tone::Plain, "", "a\nb\nc\nd\ne\nf")));
+    list.push(TranscriptItem::detail("hidden"));
+    list.push(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", "a\nb\nc\nd\ne\nf")));
     arrange(&mut list, 20, 4);
     assert_eq!(list.selected_rows(), None);
-    list.select(Step::Previous);
+    list.select(SelectionStep::Previous);
     assert_eq!(
         (list.selected(), arrange(&mut list, 20, 4)),
         (Some(31), vec!["  a".into(), "  b".into(), "  c".into(), "  d".into()])
     );
-    list.select(Step::Previous);
+    list.select(SelectionStep::Previous);
     assert_eq!((list.selected(), list.selected_rows()), (Some(29), None), "a hidden one is passed over");
     assert_eq!(arrange(&mut list, 20, 4), ["  n29", "", "  a", "  b"]);
     assert_eq!(list.selected_rows(), Some(0..1));
     for _ in 0..3 {
-        list.select(Step::Previous);
+        list.select(SelectionStep::Previous);
         arrange(&mut list, 20, 4);
     }
     assert_eq!((list.selected(), list.selected_rows()), (Some(26), Some(0..1)));
-    list.select(Step::Next);
+    list.select(SelectionStep::Next);
     assert_eq!(arrange(&mut list, 20, 4), ["  n26", "  n27", "  n28", "  n29"], "it is there already");
     assert_eq!(list.selected_rows(), Some(1..2));
     for _ in 0..9 {
-        list.select(Step::Next);
+        list.select(SelectionStep::Next);
         arrange(&mut list, 20, 4);
     }
     assert_eq!(list.selected(), Some(31), "the last one stays chosen");
@@ -238,9 +242,9 @@ fn what_is_chosen_comes_on_screen() {
 #[test]
 fn a_copy_has_no_breaks_of_the_screen() {
     let mut list = numbered(1);
-    let at = list.push(open_reply("coder", Side::Assistant, "m", None));
+    let at = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
     list.append(at, "a **long** line that the screen breaks\n- item");
-    list.push(Item::detail(""));
+    list.push(TranscriptItem::detail(""));
     assert_eq!(list.plain(0..9), "n0\n\na **long** line that the screen breaks\n- item");
     assert_eq!(list.plain(5..9), "");
 }
@@ -249,14 +253,14 @@ fn a_copy_has_no_breaks_of_the_screen() {
 fn thoughts_look_the_same_in_pieces_and_whole() {
     let thought = "**Plan**\n\nFirst this, then that, then more of the same.\n- one\n- two\n";
     for details in [false, true] {
-        let look = Look { columns: 24, details, ..Look::default() };
-        let mut pieces = Transcript::default();
-        let at = pieces.push(open_reply("coder", Side::Assistant, "m", None));
+        let look = ItemLayoutOptions { columns: 24, details, ..ItemLayoutOptions::default() };
+        let mut pieces = TranscriptList::default();
+        let at = pieces.push(open_reply("coder", ConversationSide::Assistant, "m", None));
         let (mut thought_so_far, mut said) = (String::new(), String::new());
-        let compare = |pieces: &mut Transcript, thought: &str, said: &str| {
+        let compare = |pieces: &mut TranscriptList, thought: &str, said: &str| {
             pieces.arrange(look, 40);
-            let mut whole = Transcript::default();
-            let at = whole.push(open_reply("coder", Side::Assistant, "m", None));
+            let mut whole = TranscriptList::default();
+            let at = whole.push(open_reply("coder", ConversationSide::Assistant, "m", None));
             whole.append_reasoning(at, thought);
             whole.append(at, said);
             whole.arrange(look, 40);
@@ -281,8 +285,8 @@ fn thoughts_look_the_same_in_pieces_and_whole() {
 #[test]
 fn an_answer_that_streamed_as_it_is_stays_as_it_was_laid_out() {
     let answer = |whole: &str| {
-        let mut list = Transcript::default();
-        let at = list.push(open_reply("coder", Side::Assistant, "m", None));
+        let mut list = TranscriptList::default();
+        let at = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
         list.append(at, "some **text**\n\n");
         arrange(&mut list, 20, 9);
         list.close(at, "m", whole.into(), "".into());
@@ -327,13 +331,13 @@ fn changes_show_their_lines_with_numbers() {
     let arguments =
         serde_json::json!({"file_path": "a", "old_text": "one\ntwo\nthree", "new_text": "one\n2\nthree"});
     let mut tool = match tool_done("") {
-        Item::Tool(tool) => tool,
+        TranscriptItem::Tool(tool) => tool,
         _ => unreachable!(),
     };
-    tool.change = Change::of(&arguments).map(Box::new);
+    tool.change = ToolFileDiff::from_arguments(&arguments).map(Box::new);
     tool.finish(true, "edited", "{\"success\":true,\"line\":41}\n", 0);
-    let mut list = Transcript::default();
-    list.push(Item::Tool(tool));
+    let mut list = TranscriptList::default();
+    list.push(TranscriptItem::Tool(tool));
     let expected =
         ["  ✓ run x=1 — edited", "       41  one", "       42 -two", "       42 +2", "       43  three"];
     assert_eq!(arrange(&mut list, 40, 9), expected);
@@ -382,27 +386,44 @@ mod any_text {
         prop::collection::vec(scrap, 0..40).prop_map(|scraps| scraps.concat())
     }
 
-    fn items(text: &str) -> Vec<Item> {
-        let block = |style| Item::Block(Block::new(Tone::Human, text, text).style(style).foot(text));
-        let change = Change::of(&serde_json::json!({"old_text": text, "new_text": format!("{text}\nmore")}));
+    fn items(text: &str) -> Vec<TranscriptItem> {
+        let block = |style| {
+            TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, text, text).style(style).foot(text))
+        };
+        let change = ToolFileDiff::from_arguments(
+            &serde_json::json!({"old_text": text, "new_text": format!("{text}\nmore")}),
+        );
         let mut tool = match tool_done(text) {
-            Item::Tool(tool) => tool,
+            TranscriptItem::Tool(tool) => tool,
             _ => unreachable!(),
         };
         tool.change = change.map(Box::new);
         tool.summary = crate::tui::text::one_line(text);
-        let mut list = Transcript::default();
-        let at = list.push(open_reply(text, Side::User, text, Some(text)));
+        let mut list = TranscriptList::default();
+        let at = list.push(open_reply(text, ConversationSide::User, text, Some(text)));
         list.append_reasoning(at, text);
         list.append(at, text);
-        let mut items = vec![Item::note(text), Item::rule(text), Item::detail(text), Item::Tool(tool)];
-        items.extend([item::Body::Plain, item::Body::Dim, item::Body::Markdown, item::Body::Diff].map(block));
+        let mut items = vec![
+            TranscriptItem::note(text),
+            TranscriptItem::rule(text),
+            TranscriptItem::detail(text),
+            TranscriptItem::Tool(tool),
+        ];
+        items.extend(
+            [
+                item::BlockBodyStyle::Plain,
+                item::BlockBodyStyle::Dim,
+                item::BlockBodyStyle::Markdown,
+                item::BlockBodyStyle::Diff,
+            ]
+            .map(block),
+        );
         items.extend(list.get(at).cloned());
         items
     }
 
     fn fits(text: &str, columns: usize, details: bool) {
-        let look = Look { columns, details, ..Look::default() };
+        let look = ItemLayoutOptions { columns, details, ..ItemLayoutOptions::default() };
         for item in items(text) {
             for row in layout::layout(&item, look, usize::MAX).0 {
                 let row = row.to_string();
@@ -427,8 +448,8 @@ mod any_text {
 
         #[test]
         fn plain_text_is_shown_whole_and_in_order(text in texts(), columns in 8_usize..60) {
-            let look = Look { columns, ..Look::default() };
-            let rows = layout::layout(&Item::note(&text), look, usize::MAX).0;
+            let look = ItemLayoutOptions { columns, ..ItemLayoutOptions::default() };
+            let rows = layout::layout(&TranscriptItem::note(&text), look, usize::MAX).0;
             let shown: String = rows.iter().map(ToString::to_string).collect();
             let solid = |text: &str| text.replace([' ', '\n'], "");
             prop_assert_eq!(solid(&shown), solid(&clean(&text)));
@@ -436,13 +457,13 @@ mod any_text {
 
         #[test]
         fn a_stream_in_any_pieces_is_cleaned_like_the_whole(text in texts(), size in 1_usize..9) {
-            let mut list = Transcript::default();
-            let at = list.push(open_reply("a", Side::Assistant, "m", None));
+            let mut list = TranscriptList::default();
+            let at = list.push(open_reply("a", ConversationSide::Assistant, "m", None));
             let chars: Vec<char> = text.chars().collect();
             for piece in chars.chunks(size) {
                 list.append(at, &piece.iter().collect::<String>());
             }
-            let Some(Item::Reply(reply)) = list.get(at) else { unreachable!() };
+            let Some(TranscriptItem::Reply(reply)) = list.get(at) else { unreachable!() };
             let streamed = format!("{}{}", reply.text, clean(&reply.held[0]));
             prop_assert_eq!(streamed, clean(&text));
         }
@@ -452,8 +473,8 @@ mod any_text {
     fn an_escape_that_ends_a_string_and_begins_another_sequence_may_come_in_pieces() {
         let text = "word \u{1b}X\u{9b}2J\u{202e}x```\nxx\r\n ```\n\u{1b}[31mred\n";
         for size in 1..9 {
-            let mut list = Transcript::default();
-            let at = list.push(open_reply("a", Side::Assistant, "m", None));
+            let mut list = TranscriptList::default();
+            let at = list.push(open_reply("a", ConversationSide::Assistant, "m", None));
             for piece in text.chars().collect::<Vec<char>>().chunks(size) {
                 list.append(at, &piece.iter().collect::<String>());
             }

@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::answers;
-use crate::domain::approval::Decision;
+use super::dialog_keys;
+use crate::domain::approval::ApprovalDecision;
 use crate::domain::ids::{RunId, Timestamp};
-use crate::runtime::command::Command;
+use crate::runtime::command::RunCommand;
 use crate::tui::backend::StandingPermission;
-use crate::tui::dialog::Dialog;
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
-use crate::tui::slash::steering::Verdict;
+use crate::tui::dialog::QuestionDialog;
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::slash::steering::ApprovalAction;
 use crate::tui::text::{duration, one_line};
-use crate::tui::transcript::item::Item;
+use crate::tui::transcript::item::TranscriptItem;
 
 /// Numbered as `/approvals N` counts, the one on screen first.
-pub fn list(model: &Model) -> String {
+pub fn list(model: &UiModel) -> String {
     let mut text = String::new();
     for (at, dialog) in model.dialogs.iter().enumerate() {
         let run = dialog.run().and_then(|id| model.run(id));
@@ -53,7 +53,7 @@ fn left(until: Timestamp, now: Timestamp) -> String {
 }
 
 /// The next question comes in front; the others keep their order.
-pub fn next(model: &mut Model) {
+pub fn next(model: &mut UiModel) {
     if model.dialogs.len() > 1 {
         model.dialogs.rotate_left(1);
         shown(model);
@@ -62,9 +62,9 @@ pub fn next(model: &mut Model) {
     }
 }
 
-fn shown(model: &mut Model) {
+fn shown(model: &mut UiModel) {
     let several = model.several();
-    let run = model.dialogs.front().and_then(Dialog::run).and_then(|id| model.run(id));
+    let run = model.dialogs.front().and_then(QuestionDialog::run).and_then(|id| model.run(id));
     let hint = run.filter(|_| several).map(|run| format!("asked by {} {}", run.workflow, run.id));
     if let Some(dialog) = model.dialogs.front_mut() {
         dialog.armed = false;
@@ -73,56 +73,58 @@ fn shown(model: &mut Model) {
 }
 
 /// `/approvals N …`
-pub fn decide(model: &mut Model, number: usize, verdict: Verdict) -> Vec<Cmd> {
+pub fn decide(model: &mut UiModel, number: usize, verdict: ApprovalAction) -> Vec<UiCommand> {
     if number > model.dialogs.len() {
-        model.say(Item::warning(&format!("question {number} is not open: /approvals lists them")));
+        model.say(TranscriptItem::warning(&format!("question {number} is not open: /approvals lists them")));
         return Vec::new();
     }
     model.dialogs.rotate_left(number - 1);
     shown(model);
     let (approval, step) = model.dialogs.front().map_or((false, false), |d| (d.is_approval(), d.is_step()));
     let allowed = match verdict {
-        Verdict::Show => return Vec::new(),
+        ApprovalAction::Show => return Vec::new(),
         _ if !approval => {
-            model.say(Item::warning("that is no approval: answer it as it asks"));
+            model.say(TranscriptItem::warning("that is no approval: answer it as it asks"));
             return Vec::new();
         }
-        Verdict::Session | Verdict::Always if step => {
-            model.say(Item::warning("a step of the workflow is allowed once, or for the run: allow or run"));
+        ApprovalAction::Session | ApprovalAction::Always if step => {
+            model.say(TranscriptItem::warning(
+                "a step of the workflow is allowed once, or for the run: allow or run",
+            ));
             return Vec::new();
         }
-        Verdict::Deny => return answers::refuse(model),
-        _ if model.dialogs.front_mut().is_some_and(Dialog::shows_more_first) => {
-            model.say(Item::warning("it is in front now: read it to its end, then allow it"));
+        ApprovalAction::Deny => return dialog_keys::refuse(model),
+        _ if model.dialogs.front_mut().is_some_and(QuestionDialog::shows_more_first) => {
+            model.say(TranscriptItem::warning("it is in front now: read it to its end, then allow it"));
             return Vec::new();
         }
-        Verdict::Allow => Decision::Allow,
-        Verdict::Run => Decision::AllowTool,
-        Verdict::Session => return session(model),
-        Verdict::Always => return always(model),
+        ApprovalAction::Allow => ApprovalDecision::Allow,
+        ApprovalAction::Run => ApprovalDecision::AllowTool,
+        ApprovalAction::Session => return session(model),
+        ApprovalAction::Always => return always(model),
     };
-    answers::allow(model, allowed)
+    dialog_keys::allow(model, allowed)
 }
 
 /// Also every later call of this tool, in whatever run, until the person leaves.
-pub fn session(model: &mut Model) -> Vec<Cmd> {
+pub fn session(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(tool) = front_tool(model) else { return Vec::new() };
-    model.say(Item::note(&format!("{} is allowed until you leave", one_line(&tool))));
+    model.say(TranscriptItem::note(&format!("{} is allowed until you leave", one_line(&tool))));
     model.allowed.insert(tool.clone());
-    let mut cmds = answers::allow(model, Decision::AllowTool);
+    let mut cmds = dialog_keys::allow(model, ApprovalDecision::AllowTool);
     cmds.extend(settle(model, &tool));
     cmds
 }
 
 /// The same, and it is written into the settings.
-pub fn always(model: &mut Model) -> Vec<Cmd> {
+pub fn always(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(tool) = front_tool(model) else { return Vec::new() };
     let mut cmds = session(model);
-    cmds.push(Cmd::AllowAlways(StandingPermission::Tool(tool)));
+    cmds.push(UiCommand::AllowAlways(StandingPermission::Tool(tool)));
     cmds
 }
 
-fn front_tool(model: &Model) -> Option<String> {
+fn front_tool(model: &UiModel) -> Option<String> {
     model
         .dialogs
         .front()
@@ -131,11 +133,14 @@ fn front_tool(model: &Model) -> Option<String> {
 }
 
 /// What else asks for a tool that is allowed now.
-fn settle(model: &mut Model, tool: &str) -> Vec<Cmd> {
+fn settle(model: &mut UiModel, tool: &str) -> Vec<UiCommand> {
     let mut cmds = Vec::new();
     model.dialogs.retain(|dialog| match dialog.approves() {
         Some((run, call)) if dialog.tool == tool && !dialog.is_step() => {
-            cmds.push(Cmd::Send(run.clone(), Command::Approve { call, decision: Decision::AllowTool }));
+            cmds.push(UiCommand::Send(
+                run.clone(),
+                RunCommand::Approve { call, decision: ApprovalDecision::AllowTool },
+            ));
             false
         }
         _ => true,
@@ -144,10 +149,13 @@ fn settle(model: &mut Model, tool: &str) -> Vec<Cmd> {
 }
 
 /// A tool that the person allowed for the session is not asked about.
-pub fn asked(model: &mut Model, dialog: Dialog) -> Vec<Cmd> {
+pub fn queue_question(model: &mut UiModel, dialog: QuestionDialog) -> Vec<UiCommand> {
     let known = !dialog.is_step() && model.allowed.contains(&dialog.tool);
     if let Some((run, call)) = dialog.approves().filter(|_| known) {
-        return vec![Cmd::Send(run.clone(), Command::Approve { call, decision: Decision::AllowTool })];
+        return vec![UiCommand::Send(
+            run.clone(),
+            RunCommand::Approve { call, decision: ApprovalDecision::AllowTool },
+        )];
     }
     notify(model, dialog.run().cloned().as_ref(), &dialog.title);
     model.dialogs.push_back(dialog);
@@ -155,7 +163,7 @@ pub fn asked(model: &mut Model, dialog: Dialog) -> Vec<Cmd> {
 }
 
 /// Something waits in a run that is not in front.
-pub fn notify(model: &mut Model, run: Option<&RunId>, what: &str) {
+pub fn notify(model: &mut UiModel, run: Option<&RunId>, what: &str) {
     let other = run.filter(|run| model.workflow.as_ref().is_some_and(|front| front != *run));
     if let Some(run) = other.and_then(|id| model.run(id)).filter(|run| !run.chat) {
         model.hint =

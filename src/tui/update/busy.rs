@@ -1,20 +1,20 @@
 //! What has to be over before something else begins.
 
-use crate::runtime::command::Command;
+use crate::runtime::command::RunCommand;
 use crate::tui::backend::Preparation;
-use crate::tui::model::Model;
-use crate::tui::msg::{Beginning, Cmd};
-use crate::tui::transcript::item::Item;
+use crate::tui::model::UiModel;
+use crate::tui::msg::{Beginning, UiCommand};
+use crate::tui::transcript::item::TranscriptItem;
 
 /// Says what is in the way, if something is.
-pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
-    let Some(why) = in_the_way(model, what) else { return false };
-    model.say(Item::warning(&why));
+pub fn refuse_while_busy(model: &mut UiModel, what: &str) -> bool {
+    let Some(why) = busy_reason(model, what) else { return false };
+    model.say(TranscriptItem::warning(&why));
     true
 }
 
 /// What is in the way, in words.
-pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
+pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
     if let Some(Beginning { name, waits_for, .. }) = &model.beginning {
         return Some(match waits_for {
             Preparation::Files => format!("cannot {what} while the files for {name} are copied"),
@@ -38,11 +38,11 @@ pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
 }
 
 /// Something is in the way of taking up a run.
-pub fn is_busy(model: &Model) -> bool {
+pub fn is_busy(model: &UiModel) -> bool {
     model.beginning.is_some() || model.opening.is_some() || model.busy_run().is_some()
 }
 
 /// Leaves the conversation; the next text starts one.
-pub fn end_chat(model: &mut Model) -> Vec<Cmd> {
-    model.chat.take().map(|id| vec![Cmd::Send(id, Command::End)]).unwrap_or_default()
+pub fn end_chat(model: &mut UiModel) -> Vec<UiCommand> {
+    model.chat.take().map(|id| vec![UiCommand::Send(id, RunCommand::End)]).unwrap_or_default()
 }

@@ -1,22 +1,22 @@
 //! What goes into the terminal's clipboard, and what is said of it.
 
-use crate::tui::msg::Cmd;
-use crate::tui::text::counted;
+use crate::tui::msg::UiCommand;
+use crate::tui::text::format_count;
 
 /// Bytes that go there: terminals drop more without a word.
 const MOST: usize = 64 << 10;
 
 /// Nothing goes there if there is nothing to copy.
-pub fn copied(mut text: String) -> (Option<Cmd>, String) {
+pub fn copied(mut text: String) -> (Option<UiCommand>, String) {
     if text.trim().is_empty() {
         return (None, "there is nothing to copy".to_owned());
     }
     let all = text.len();
     text.truncate(text.floor_char_boundary(MOST));
-    let what = counted(text.lines().count() as u64, "line");
+    let what = format_count(text.lines().count() as u64, "line");
     let cut = match all - text.len() {
         0 => String::new(),
         more => format!("; {more} bytes more are left out"),
     };
-    (Some(Cmd::Copy(text)), format!("{what} sent to the terminal's clipboard{cut}"))
+    (Some(UiCommand::Copy(text)), format!("{what} sent to the terminal's clipboard{cut}"))
 }

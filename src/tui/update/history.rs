@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::{archive, busy, mention, opening, rising, unread};
+use super::{busy, history_browser, mention, open_run, resuming, unread_input};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
-use crate::tui::backend::{Plan, RunFilter, Travel, Travelled};
+use crate::tui::backend::{RunFilter, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
 use crate::tui::complete::complete;
-use crate::tui::dialog::Dialog;
-use crate::tui::model::Model;
-use crate::tui::msg::{Cmd, Reply, RunsFor};
-use crate::tui::past::Past;
+use crate::tui::dialog::QuestionDialog;
+use crate::tui::model::UiModel;
+use crate::tui::msg::{BackendReply, RunListPurpose, UiCommand};
+use crate::tui::past_run::PastRun;
 use crate::tui::report::history as report;
-use crate::tui::text::counted;
-use crate::tui::transcript::item::{Block, Item, Tone};
+use crate::tui::text::format_count;
+use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 
 /// Runs that `/runs` shows.
 const LISTED: usize = 20;
@@ -23,98 +23,104 @@ const OFFERED: usize = 5;
 const COUNTED: usize = 200;
 
 /// Asks for the runs of this project that can be taken up again.
-pub fn offer() -> Cmd {
-    Cmd::Runs(waiting(), RunsFor::Offer)
+pub fn offer() -> UiCommand {
+    UiCommand::Runs(waiting(), RunListPurpose::Offer)
 }
 
 /// For the completion of ids.
-pub fn names() -> Cmd {
-    Cmd::Runs(RunFilter { here: true, limit: LISTED, ..RunFilter::default() }, RunsFor::Names)
+pub fn names() -> UiCommand {
+    UiCommand::Runs(RunFilter { here: true, limit: LISTED, ..RunFilter::default() }, RunListPurpose::Names)
 }
 
-pub fn runs(statuses: Vec<RunStatus>, words: Option<String>) -> Cmd {
-    Cmd::Runs(RunFilter { here: false, statuses, words, limit: LISTED }, RunsFor::Show)
+pub fn runs(statuses: Vec<RunStatus>, words: Option<String>) -> UiCommand {
+    UiCommand::Runs(RunFilter { here: false, statuses, words, limit: LISTED }, RunListPurpose::Show)
 }
 
 /// What runs of this project wait for, step by step.
-pub fn pending() -> Cmd {
+pub fn pending() -> UiCommand {
     let statuses = vec![RunStatus::Paused, RunStatus::Running];
-    Cmd::Runs(RunFilter { here: true, statuses, words: None, limit: LISTED }, RunsFor::Pending)
+    UiCommand::Runs(RunFilter { here: true, statuses, words: None, limit: LISTED }, RunListPurpose::Pending)
 }
 
 /// Without an id: the run that was left here last, else what waits in this project.
-pub fn resume(model: &mut Model, run: Option<String>) -> Vec<Cmd> {
+pub fn resume(model: &mut UiModel, run: Option<String>) -> Vec<UiCommand> {
     if busy::refuse_while_busy(model, "take up a run") {
         return Vec::new();
     }
     let named = run.or_else(|| model.standing.as_ref().map(ToString::to_string));
     match named {
-        Some(name) => opening::wanted(model, name),
-        None => vec![Cmd::Runs(waiting(), RunsFor::Resume)],
+        Some(name) => open_run::start_opening(model, name),
+        None => vec![UiCommand::Runs(waiting(), RunListPurpose::Resume)],
     }
 }
 
 /// Without an id, the workflow of this session that was on last is meant.
-pub fn travel(model: &mut Model, mut travel: Travel) -> Vec<Cmd> {
+pub fn travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<UiCommand> {
     let (run, what) = match &mut travel {
-        Travel::Undo { run } => (run, "undo a run"),
-        Travel::Rewind { run, .. } => (run, "rewind a run"),
-        Travel::Fork { run, .. } => (run, "fork a run"),
+        TimeTravelRequest::Undo { run } => (run, "undo a run"),
+        TimeTravelRequest::Rewind { run, .. } => (run, "rewind a run"),
+        TimeTravelRequest::Fork { run, .. } => (run, "fork a run"),
     };
     if run.is_none() {
-        *run = here(model);
+        *run = default_run_id(model);
     }
     if busy::refuse_while_busy(model, what) {
         return Vec::new();
     }
     // a fork changes nothing that was: it needs no yes
-    vec![if matches!(travel, Travel::Fork { .. }) { Cmd::Travel(travel) } else { Cmd::Plan(travel) }]
+    vec![if matches!(travel, TimeTravelRequest::Fork { .. }) {
+        UiCommand::Travel(travel)
+    } else {
+        UiCommand::Plan(travel)
+    }]
 }
 
-pub fn steps(model: &Model, run: Option<String>) -> Vec<Cmd> {
-    vec![Cmd::Steps(run.or_else(|| here(model)))]
+pub fn steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
+    vec![UiCommand::Steps(run.or_else(|| default_run_id(model)))]
 }
 
-pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
-    let Some(reply) = archive::journey(model, reply) else { return Vec::new() };
+pub fn reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
+    let Some(reply) = history_browser::handle_time_travel_reply(model, reply) else { return Vec::new() };
     match reply {
-        Reply::Runs { wanted, list: Ok(list), at } => {
+        BackendReply::Runs { wanted, list: Ok(list), at } => {
             model.now = model.now.max(at);
             return match wanted {
-                RunsFor::Offer | RunsFor::Resume => on_offer(model, wanted, list),
-                RunsFor::Show | RunsFor::Names => listed(model, wanted, &list),
-                RunsFor::Pending => waits(model, &list),
+                RunListPurpose::Offer | RunListPurpose::Resume => on_offer(model, wanted, list),
+                RunListPurpose::Show | RunListPurpose::Names => listed(model, wanted, &list),
+                RunListPurpose::Pending => waits(model, &list),
             };
         }
-        Reply::Runs { wanted: RunsFor::Names, .. } => {}
-        Reply::Runs { list: Err(reason), .. } => bad(model, "The runs cannot be listed", &reason),
-        Reply::Found { words, lines: Ok(lines), at } => {
+        BackendReply::Runs { wanted: RunListPurpose::Names, .. } => {}
+        BackendReply::Runs { list: Err(reason), .. } => bad(model, "The runs cannot be listed", &reason),
+        BackendReply::Found { words, lines: Ok(lines), at } => {
             let title = format!("Found: {words}");
-            model.say(Item::report(&title, &report::found(&lines, at)));
+            model.say(TranscriptItem::report(&title, &report::found(&lines, at)));
         }
-        Reply::Found { lines: Err(reason), .. } => bad(model, "Nothing could be searched", &reason),
-        Reply::Glance(past) => return opening::glance(model, *past),
-        Reply::Past { past: Ok(past), .. } => return take_up(model, *past),
-        Reply::Past { run, past: Err(reason) } => {
+        BackendReply::Found { lines: Err(reason), .. } => bad(model, "Nothing could be searched", &reason),
+        BackendReply::Glance(past) => return open_run::show_preview(model, *past),
+        BackendReply::Past { past: Ok(past), .. } => return resume_past_run(model, *past),
+        BackendReply::Past { run, past: Err(reason) } => {
             model.retrying = None;
-            if let Some(opening) = opening::of(model, &RunId::from(run.as_str())) {
-                opening::given_up(model, opening);
+            if let Some(opening) = open_run::take_opening(model, &RunId::from(run.as_str())) {
+                open_run::abort_opening(model, opening);
             }
             bad(model, &format!("run {run} is not taken up"), &reason);
-            unread::give_back(model);
+            unread_input::return_to_input(model);
         }
-        Reply::Earlier { run, before, items } => opening::earlier(model, &run, before, items),
-        Reply::Resumed { run, result: Ok(()) } => return rising::driven(model, &run),
-        Reply::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
-        Reply::Steps(Ok(steps)) => {
+        BackendReply::Earlier { run, before, items } => open_run::earlier(model, &run, before, items),
+        BackendReply::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),
+        BackendReply::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
+        BackendReply::Steps(Ok(steps)) => {
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
-            model.say(Item::report(&title, &report::steps(&steps)));
+            model.say(TranscriptItem::report(&title, &report::steps(&steps)));
         }
-        Reply::Planned(Ok(Plan { travel, title, body })) => {
-            model.dialogs.push_back(Dialog::confirm(&title, &body, Cmd::Travel(travel)));
+        BackendReply::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
+            model.dialogs.push_back(QuestionDialog::confirm(&title, &body, UiCommand::Travel(travel)));
         }
-        Reply::Travelled(Ok(done)) => travelled(model, done),
-        Reply::Steps(Err(reason)) | Reply::Planned(Err(reason)) | Reply::Travelled(Err(reason)) => {
+        BackendReply::Travelled(Ok(done)) => travelled(model, done),
+        BackendReply::Steps(Err(reason))
+        | BackendReply::Planned(Err(reason))
+        | BackendReply::Travelled(Err(reason)) => {
             bad(model, "Nothing was changed", &reason);
         }
         _ => {}
@@ -132,33 +138,33 @@ fn can_go_on(run: &RunSummary) -> bool {
     run.progress.status != RunStatus::Failed || !run.progress.pauses.is_empty()
 }
 
-fn here(model: &Model) -> Option<String> {
+fn default_run_id(model: &UiModel) -> Option<String> {
     let last = model.runs.iter().rev().find(|run| !run.chat).map(|run| &run.id);
     model.standing.as_ref().or(last).map(ToString::to_string)
 }
 
-fn bad(model: &mut Model, title: &str, reason: &str) {
-    model.say(Item::error(title, reason));
+fn bad(model: &mut UiModel, title: &str, reason: &str) {
+    model.say(TranscriptItem::error(title, reason));
 }
 
 /// Questions that are on screen first: they are answered there.
-fn waits(model: &mut Model, list: &[RunSummary]) -> Vec<Cmd> {
+fn waits(model: &mut UiModel, list: &[RunSummary]) -> Vec<UiCommand> {
     let asked = model.dialogs.iter().filter(|dialog| dialog.run().is_some());
     // what is asked in runs of this session is known better here
     let known = |run: &RunSummary| model.run(&run.id).is_some_and(|view| !view.over);
     let list: Vec<RunSummary> = list.iter().filter(|run| !known(run)).cloned().collect();
     let text = report::pending(asked.map(|dialog| dialog.title.as_str()), &list, model.now);
     model.say(match text {
-        Some(text) => Item::report("Waits for an answer", &text),
-        None => Item::note("no run of this project waits for an answer"),
+        Some(text) => TranscriptItem::report("Waits for an answer", &text),
+        None => TranscriptItem::note("no run of this project waits for an answer"),
     });
     Vec::new()
 }
 
-fn listed(model: &mut Model, wanted: RunsFor, list: &[RunSummary]) -> Vec<Cmd> {
+fn listed(model: &mut UiModel, wanted: RunListPurpose, list: &[RunSummary]) -> Vec<UiCommand> {
     let now = model.now;
-    if wanted == RunsFor::Show {
-        model.say(Item::report("Runs", &report::runs(list, now)));
+    if wanted == RunListPurpose::Show {
+        model.say(TranscriptItem::report("Runs", &report::runs(list, now)));
         return Vec::new();
     }
     model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();
@@ -172,48 +178,50 @@ fn listed(model: &mut Model, wanted: RunsFor, list: &[RunSummary]) -> Vec<Cmd> {
 }
 
 /// Runs that can be taken up again: all are counted, the newest are shown.
-fn on_offer(model: &mut Model, wanted: RunsFor, mut list: Vec<RunSummary>) -> Vec<Cmd> {
+fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummary>) -> Vec<UiCommand> {
     let most = list.len() >= COUNTED;
     list.retain(can_go_on);
     match (wanted, list.as_slice()) {
-        (RunsFor::Resume, []) => {
+        (RunListPurpose::Resume, []) => {
             let note =
                 "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
-            model.say(Item::note(note));
+            model.say(TranscriptItem::note(note));
         }
-        (RunsFor::Resume, [only]) => return opening::wanted(model, only.id.to_string()),
+        (RunListPurpose::Resume, [only]) => return open_run::start_opening(model, only.id.to_string()),
         (_, []) => {}
         (_, list) => {
-            let shown = if wanted == RunsFor::Offer { OFFERED } else { LISTED }.min(list.len());
+            let shown = if wanted == RunListPurpose::Offer { OFFERED } else { LISTED }.min(list.len());
             let least = if most { "at least " } else { "" };
-            let title = format!("{least}{} can be taken up again", counted(list.len() as u64, "run"));
+            let title = format!("{least}{} can be taken up again", format_count(list.len() as u64, "run"));
             let mut text = report::waiting(&list[..shown], model.now);
             if list.len() > shown {
-                let lists = if wanted == RunsFor::Offer { "/resume" } else { "/runs" };
+                let lists = if wanted == RunListPurpose::Offer { "/resume" } else { "/runs" };
                 let _ = write!(text, "… {} more: {lists}", list.len() - shown);
             }
             let hint = match list {
                 [_] => "→ /resume goes on".to_owned(),
                 list => format!("→ /resume {} goes on with the newest", list[0].id),
             };
-            model.say(Item::Block(Block::new(Tone::Warning, &title, &text).foot(hint)));
+            model.say(TranscriptItem::Block(
+                TranscriptBlock::new(ItemTone::Warning, &title, &text).foot(hint),
+            ));
         }
     }
     Vec::new()
 }
 
 /// Shows what had happened, unless it stands here already, and has the run go on.
-fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
+fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     let run = past.view.id.clone();
-    let opening = opening::of(model, &run);
+    let opening = open_run::take_opening(model, &run);
     let retry = model.retrying.take().is_some_and(|wanted| wanted == run);
     if busy::refuse_while_busy(model, "take up a run") {
-        opening.into_iter().for_each(|opening| opening::given_up(model, opening));
-        unread::give_back(model);
+        opening.into_iter().for_each(|opening| open_run::abort_opening(model, opening));
+        unread_input::return_to_input(model);
         return Vec::new();
     }
     let lines = opening.as_ref().map(|opening| opening.lines.clone()).unwrap_or_default();
-    let mut view = opening::shown(model, past, opening);
+    let mut view = open_run::show_past_run(model, past, opening);
     let mut cmds = Vec::new();
     if view.chat {
         cmds = busy::end_chat(model);
@@ -232,14 +240,14 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     model.runs.retain(|known| known.id != run);
     model.runs.push(view);
     model.standing = None;
-    rising::begins(model, &run);
-    cmds.push(if retry { Cmd::Retry(run) } else { Cmd::Resume(run) });
+    resuming::start_resuming(model, &run);
+    cmds.push(if retry { UiCommand::Retry(run) } else { UiCommand::Resume(run) });
     model.meanwhile = lines;
     cmds
 }
 
-fn not_resumed(model: &mut Model, run: &RunId, reason: &str) {
-    rising::given_up(model, run);
+fn not_resumed(model: &mut UiModel, run: &RunId, reason: &str) {
+    resuming::abort_resuming(model, run);
     if let Some(view) = model.run_mut(run) {
         view.over = true;
         (view.stopping, view.interrupting) = (false, false);
@@ -253,21 +261,21 @@ fn not_resumed(model: &mut Model, run: &RunId, reason: &str) {
         }
     }
     bad(model, &format!("run {run} does not go on"), reason);
-    unread::give_back(model);
+    unread_input::return_to_input(model);
 }
 
-fn travelled(model: &mut Model, done: Travelled) {
-    let Travelled { text, stands } = done;
-    let mut block = Block::new(Tone::Good, "Done", &text);
+fn travelled(model: &mut UiModel, done: TimeTravelOutcome) {
+    let TimeTravelOutcome { text, stands } = done;
+    let mut block = TranscriptBlock::new(ItemTone::Good, "Done", &text);
     if let Some(run) = stands {
         block = block.foot(format!("→ /resume goes on with {run}"));
         model.standing = Some(run);
     }
-    model.say(Item::Block(block));
+    model.say(TranscriptItem::Block(block));
 }
 
 /// Of a run that was taken up: it goes on from now.
-pub fn resumed(model: &mut Model, run: &RunId, at: Timestamp, again: usize, notes: &[String]) {
+pub fn resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize, notes: &[String]) {
     let Some(view) = model.run_mut(run) else { return };
     if !view.chat {
         // a process that died left the time open
@@ -279,12 +287,13 @@ pub fn resumed(model: &mut Model, run: &RunId, at: Timestamp, again: usize, note
     view.stands.clear();
     let chat = view.chat;
     *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());
-    model.say(Item::rule("taken up again"));
+    model.say(TranscriptItem::rule("taken up again"));
     if again > 0 {
-        let calls = counted(again as u64, "call");
-        model.say(Item::note(&format!("{calls} that had begun and never answered: made once more")));
+        let calls = format_count(again as u64, "call");
+        model
+            .say(TranscriptItem::note(&format!("{calls} that had begun and never answered: made once more")));
     }
     for note in notes {
-        model.say(Item::note(note));
+        model.say(TranscriptItem::note(note));
     }
 }

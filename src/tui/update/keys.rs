@@ -3,18 +3,18 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{
-    answers, approvals, archive, editor, gone, history, interrupted, leave, mention, panes, setup, shell,
-    steering, submit, typing,
+    approvals, dialog_keys, editing_keys, editor, history, history_browser, interrupt, leave, mention, panes,
+    setup, shell_commands, steering, submit, withdrawn_dialog,
 };
 use crate::domain::ids::Timestamp;
-use crate::runtime::command::Command;
+use crate::runtime::command::RunCommand;
 use crate::tui::complete::complete;
-use crate::tui::dialog::{Dialog, Kind};
-use crate::tui::keymap::chord::Chord;
-use crate::tui::keymap::{Action, Now};
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
-use crate::tui::slash::{self, Argument};
+use crate::tui::dialog::{DialogKind, QuestionDialog};
+use crate::tui::keymap::chord::KeyChord;
+use crate::tui::keymap::{KeyAction, KeyFocusState};
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::slash::{self, SlashArgument};
 use crate::tui::text::clean;
 
 /// Two interrupts within this time leave the program (REPL-18).
@@ -22,7 +22,7 @@ const TWICE_MS: i64 = 3_000;
 /// Who pressed a key this short ago is typing; a question that appears then is not answered by the next key.
 const TYPING_MS: i64 = 700;
 
-pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
+pub fn press(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCommand> {
     let typing = model.last_key.is_some_and(|last| at.0 - last.0 < TYPING_MS);
     model.tail &= typing && key.code != KeyCode::Char(' ');
     model.last_key = Some(at);
@@ -41,14 +41,14 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if leaves(model, key) {
         return leave(model);
     }
-    let meant = model.keymap.action(Chord::of(key), model.now_valid());
-    let beside = meant.is_some_and(Action::is_anywhere);
+    let meant = model.keymap.action(KeyChord::from_event(key), model.now_valid());
+    let beside = meant.is_some_and(KeyAction::is_anywhere);
     if model.composer.is_empty()
         && let Some(gone) = &mut model.gone
     {
         gone.draft = false;
     }
-    if !beside && !model.linear && gone::is_late(model, at) && holds_back(model, key) {
+    if !beside && !model.linear && withdrawn_dialog::is_late(model, at) && holds_back(model, key) {
         return Vec::new();
     }
     if let Some(cmds) = in_question(model, key, typing, beside) {
@@ -61,8 +61,8 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     {
         return cmds;
     }
-    if meant == Some(Action::History) {
-        return archive::open(model);
+    if meant == Some(KeyAction::History) {
+        return history_browser::open(model);
     }
     if model.keyed_pane().is_some() {
         if let Some(cmds) = panes::press(model, key, meant) {
@@ -72,13 +72,13 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
         model.panes.leave();
     }
     // a question that the key does not answer is not in its way
-    let now = Now { asked: false, ..model.now_valid() };
-    let meant = model.keymap.action(Chord::of(key), now);
+    let now = KeyFocusState { asked: false, ..model.now_valid() };
+    let meant = model.keymap.action(KeyChord::from_event(key), now);
     outside(model, key, meant)
 }
 
 /// A key for the question that has just taken the place of another one: it is read first.
-fn holds_back(model: &mut Model, key: KeyEvent) -> bool {
+fn holds_back(model: &mut UiModel, key: KeyEvent) -> bool {
     let typed = !model.composer.is_empty() && key.code != KeyCode::Enter;
     let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !typed && !scrolls(dialog, key)) else {
         return false;
@@ -91,20 +91,20 @@ fn holds_back(model: &mut Model, key: KeyEvent) -> bool {
 }
 
 /// Whoever wants to leave is not kept by a question; it stays open.
-fn leaves(model: &Model, key: KeyEvent) -> bool {
-    let free = Now { empty: model.composer.is_empty(), ..Now::default() };
+fn leaves(model: &UiModel, key: KeyEvent) -> bool {
+    let free = KeyFocusState { empty: model.composer.is_empty(), ..KeyFocusState::default() };
     let writes = model.dialogs.front().is_none_or(|dialog| dialog.reason.is_some());
-    !writes && model.keymap.action(Chord::of(key), free) == Some(Action::Leave)
+    !writes && model.keymap.action(KeyChord::from_event(key), free) == Some(KeyAction::Leave)
 }
 
 /// A key while a question is open. `None`: it is not for the question.
-fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> Option<Vec<Cmd>> {
+fn in_question(model: &mut UiModel, key: KeyEvent, typing: bool, beside: bool) -> Option<Vec<UiCommand>> {
     let unseen = !model.linear && model.dialogs.front().is_some_and(|dialog| !dialog.seen);
     if unseen && key.code == KeyCode::Esc {
         // it stops what the screen shows, and leaves no question that came in the same moment
         return None;
     }
-    if model.dialogs.front().is_some_and(Dialog::is_written) {
+    if model.dialogs.front().is_some_and(QuestionDialog::is_written) {
         return in_written(model, key);
     }
     let dialog = model.dialogs.front_mut().filter(|_| !beside)?;
@@ -120,7 +120,7 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
         return Some(Vec::new());
     }
     // Somebody who began a sentence does not answer with its third letter.
-    let writes = !answers::is_meant(dialog, key);
+    let writes = !dialog_keys::is_meant(dialog, key);
     let command = model.composer.first_line().starts_with('/');
     let written = !model.composer.is_empty() && (typing || command || key.code == KeyCode::Enter);
     // commands work first, whatever is asked (REPL-2)
@@ -139,20 +139,21 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
     if !surprised {
         // who only looks has not begun to answer
         dialog.armed |= !scrolls(dialog, key);
-        if answers::says_yes(dialog, key) && dialog.shows_more_first() {
+        if dialog_keys::says_yes(dialog, key) && dialog.shows_more_first() {
             return Some(Vec::new());
         }
-        let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
+        let asked =
+            !matches!(dialog.kind, DialogKind::Approval { .. } | DialogKind::Trust | DialogKind::Confirm(_));
         let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
         let cmds = match key.code {
             KeyCode::Char('3') if grants(model) => approvals::session(model),
             KeyCode::Char('4') if grants(model) => approvals::always(model),
-            _ => answers::press(model, key),
+            _ => dialog_keys::press(model, key),
         };
         model.tail = letter && !cmds.is_empty();
         return Some(cmds);
     }
-    (key.code == KeyCode::Enter && answers::refuse_words(model)).then(Vec::new)
+    (key.code == KeyCode::Enter && dialog_keys::refuse_words(model)).then(Vec::new)
 }
 
 /// A key that changes a text in the input box, or moves in it.
@@ -164,11 +165,11 @@ fn changes_text(key: KeyEvent) -> bool {
     }
 }
 
-fn scrolls(dialog: &Dialog, key: KeyEvent) -> bool {
+fn scrolls(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Up | KeyCode::Down => dialog.choices().is_none(),
         KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => true,
-        _ => answers::turns_page(dialog, key),
+        _ => dialog_keys::turns_page(dialog, key),
     }
 }
 
@@ -178,24 +179,24 @@ fn is_lasting(key: KeyEvent) -> bool {
 }
 
 /// A tool waits for approval, which may be given for more than this run.
-fn grants(model: &Model) -> bool {
+fn grants(model: &UiModel) -> bool {
     let front = model.dialogs.front();
     front.is_some_and(|dialog| dialog.is_approval() && !dialog.is_step() && dialog.reason.is_none())
 }
 
 /// What lies in front of everything has all keys. `None`: nothing does.
-fn in_front(model: &mut Model, key: KeyEvent, at: Timestamp, typing: bool) -> Option<Vec<Cmd>> {
+fn in_front(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -> Option<Vec<UiCommand>> {
     if model.setup.is_some() {
         return Some(in_setup(model, key, at));
     }
     if model.edit.is_some() {
         return Some(editor::press(model, key));
     }
-    model.archive.is_some().then(|| archive::press(model, key, at, typing))
+    model.archive.is_some().then(|| history_browser::press(model, key, at, typing))
 }
 
 /// Nothing behind the dialog that sets up a model hears a key.
-fn in_setup(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
+fn in_setup(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCommand> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Esc => {}
@@ -209,7 +210,7 @@ fn in_setup(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if setup::close(model) { leave(model) } else { Vec::new() }
 }
 
-pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
+pub fn paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     if let Some(dialog) = &mut model.setup {
         setup::paste(dialog, text);
         return Vec::new();
@@ -218,7 +219,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
         return editor::paste(model, text);
     }
     if model.archive.is_some() {
-        return archive::paste(model, text);
+        return history_browser::paste(model, text);
     }
     if let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !dialog.is_written()) {
         if let Some(reason) = &mut dialog.reason {
@@ -237,15 +238,15 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
 }
 
 /// Whether the input box held something when the question on screen came: that is no answer to it.
-fn notice_draft(model: &mut Model) {
+fn notice_draft(model: &mut UiModel) {
     let begun = !model.composer.is_empty();
-    if let Some(Kind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind) {
+    if let Some(DialogKind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind) {
         form.draft = Some(begun && form.draft != Some(false));
     }
 }
 
 /// Keys that mean the question rather than the text that answers it.
-fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
+fn in_written(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
     notice_draft(model);
     let dialog = model.dialogs.front_mut()?;
     dialog.problem = None;
@@ -256,24 +257,24 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
         KeyCode::PageUp => dialog.turn_page(false),
         KeyCode::PageDown => dialog.turn_page(true),
         _ if model.popup.is_some() => return None,
-        KeyCode::Esc if model.composer.is_empty() => return Some(answers::refuse(model)),
+        KeyCode::Esc if model.composer.is_empty() => return Some(dialog_keys::refuse(model)),
         KeyCode::Esc => {
             model.hint = Some("Ctrl+C takes the text away; Esc then leaves the question for later".to_owned())
         }
         KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
-            return answers::write(model);
+            return dialog_keys::write(model);
         }
         _ => return None,
     }
     Some(Vec::new())
 }
 
-fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> {
-    if typing::takes(model, key) {
+fn outside(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> Vec<UiCommand> {
+    if editing_keys::handle_special_key(model, key) {
         return Vec::new();
     }
     match meant {
-        Some(Action::Send) => {
+        Some(KeyAction::Send) => {
             model.popup = None;
             let empty = model.composer.is_empty();
             if !model.linear && !empty && just_offered(model) {
@@ -287,18 +288,18 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
             }
             submit::submit(model)
         }
-        Some(Action::NewLine) => {
+        Some(KeyAction::NewLine) => {
             model.composer.newline();
             refresh_popup(model)
         }
-        Some(Action::Leave) => leave(model),
-        Some(Action::Stop) => stop(model),
-        Some(Action::Edit(edit)) => {
-            typing::edit(model, edit);
+        Some(KeyAction::Leave) => leave(model),
+        Some(KeyAction::Stop) => stop(model),
+        Some(KeyAction::Edit(edit)) => {
+            editing_keys::edit(model, edit);
             refresh_popup(model)
         }
-        Some(Action::EditElsewhere) => typing::elsewhere(model),
-        Some(Action::NextQuestion) => {
+        Some(KeyAction::EditElsewhere) => editing_keys::open_external_editor(model),
+        Some(KeyAction::NextQuestion) => {
             approvals::next(model);
             Vec::new()
         }
@@ -314,14 +315,14 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
 }
 
 /// A model's command came into the input box too short a time ago to have been read.
-fn just_offered(model: &Model) -> bool {
+fn just_offered(model: &UiModel) -> bool {
     let at = model.last_key.unwrap_or_default();
     // a clock may be set back
     model.offered.is_some_and(|offered| (0..TYPING_MS).contains(&(at.0 - offered.0)))
 }
 
 /// `None`: the key is not the popup's.
-fn in_popup(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
+fn in_popup(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
     let popup = model.popup.as_mut()?;
     let count = popup.candidates.len();
     match key.code {
@@ -348,7 +349,7 @@ fn in_popup(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
     Some(Vec::new())
 }
 
-fn accept(model: &mut Model) -> Vec<Cmd> {
+fn accept(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(candidate) = model.popup.take().and_then(|mut popup| {
         (popup.selected < popup.candidates.len()).then(|| popup.candidates.swap_remove(popup.selected))
     }) else {
@@ -364,7 +365,7 @@ fn accept(model: &mut Model) -> Vec<Cmd> {
 }
 
 /// Opens, narrows or closes the completion after the text changed.
-fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
+fn refresh_popup(model: &mut UiModel) -> Vec<UiCommand> {
     let agents =
         model.watched_run().map(|run| run.agents.iter().map(|a| (a.name.clone(), a.model.clone())).collect());
     model.names.agents = agents.unwrap_or_default();
@@ -393,20 +394,25 @@ fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
     if before.ends_with(' ') { names_for(&before) } else { Vec::new() }
 }
 
-fn names_for(before: &str) -> Vec<Cmd> {
+fn names_for(before: &str) -> Vec<UiCommand> {
     let mut words = before.split_whitespace();
     let command = words.next().and_then(|word| slash::find(word.trim_start_matches('/')));
     match command.map(|command| command.argument).filter(|_| words.next().is_none()) {
-        Some(Argument::Workflow | Argument::Role | Argument::RoleGroup | Argument::Definition) => {
-            vec![Cmd::Names]
+        Some(
+            SlashArgument::Workflow
+            | SlashArgument::Role
+            | SlashArgument::RoleGroup
+            | SlashArgument::Definition,
+        ) => {
+            vec![UiCommand::Names]
         }
-        Some(Argument::Run) => vec![history::names()],
+        Some(SlashArgument::Run) => vec![history::names()],
         _ => Vec::new(),
     }
 }
 
 /// Ctrl+C: cancels what goes on, else takes a text away; the second time leaves (REPL-18).
-fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
+fn interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
     if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
         return leave(model);
     }
@@ -414,18 +420,18 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
         return Vec::new();
     }
     model.last_interrupt = Some(at);
-    let writing = model.dialogs.front().is_some_and(Dialog::is_written) && !model.composer.is_empty();
+    let writing = model.dialogs.front().is_some_and(QuestionDialog::is_written) && !model.composer.is_empty();
     // A question of a workflow stays open for whoever leaves now: only Esc means no, or later.
     let escape = model
         .dialogs
         .front()
         .filter(|dialog| dialog.run().and_then(|run| model.run(run)).is_some_and(|run| !run.chat))
-        .map(Dialog::escape);
+        .map(QuestionDialog::escape);
     let asked = !model.dialogs.is_empty();
     let cmds = match escape {
         _ if writing => Vec::new(),
         Some(_) => Vec::new(),
-        None if asked => answers::refuse(model),
+        None if asked => dialog_keys::refuse(model),
         None => end(model),
     };
     let taken = cmds.is_empty() && (writing || !asked) && !model.composer.is_empty();
@@ -442,47 +448,47 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
 }
 
 /// Ctrl+C: closes the popup, else ends what runs.
-fn end(model: &mut Model) -> Vec<Cmd> {
+fn end(model: &mut UiModel) -> Vec<UiCommand> {
     let run = model.busy_run().filter(|run| !run.chat).map(|run| run.id.clone());
     let nearer = model.popup.is_some() || model.aside.is_some() || model.wanted_input.is_some();
-    match run.filter(|_| !nearer && !model.goes_on_here()) {
-        Some(run) => interrupted::end(model, run),
+    match run.filter(|_| !nearer && !model.is_workflow_stopped()) {
+        Some(run) => interrupt::cancel_run(model, run),
         None => stop(model),
     }
 }
 
 /// Esc: closes the popup, else stops what runs: an answer ends, a workflow is interrupted and asks.
-fn stop(model: &mut Model) -> Vec<Cmd> {
+fn stop(model: &mut UiModel) -> Vec<UiCommand> {
     if model.popup.take().is_some() {
         return Vec::new();
     }
     if model.aside.is_some() {
-        return shell::stop(model);
+        return shell_commands::stop(model);
     }
     // the question that was asked last is the one that Esc leaves
     if model.wanted_input.take().is_some() {
         model.hint = Some("left the workflow: nothing was started".to_owned());
         return Vec::new();
     }
-    if model.goes_on_here() {
-        return interrupted::asks(model);
+    if model.is_workflow_stopped() {
+        return interrupt::confirm_cancel(model);
     }
     if let Some(run) = model.busy_run() {
         let (run, chat) = (run.id.clone(), run.chat);
         if !chat {
-            return interrupted::interrupt(model, run);
+            return interrupt::interrupt(model, run);
         }
         model.hint = Some("stopping …".to_owned());
         if let Some(view) = model.run_mut(&run) {
             view.stopping = true;
         }
-        return vec![Cmd::Send(run, Command::Cancel)];
+        return vec![UiCommand::Send(run, RunCommand::Cancel)];
     }
     Vec::new()
 }
 
 /// The list of names arrived: show it if it is still wanted.
-pub fn names_arrived(model: &mut Model) {
+pub fn names_arrived(model: &mut UiModel) {
     if mention::refresh(model).is_some() {
         return;
     }

@@ -1,23 +1,23 @@
 //! `@` in the input box: the list of what can be mentioned, and asking for what is in it.
 
-use crate::tui::complete::mention::{complete, of};
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
-use crate::tui::run_view::watch::Defined;
+use crate::tui::complete::mention::{complete, split_mention};
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::run_view::pane_data::RunDefinitionState;
 use crate::tui::slash;
 
 /// Shows what fits the word before the cursor. `None`: it mentions nothing.
-pub fn refresh(model: &mut Model) -> Option<Vec<Cmd>> {
+pub fn refresh(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     let word = model.composer.word_before_cursor().to_owned();
-    let (_, wanted) = of(&word)?;
+    let (_, wanted) = split_mention(&word)?;
     let command = slash::is_command(model.composer.first_line());
     model.popup = complete(&word, &model.names, &states(model), command);
     // asked for whenever a mention begins, so that files changed meanwhile are seen
-    Some(if wanted.is_empty() { vec![Cmd::Files, Cmd::Names] } else { Vec::new() })
+    Some(if wanted.is_empty() { vec![UiCommand::Files, UiCommand::Names] } else { Vec::new() })
 }
 
 /// The files are listed.
-pub fn files(model: &mut Model, files: Result<Vec<String>, String>) {
+pub fn files(model: &mut UiModel, files: Result<Vec<String>, String>) {
     match files {
         Ok(files) => model.names.files = files,
         Err(reason) => model.hint = Some(reason),
@@ -26,10 +26,10 @@ pub fn files(model: &mut Model, files: Result<Vec<String>, String>) {
 }
 
 /// Of the run that the panes show: those of its definition, else those it has visited.
-fn states(model: &Model) -> Vec<String> {
+fn states(model: &UiModel) -> Vec<String> {
     let Some(run) = model.watched_run() else { return Vec::new() };
     let mut states: Vec<String> = match &run.watch.drawing {
-        Defined::Known(drawing) => drawing.states().map(str::to_owned).collect(),
+        RunDefinitionState::Known(drawing) => drawing.states().map(str::to_owned).collect(),
         _ => run.path.clone(),
     };
     states.sort();

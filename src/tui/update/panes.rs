@@ -4,42 +4,42 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, Mo
 
 use super::clipboard;
 use crate::domain::ids::RunId;
-use crate::tui::keymap::Action;
-use crate::tui::layout::{Pane, Slot};
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
-use crate::tui::pane::Search;
-use crate::tui::pane::body::Copied;
+use crate::tui::keymap::KeyAction;
+use crate::tui::layout::{LayoutSlot, PaneKind};
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::pane::PaneSearch;
+use crate::tui::pane::body::PaneRowCopy;
 use crate::tui::pane::data;
 use crate::tui::run_view::RunView;
-use crate::tui::run_view::watch::Defined;
-use crate::tui::text::{counted, one_line};
-use crate::tui::transcript::Step;
-use crate::tui::transcript::item::Item;
+use crate::tui::run_view::pane_data::RunDefinitionState;
+use crate::tui::text::{format_count, one_line};
+use crate::tui::transcript::SelectionStep;
+use crate::tui::transcript::item::TranscriptItem;
 use crate::tui::view;
 
 /// Rows that one step of the wheel moves.
 const WHEEL: usize = 3;
 
 /// Definitions that panes on screen need and nobody has asked for.
-pub fn wanted(model: &mut Model) -> Option<Cmd> {
+pub fn request_definition(model: &mut UiModel) -> Option<UiCommand> {
     let run = model.watched_run()?;
-    if !matches!(run.watch.drawing, Defined::Unasked) {
+    if !matches!(run.watch.drawing, RunDefinitionState::Unasked) {
         return None;
     }
     let id = run.id.clone();
     // what is set while it stands still is compared with what is there
     let needed = !run.stands.is_empty()
-        || model.on_screen().iter().any(|pane| matches!(pane, Pane::Graph | Pane::Data));
+        || model.on_screen().iter().any(|pane| matches!(pane, PaneKind::Graph | PaneKind::Data));
     if !needed {
         return None;
     }
-    model.run_mut(&id)?.watch.drawing = Defined::Asked;
-    Some(Cmd::Definition(id))
+    model.run_mut(&id)?.watch.drawing = RunDefinitionState::Asked;
+    Some(UiCommand::Definition(id))
 }
 
 /// A key while a pane has the keys. `None`: it is none of its, and the input box gets it.
-pub fn press(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Option<Vec<Cmd>> {
+pub fn press(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> Option<Vec<UiCommand>> {
     if model.panes.search.as_ref().is_some_and(|search| search.typing) {
         return Some(type_search(model, key, meant));
     }
@@ -47,7 +47,7 @@ pub fn press(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Option<
 }
 
 /// A text that was pasted into a search; false: none is typed.
-pub fn paste(model: &mut Model, text: &str) -> bool {
+pub fn paste(model: &mut UiModel, text: &str) -> bool {
     let keyed = model.keyed_pane().is_some();
     let search = model.panes.search.as_mut().filter(|search| search.typing && keyed);
     let Some(search) = search else { return false };
@@ -56,54 +56,56 @@ pub fn paste(model: &mut Model, text: &str) -> bool {
 }
 
 /// What a key means, wherever it was pressed.
-pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
+pub fn act(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     match action {
-        Action::Repaint => model.repaint = true,
-        Action::Details => model.details = !model.details,
-        Action::SidePanel => model.panel = !model.panel,
-        Action::PageUp => page(model, false),
-        Action::PageDown => page(model, true),
-        Action::LineUp => scroll(model, target(model), 1, false),
-        Action::LineDown => scroll(model, target(model), 1, true),
-        Action::Oldest => edge(model, target(model), false),
-        Action::Newest => edge(model, target(model), true),
-        Action::Show(pane) => model.panes.show(pane),
-        Action::NextPane => ring(model, 1),
-        Action::PreviousPane => ring(model, -1),
-        Action::Zoom => model.panes.zoom(),
-        Action::NextQuestion => super::approvals::next(model),
-        Action::NextRun => next_run(model, 1),
-        Action::PreviousRun => next_run(model, -1),
+        KeyAction::Repaint => model.repaint = true,
+        KeyAction::Details => model.details = !model.details,
+        KeyAction::SidePanel => model.panel = !model.panel,
+        KeyAction::PageUp => page(model, false),
+        KeyAction::PageDown => page(model, true),
+        KeyAction::LineUp => scroll(model, target(model), 1, false),
+        KeyAction::LineDown => scroll(model, target(model), 1, true),
+        KeyAction::Oldest => edge(model, target(model), false),
+        KeyAction::Newest => edge(model, target(model), true),
+        KeyAction::Show(pane) => model.panes.show(pane),
+        KeyAction::NextPane => ring(model, 1),
+        KeyAction::PreviousPane => ring(model, -1),
+        KeyAction::Zoom => model.panes.zoom(),
+        KeyAction::NextQuestion => super::approvals::next(model),
+        KeyAction::NextRun => next_run(model, 1),
+        KeyAction::PreviousRun => next_run(model, -1),
         other => return in_pane(model, other),
     }
     Vec::new()
 }
 
-fn in_pane(model: &mut Model, action: Action) -> Vec<Cmd> {
+fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     let Some(pane) = model.panes.focus else { return Vec::new() };
     // several keys may come between two frames
     view::arrange_panes(model);
     match action {
-        Action::RowUp => scroll(model, pane, 1, false),
-        Action::RowDown => scroll(model, pane, 1, true),
-        Action::PaneUp => page(model, false),
-        Action::PaneDown => page(model, true),
-        Action::First => edge(model, pane, false),
-        Action::Last => edge(model, pane, true),
-        Action::Open if pane == Pane::Conversation => open_item(model),
-        Action::Open => open(model, pane),
-        Action::NextItem if pane == Pane::Conversation => model.transcript.select(Step::Next),
-        Action::PreviousItem if pane == Pane::Conversation => model.transcript.select(Step::Previous),
-        Action::Search => model.panes.search = Some(Search { typing: true, ..Search::default() }),
-        Action::NextHit => find(model, pane, true, false),
-        Action::PreviousHit => find(model, pane, false, false),
-        Action::Mark => {
+        KeyAction::RowUp => scroll(model, pane, 1, false),
+        KeyAction::RowDown => scroll(model, pane, 1, true),
+        KeyAction::PaneUp => page(model, false),
+        KeyAction::PaneDown => page(model, true),
+        KeyAction::First => edge(model, pane, false),
+        KeyAction::Last => edge(model, pane, true),
+        KeyAction::Open if pane == PaneKind::Conversation => open_item(model),
+        KeyAction::Open => open(model, pane),
+        KeyAction::NextItem if pane == PaneKind::Conversation => model.transcript.select(SelectionStep::Next),
+        KeyAction::PreviousItem if pane == PaneKind::Conversation => {
+            model.transcript.select(SelectionStep::Previous)
+        }
+        KeyAction::Search => model.panes.search = Some(PaneSearch { typing: true, ..PaneSearch::default() }),
+        KeyAction::NextHit => find(model, pane, true, false),
+        KeyAction::PreviousHit => find(model, pane, false, false),
+        KeyAction::Mark => {
             let state = model.panes.state_mut(pane);
             state.marked = state.marked.xor(Some(state.cursor));
         }
-        Action::Copy => return copy(model, pane, false),
-        Action::CopyAll => return copy(model, pane, true),
-        Action::Back => back(model),
+        KeyAction::Copy => return copy(model, pane, false),
+        KeyAction::CopyAll => return copy(model, pane, true),
+        KeyAction::Back => back(model),
         // sending, stopping and leaving are the input box's
         _ => {}
     }
@@ -111,24 +113,24 @@ fn in_pane(model: &mut Model, action: Action) -> Vec<Cmd> {
 }
 
 /// The pane that keys of the input box scroll: what a narrow or zoomed screen shows, else the conversation.
-fn target(model: &Model) -> Pane {
+fn target(model: &UiModel) -> PaneKind {
     let shown = model.panes.zoomed.or(model.panes.front.filter(|_| model.is_narrow()));
-    model.panes.focus.or(shown).unwrap_or(Pane::Conversation)
+    model.panes.focus.or(shown).unwrap_or(PaneKind::Conversation)
 }
 
-fn page(model: &mut Model, down: bool) {
+fn page(model: &mut UiModel, down: bool) {
     let pane = target(model);
     let rows = match pane {
-        Pane::Conversation => model.transcript.page(),
+        PaneKind::Conversation => model.transcript.page(),
         _ => model.panes.state(pane).height.saturating_sub(1).max(1),
     };
     scroll(model, pane, rows, down);
 }
 
-fn scroll(model: &mut Model, pane: Pane, rows: usize, down: bool) {
+fn scroll(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool) {
     match (pane, down) {
-        (Pane::Conversation, true) => model.transcript.down(rows),
-        (Pane::Conversation, false) => model.transcript.up(rows),
+        (PaneKind::Conversation, true) => model.transcript.down(rows),
+        (PaneKind::Conversation, false) => model.transcript.up(rows),
         _ => {
             view::arrange_panes(model);
             let len = view::body(model, pane).map_or(0, |body| body.len());
@@ -139,10 +141,10 @@ fn scroll(model: &mut Model, pane: Pane, rows: usize, down: bool) {
     }
 }
 
-fn edge(model: &mut Model, pane: Pane, last: bool) {
+fn edge(model: &mut UiModel, pane: PaneKind, last: bool) {
     match (pane, last) {
-        (Pane::Conversation, true) => model.transcript.follow(),
-        (Pane::Conversation, false) => model.transcript.to_start(),
+        (PaneKind::Conversation, true) => model.transcript.follow(),
+        (PaneKind::Conversation, false) => model.transcript.to_start(),
         _ => {
             let len = view::body(model, pane).map_or(0, |body| body.len());
             let state = model.panes.state_mut(pane);
@@ -154,7 +156,7 @@ fn edge(model: &mut Model, pane: Pane, last: bool) {
 }
 
 /// Esc, one thing after the other: the search, the whole screen, the keys.
-fn back(model: &mut Model) {
+fn back(model: &mut UiModel) {
     let panes = &mut model.panes;
     let marked = panes.focus.and_then(|pane| panes.state_mut(pane).marked.take());
     if marked.is_some() || panes.search.take().is_some() || panes.zoomed.take().is_some() {
@@ -165,11 +167,11 @@ fn back(model: &mut Model) {
 }
 
 /// The keys go to the next of: input box, conversation, and what stands beside it.
-fn ring(model: &mut Model, step: isize) {
+fn ring(model: &mut UiModel, step: isize) {
     let narrow = model.is_narrow();
-    let mut stops: Vec<Option<Pane>> = vec![None];
+    let mut stops: Vec<Option<PaneKind>> = vec![None];
     if narrow || model.panes.zoomed.is_some() {
-        stops.push(Some(Pane::Conversation));
+        stops.push(Some(PaneKind::Conversation));
         let mut open = model.panes.open.clone();
         open.sort_by_key(|pane| *pane as u8);
         stops.extend(open.into_iter().map(Some));
@@ -185,7 +187,7 @@ fn ring(model: &mut Model, step: isize) {
 }
 
 /// The panes show another run of this session.
-fn next_run(model: &mut Model, step: isize) {
+fn next_run(model: &mut UiModel, step: isize) {
     let Some(at) = model.watched_run().and_then(|run| model.runs.iter().position(|one| one.id == run.id))
     else {
         model.hint = Some("there is no run yet".to_owned());
@@ -198,7 +200,7 @@ fn next_run(model: &mut Model, step: isize) {
 }
 
 /// The panes show this run until a new one begins.
-pub fn watch(model: &mut Model, id: &RunId) {
+pub fn watch(model: &mut UiModel, id: &RunId) {
     model.watched = Some(id.clone());
     let Some(at) = model.runs.iter().position(|run| run.id == *id) else { return };
     if !model.runs[at].over && !model.runs[at].chat {
@@ -212,15 +214,15 @@ pub fn watch(model: &mut Model, id: &RunId) {
 }
 
 /// Runs of this session that go on, above the list of all runs.
-pub fn tell_live(model: &mut Model) {
+pub fn show_live_runs(model: &mut UiModel) {
     let text = lines_of(model, |run| !run.over && !run.chat);
     if !text.is_empty() {
-        model.say(Item::report("Running now: /watch ID brings one in front", &text));
+        model.say(TranscriptItem::report("Running now: /watch ID brings one in front", &text));
     }
 }
 
 /// A line for each: where it is, and what it waits for.
-fn lines_of(model: &Model, wanted: impl Fn(&RunView) -> bool) -> String {
+fn lines_of(model: &UiModel, wanted: impl Fn(&RunView) -> bool) -> String {
     let shown = model.watched_run().map(|run| run.id.clone());
     let lines = model.runs.iter().filter(|run| wanted(run)).map(|run| {
         let mark = if Some(&run.id) == shown.as_ref() { '▸' } else { ' ' };
@@ -229,18 +231,18 @@ fn lines_of(model: &Model, wanted: impl Fn(&RunView) -> bool) -> String {
             run.stands.first().map(|stand| format!(" · stands {}", stand.place())).unwrap_or_default();
         let asked = model.dialogs.iter().filter(|dialog| dialog.run() == Some(&run.id)).count();
         let asked =
-            if asked > 0 { format!(" · {}", counted(asked as u64, "question")) } else { String::new() };
+            if asked > 0 { format!(" · {}", format_count(asked as u64, "question")) } else { String::new() };
         format!("{mark} {} {} · {what}{stands}{asked}", run.id, run.workflow)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// `/watch`: which runs there are, or one of them.
-pub fn watch_named(model: &mut Model, wanted: Option<&str>) {
+pub fn watch_named(model: &mut UiModel, wanted: Option<&str>) {
     let Some(wanted) = wanted else {
         let text = lines_of(model, |_| true);
         let text = if text.is_empty() { "none yet".to_owned() } else { text };
-        model.say(Item::report("Runs of this session", &text));
+        model.say(TranscriptItem::report("Runs of this session", &text));
         return;
     };
     let mut found =
@@ -248,20 +250,24 @@ pub fn watch_named(model: &mut Model, wanted: Option<&str>) {
     match (found.next().map(|run| run.id.clone()), found.next()) {
         (Some(id), None) => watch(model, &id),
         (Some(_), Some(_)) => {
-            model.say(Item::warning(&format!(
+            model.say(TranscriptItem::warning(&format!(
                 "more than one run of this session is {wanted}: /watch lists them"
             )));
         }
         (None, _) => {
-            model.say(Item::warning(&format!("no run of this session is {wanted}: /watch lists them")));
+            model.say(TranscriptItem::warning(&format!(
+                "no run of this session is {wanted}: /watch lists them"
+            )));
         }
     }
 }
 
-fn open(model: &mut Model, pane: Pane) {
+fn open(model: &mut UiModel, pane: PaneKind) {
     let state = model.panes.state(pane);
     let key = state.rows.get(state.cursor).and_then(|row| row.key.clone());
-    let Some(key) = key.filter(|_| !matches!(pane, Pane::Conversation | Pane::Timeline | Pane::Graph)) else {
+    let Some(key) =
+        key.filter(|_| !matches!(pane, PaneKind::Conversation | PaneKind::Timeline | PaneKind::Graph))
+    else {
         return;
     };
     let first = state.rows[..=state.cursor].iter().position(|row| row.key.as_ref() == Some(&key));
@@ -274,11 +280,11 @@ fn open(model: &mut Model, pane: Pane) {
 }
 
 /// Opens or folds what is chosen in the conversation.
-fn open_item(model: &mut Model) {
+fn open_item(model: &mut UiModel) {
     let opened = model.transcript.selected().is_some_and(|at| model.transcript.toggle(at));
     if !opened {
         let key = |action| model.keymap.key(action).map_or(String::new(), |key| key.to_string());
-        let (before, next) = (key(Action::PreviousItem), key(Action::NextItem));
+        let (before, next) = (key(KeyAction::PreviousItem), key(KeyAction::NextItem));
         model.hint = Some(match model.transcript.selected() {
             Some(_) => "all of it is shown".to_owned(),
             None => format!("{before} and {next} choose what is to be opened"),
@@ -286,7 +292,7 @@ fn open_item(model: &mut Model) {
     }
 }
 
-fn type_search(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> {
+fn type_search(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> Vec<UiCommand> {
     let (Some(pane), Some(search)) = (model.panes.focus, model.panes.search.as_mut()) else {
         return Vec::new();
     };
@@ -316,12 +322,12 @@ fn type_search(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<C
 }
 
 /// Puts the cursor on the next row with the words; `here` counts the row of the cursor.
-fn find(model: &mut Model, pane: Pane, down: bool, here: bool) {
+fn find(model: &mut UiModel, pane: PaneKind, down: bool, here: bool) {
     view::arrange_panes(model);
     let Some(search) = &model.panes.search else { return };
     let words = search.words.trim().to_lowercase();
     let found = match pane {
-        Pane::Conversation => model.transcript.find(&words, down),
+        PaneKind::Conversation => model.transcript.find(&words, down),
         _ => {
             let Some(body) = view::body(model, pane) else { return };
             let (len, at) = (body.len(), model.panes.state(pane).cursor);
@@ -341,10 +347,10 @@ fn find(model: &mut Model, pane: Pane, down: bool, here: bool) {
     }
 }
 
-fn copy(model: &mut Model, pane: Pane, whole: bool) -> Vec<Cmd> {
+fn copy(model: &mut UiModel, pane: PaneKind, whole: bool) -> Vec<UiCommand> {
     let text = match (pane, whole) {
-        (Pane::Conversation, true) => Some(model.transcript.text()),
-        (Pane::Conversation, false) => model.transcript.chosen().map(Item::text),
+        (PaneKind::Conversation, true) => Some(model.transcript.text()),
+        (PaneKind::Conversation, false) => model.transcript.chosen().map(TranscriptItem::text),
         (_, true) => view::body(model, pane).map(|body| body.texts(0..body.len())),
         (_, false) => row_text(model, pane),
     };
@@ -353,14 +359,14 @@ fn copy(model: &mut Model, pane: Pane, whole: bool) -> Vec<Cmd> {
     cmd.into_iter().collect()
 }
 
-fn row_text(model: &Model, pane: Pane) -> Option<String> {
+fn row_text(model: &UiModel, pane: PaneKind) -> Option<String> {
     let state = model.panes.state(pane);
     let body = view::body(model, pane)?;
     if state.marked.is_some() {
         return Some(body.texts(state.chosen()));
     }
-    let row = state.rows.get(state.cursor).filter(|_| pane == Pane::Data);
-    if let Some(Copied::Data(scope, pointer)) = row.and_then(|row| row.copied.as_ref()) {
+    let row = state.rows.get(state.cursor).filter(|_| pane == PaneKind::Data);
+    if let Some(PaneRowCopy::Data(scope, pointer)) = row.and_then(|row| row.copied.as_ref()) {
         let value = data::value(&model.watched_run()?.watch.data, scope, pointer)?;
         return Some(data::copied(value));
     }
@@ -368,7 +374,7 @@ fn row_text(model: &Model, pane: Pane) -> Option<String> {
 }
 
 /// The wheel scrolls what is below it, a click gives it the keys.
-pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Cmd> {
+pub fn mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     if !model.mouse || model.setup.is_some() || !model.dialogs.is_empty() {
         return Vec::new();
     }
@@ -378,13 +384,13 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Cmd> {
         }
         return Vec::new();
     };
-    let Slot::Pane(pane) = slot else { return Vec::new() };
+    let LayoutSlot::Pane(pane) = slot else { return Vec::new() };
     match event.kind {
         MouseEventKind::ScrollUp => scroll(model, pane, WHEEL, false),
         MouseEventKind::ScrollDown => scroll(model, pane, WHEEL, true),
         MouseEventKind::Down(MouseButton::Left) => {
             model.panes.give_keys(pane);
-            if pane != Pane::Conversation {
+            if pane != PaneKind::Conversation {
                 let len = view::body(model, pane).map_or(0, |body| body.len());
                 let row = model.panes.state(pane).top + usize::from(event.row.saturating_sub(area.y + 1));
                 model.panes.state_mut(pane).go_to(row, len);

@@ -4,22 +4,22 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::busy::{end_chat, refuse_while_busy};
 use crate::config::setup::{check_url, key};
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
-use crate::tui::setup::{Asked, Choice, Place, Setup, Step, Told};
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::setup::{SetupChoice, SetupDialog, SetupReply, SetupRequest, SetupServer, SetupStep};
 use crate::tui::text::clean;
-use crate::tui::transcript::item::Item;
+use crate::tui::transcript::item::TranscriptItem;
 
 /// `/configure [LEVEL]`.
-pub fn open(model: &mut Model, level: String) -> Vec<Cmd> {
+pub fn open(model: &mut UiModel, level: String) -> Vec<UiCommand> {
     if refuse_while_busy(model, "set up a model") {
         return Vec::new();
     }
-    vec![Cmd::Setup(0, Box::new(Asked::Open { level, first: false, alone: false }))]
+    vec![UiCommand::Setup(0, Box::new(SetupRequest::Open { level, first: false, alone: false }))]
 }
 
 /// Closes it; nothing outside has changed. Whether the program ends with it.
-pub fn close(model: &mut Model) -> bool {
+pub fn close(model: &mut UiModel) -> bool {
     let alone = model.setup.take().is_some_and(|setup| setup.alone);
     let told = "nothing was changed";
     if alone {
@@ -29,7 +29,7 @@ pub fn close(model: &mut Model) -> bool {
     alone
 }
 
-pub fn press(setup: &mut Setup, pressed: KeyEvent) -> Vec<Cmd> {
+pub fn press(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
     if setup.waiting.is_some() {
         return Vec::new();
     }
@@ -43,10 +43,10 @@ pub fn press(setup: &mut Setup, pressed: KeyEvent) -> Vec<Cmd> {
             let step = if pressed.code == KeyCode::Down { 1 } else { count - 1 };
             setup.selected = (setup.selected + step) % count;
         }
-        KeyCode::Char('t') if plain && setup.step == Step::Trial => return attempt(setup),
-        KeyCode::Char('s') if plain && setup.step == Step::Trial => return save(setup),
+        KeyCode::Char('t') if plain && setup.step == SetupStep::Trial => return attempt(setup),
+        KeyCode::Char('s') if plain && setup.step == SetupStep::Trial => return save(setup),
         KeyCode::Char('u') if !plain => type_text(setup, String::new()),
-        KeyCode::Char(c) if plain && setup.step != Step::Trial => {
+        KeyCode::Char(c) if plain && setup.step != SetupStep::Trial => {
             let text = format!("{}{c}", setup.typed);
             type_text(setup, text);
         }
@@ -61,56 +61,64 @@ pub fn press(setup: &mut Setup, pressed: KeyEvent) -> Vec<Cmd> {
 }
 
 /// A paste is one line here: a key or an address.
-pub fn paste(setup: &mut Setup, text: &str) {
-    if setup.waiting.is_none() && setup.step != Step::Trial {
+pub fn paste(setup: &mut SetupDialog, text: &str) {
+    if setup.waiting.is_none() && setup.step != SetupStep::Trial {
         setup.problem = None;
-        let text = if setup.step == Step::Key { text.to_owned() } else { clean(text).replace('\n', " ") };
+        let text =
+            if setup.step == SetupStep::Key { text.to_owned() } else { clean(text).replace('\n', " ") };
         let text = format!("{}{}", setup.typed, text.trim());
         type_text(setup, text);
     }
 }
 
 /// An answer; one that comes after its dialog was closed is nobody's.
-pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
+pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<UiCommand> {
     match told {
-        Told::Unneeded => return Vec::new(),
-        Told::Opened { first: true, .. } if is_begun(model) => return Vec::new(),
-        Told::Opened { level, first, alone, places } => {
+        SetupReply::Unneeded => return Vec::new(),
+        SetupReply::Opened { first: true, .. } if is_begun(model) => return Vec::new(),
+        SetupReply::Opened { level, first, alone, places } => {
             model.popup = None;
             model.setups += 1;
-            model.setup = Some(Setup { number: model.setups, first, ..Setup::new(level, alone, places) });
+            model.setup =
+                Some(SetupDialog { number: model.setups, first, ..SetupDialog::new(level, alone, places) });
             return Vec::new();
         }
-        Told::Saved(Ok(text)) => return saved(model, number, &text),
-        Told::Saved(Err(reason)) if model.setup.is_none() => {
-            model.say(Item::error("no model was set up", &reason));
+        SetupReply::Saved(Ok(text)) => return saved(model, number, &text),
+        SetupReply::Saved(Err(reason)) if model.setup.is_none() => {
+            model.say(TranscriptItem::error("no model was set up", &reason));
             return Vec::new();
         }
-        Told::Discovered(_) | Told::Offers { .. } | Told::Tried(_) | Told::Saved(Err(_)) => {}
+        SetupReply::Discovered(_)
+        | SetupReply::Offers { .. }
+        | SetupReply::Tried(_)
+        | SetupReply::Saved(Err(_)) => {}
     }
     let Some(setup) = model.setup.as_mut().filter(|setup| setup.number == number) else { return Vec::new() };
     setup.waiting = None;
     match told {
-        Told::Discovered(places) => discovered(setup, places),
-        Told::Offers { models, problem } => (setup.models, setup.problem) = (models, problem),
-        Told::Tried(outcome) => setup.outcome = Some(outcome),
-        Told::Saved(Err(reason)) => setup.problem = Some(reason),
-        Told::Unneeded | Told::Opened { .. } | Told::Saved(Ok(_)) => {}
+        SetupReply::Discovered(places) => discovered(setup, places),
+        SetupReply::Offers { models, problem } => (setup.models, setup.problem) = (models, problem),
+        SetupReply::Tried(outcome) => setup.outcome = Some(outcome),
+        SetupReply::Saved(Err(reason)) => setup.problem = Some(reason),
+        SetupReply::Unneeded | SetupReply::Opened { .. } | SetupReply::Saved(Ok(_)) => {}
     }
     Vec::new()
 }
 
 /// Somebody who has begun with something is not asked unbidden.
-fn is_begun(model: &Model) -> bool {
+fn is_begun(model: &UiModel) -> bool {
     !model.composer.is_fresh() || !model.runs.is_empty() || !model.dialogs.is_empty()
 }
 
 /// The dialog came unbidden, and a command is typed into it: it gives way.
-pub fn gives_way(setup: &Setup, pressed: KeyEvent) -> bool {
-    setup.first && setup.step == Step::Place && setup.typed.is_empty() && pressed.code == KeyCode::Char('/')
+pub fn gives_way(setup: &SetupDialog, pressed: KeyEvent) -> bool {
+    setup.first
+        && setup.step == SetupStep::Place
+        && setup.typed.is_empty()
+        && pressed.code == KeyCode::Char('/')
 }
 
-fn discovered(setup: &mut Setup, places: Vec<Place>) {
+fn discovered(setup: &mut SetupDialog, places: Vec<SetupServer>) {
     setup.searched = true;
     setup.selected = 0;
     if places.is_empty() {
@@ -124,31 +132,31 @@ fn discovered(setup: &mut Setup, places: Vec<Place>) {
 }
 
 /// Saved and in force: the next text is answered by the new model.
-fn saved(model: &mut Model, number: u64, text: &str) -> Vec<Cmd> {
+fn saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand> {
     let alone = model.setup.take_if(|setup| setup.number == number).is_some_and(|setup| setup.alone);
-    model.say(Item::note(text));
+    model.say(TranscriptItem::note(text));
     if alone {
         // nothing runs here that would have to be ended
         model.parting = Some(text.to_owned());
         model.leaving = true;
-        return vec![Cmd::Quit];
+        return vec![UiCommand::Quit];
     }
     let mut cmds = end_chat(model);
-    cmds.push(Cmd::Status);
+    cmds.push(UiCommand::Status);
     cmds
 }
 
-fn type_text(setup: &mut Setup, text: String) {
+fn type_text(setup: &mut SetupDialog, text: String) {
     setup.typed = text;
     setup.selected = 0;
 }
 
-fn enter(setup: &mut Setup) -> Vec<Cmd> {
+fn enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
     match setup.step {
-        Step::Key => return take_key(setup),
-        Step::Trial if matches!(setup.outcome, Some(Ok(_))) => return save(setup),
-        Step::Trial => return Vec::new(),
-        Step::Place | Step::Model | Step::Smart | Step::Fast => {}
+        SetupStep::Key => return take_key(setup),
+        SetupStep::Trial if matches!(setup.outcome, Some(Ok(_))) => return save(setup),
+        SetupStep::Trial => return Vec::new(),
+        SetupStep::Place | SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {}
     }
     let choices = setup.choices();
     let Some(choice) = choices.get(setup.selected).cloned() else {
@@ -156,28 +164,28 @@ fn enter(setup: &mut Setup) -> Vec<Cmd> {
         return Vec::new();
     };
     match choice {
-        Choice::Discover => {
+        SetupChoice::Discover => {
             setup.waiting = Some("looking for model servers on this machine …");
-            vec![wish(setup, Asked::Discover)]
+            vec![wish(setup, SetupRequest::Discover)]
         }
-        Choice::Place(at) => {
+        SetupChoice::Place(at) => {
             let place = setup.places.get(at).cloned();
             take_place(setup, place.unwrap_or_default())
         }
-        Choice::Address => take_address(setup),
-        Choice::Typed => {
+        SetupChoice::Address => take_address(setup),
+        SetupChoice::Typed => {
             let name = setup.typed.trim().to_owned();
             take_model(setup, Some(name))
         }
-        Choice::Model(at) => {
+        SetupChoice::Model(at) => {
             let name = setup.models.get(at).map(|model| model.name.clone());
             take_model(setup, name)
         }
-        Choice::AsBase => take_model(setup, None),
+        SetupChoice::AsBase => take_model(setup, None),
     }
 }
 
-fn take_address(setup: &mut Setup) -> Vec<Cmd> {
+fn take_address(setup: &mut SetupDialog) -> Vec<UiCommand> {
     let base_url = setup.typed.trim().trim_end_matches('/').to_owned();
     if let Err(why) = check_url(&base_url) {
         let looks = base_url.contains(['.', ':', '/']);
@@ -185,10 +193,10 @@ fn take_address(setup: &mut Setup) -> Vec<Cmd> {
             Some(if looks { why } else { format!("there is no provider `{base_url}` in the list") });
         return Vec::new();
     }
-    take_place(setup, Place { base_url, ..Place::default() })
+    take_place(setup, SetupServer { base_url, ..SetupServer::default() })
 }
 
-fn take_place(setup: &mut Setup, place: Place) -> Vec<Cmd> {
+fn take_place(setup: &mut SetupDialog, place: SetupServer) -> Vec<UiCommand> {
     if setup.place.as_ref() != Some(&place) {
         (setup.key, setup.model) = (None, String::new());
         (setup.smart, setup.fast) = (None, None);
@@ -196,22 +204,22 @@ fn take_place(setup: &mut Setup, place: Place) -> Vec<Cmd> {
     // a server of the catalogue that wants no key is not asked for one; of an address nobody knows
     let asks = place.needs_key || place.provider.is_empty();
     setup.place = Some(place);
-    if asks { to(setup, Step::Key) } else { to(setup, Step::Model) }
+    if asks { to(setup, SetupStep::Key) } else { to(setup, SetupStep::Model) }
 }
 
-fn take_key(setup: &mut Setup) -> Vec<Cmd> {
+fn take_key(setup: &mut SetupDialog) -> Vec<UiCommand> {
     let place = setup.place.clone().unwrap_or_default();
     if setup.typed.trim().is_empty() {
         if place.needs_key && place.key_from.is_none() && setup.key.is_none() {
             setup.problem = Some(format!("{} wants a key", place.provider));
             return Vec::new();
         }
-        return to(setup, Step::Model);
+        return to(setup, SetupStep::Model);
     }
     match key(&setup.typed) {
         Ok(secret) => {
             setup.key = Some(secret);
-            to(setup, Step::Model)
+            to(setup, SetupStep::Model)
         }
         Err(why) => {
             type_text(setup, String::new());
@@ -221,46 +229,46 @@ fn take_key(setup: &mut Setup) -> Vec<Cmd> {
     }
 }
 
-fn take_model(setup: &mut Setup, name: Option<String>) -> Vec<Cmd> {
+fn take_model(setup: &mut SetupDialog, name: Option<String>) -> Vec<UiCommand> {
     match setup.step {
-        Step::Model => setup.model = name.unwrap_or_default(),
-        Step::Smart => setup.smart = name,
-        Step::Fast => setup.fast = name,
-        Step::Place | Step::Key | Step::Trial => {}
+        SetupStep::Model => setup.model = name.unwrap_or_default(),
+        SetupStep::Smart => setup.smart = name,
+        SetupStep::Fast => setup.fast = name,
+        SetupStep::Place | SetupStep::Key | SetupStep::Trial => {}
     }
     let steps = setup.steps();
     let next = steps.iter().skip_while(|step| **step != setup.step).nth(1);
-    to(setup, next.copied().unwrap_or(Step::Trial))
+    to(setup, next.copied().unwrap_or(SetupStep::Trial))
 }
 
 /// The step begins, with what it asks.
-fn to(setup: &mut Setup, step: Step) -> Vec<Cmd> {
+fn to(setup: &mut SetupDialog, step: SetupStep) -> Vec<UiCommand> {
     type_text(setup, String::new());
     setup.step = step;
     match step {
-        Step::Model => {
+        SetupStep::Model => {
             setup.waiting = Some("asking the server for its models …");
-            vec![wish(setup, Asked::Offers(setup.own()))]
+            vec![wish(setup, SetupRequest::Offers(setup.own()))]
         }
-        Step::Trial => attempt(setup),
-        Step::Place | Step::Key | Step::Smart | Step::Fast => Vec::new(),
+        SetupStep::Trial => attempt(setup),
+        SetupStep::Place | SetupStep::Key | SetupStep::Smart | SetupStep::Fast => Vec::new(),
     }
 }
 
-fn attempt(setup: &mut Setup) -> Vec<Cmd> {
+fn attempt(setup: &mut SetupDialog) -> Vec<UiCommand> {
     setup.outcome = None;
     setup.waiting = Some("asking the model for a word …");
-    vec![wish(setup, Asked::Try(setup.all()))]
+    vec![wish(setup, SetupRequest::Try(setup.all()))]
 }
 
-fn save(setup: &mut Setup) -> Vec<Cmd> {
+fn save(setup: &mut SetupDialog) -> Vec<UiCommand> {
     setup.waiting = Some("saving …");
-    vec![wish(setup, Asked::Save(setup.all()))]
+    vec![wish(setup, SetupRequest::Save(setup.all()))]
 }
 
-fn back(setup: &mut Setup) {
+fn back(setup: &mut SetupDialog) {
     let keyless = setup.place.as_ref().is_some_and(|place| !place.needs_key && !place.provider.is_empty());
-    let steps = setup.steps().iter().filter(|step| **step != Step::Key || !keyless);
+    let steps = setup.steps().iter().filter(|step| **step != SetupStep::Key || !keyless);
     let before = steps.take_while(|step| **step != setup.step).last();
     if let Some(step) = before.copied() {
         type_text(setup, String::new());
@@ -269,6 +277,6 @@ fn back(setup: &mut Setup) {
     }
 }
 
-fn wish(setup: &Setup, asked: Asked) -> Cmd {
-    Cmd::Setup(setup.number, Box::new(asked))
+fn wish(setup: &SetupDialog, asked: SetupRequest) -> UiCommand {
+    UiCommand::Setup(setup.number, Box::new(asked))
 }

@@ -1,27 +1,27 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
-use super::{commands, gone, interrupted, opening};
+use super::{commands, interrupt, open_run, withdrawn_dialog};
 use crate::domain::ids::{CallId, RunId};
-use crate::engine::input::Answer;
-use crate::runtime::command::Command;
+use crate::engine::input::UserAnswer;
+use crate::runtime::command::RunCommand;
 use crate::tui::backend::Preparation;
-use crate::tui::model::Model;
-use crate::tui::msg::{Beginning, Cmd};
+use crate::tui::model::UiModel;
+use crate::tui::msg::{Beginning, UiCommand};
 use crate::tui::slash;
-use crate::tui::transcript::item::{Block, Item, Tone};
+use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 
-pub fn submit(model: &mut Model) -> Vec<Cmd> {
-    let Some(text) = model.composer.take() else { return Vec::new() };
+pub fn submit(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(text) = model.composer.take_text() else { return Vec::new() };
     model.transcript.follow();
     model.panes.to_conversation();
-    if opening::keeps(model, &text) {
+    if open_run::hold_line(model, &text) {
         return Vec::new();
     }
     // Commands work first, whatever runs (REPL-2).
     if slash::is_command(&text) {
         return commands::run(model, &text);
     }
-    if gone::keeps(model, &text) {
+    if withdrawn_dialog::hold_late_text(model, &text) {
         return Vec::new();
     }
     if let Some(Beginning { name, chat, waits_for }) = &model.beginning {
@@ -34,15 +34,15 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
             Preparation::Files => "its files are copied",
             Preparation::Windows => "the server of its model is asked for the window",
         };
-        model.say(Item::warning(&format!("{name} has not begun yet: {why}")));
+        model.say(TranscriptItem::warning(&format!("{name} has not begun yet: {why}")));
         model.composer.set(&text);
         return Vec::new();
     }
     if let Some(name) = model.wanted_input.take() {
-        return vec![Cmd::StartWorkflow { name, input: text }];
+        return vec![UiCommand::StartWorkflow { name, input: text }];
     }
     if let Some(run) = model.workflow.clone() {
-        if let Some(cmds) = interrupted::guide(model, &run, &text) {
+        if let Some(cmds) = interrupt::guide(model, &run, &text) {
             return cmds;
         }
         // It waits for the next pause; what nobody asked for until the end comes back (A62).
@@ -51,13 +51,13 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
         } else {
             model.queued.push(text.clone());
         }
-        return vec![Cmd::Send(run, Command::Say { text })];
+        return vec![UiCommand::Send(run, RunCommand::Say { text })];
     }
     send_to_chat(model, text)
 }
 
 /// What was typed for a run while it was read, as if it came now that it is taken up.
-pub fn meanwhile(model: &mut Model) -> Vec<Cmd> {
+pub fn meanwhile(model: &mut UiModel) -> Vec<UiCommand> {
     let lines = std::mem::take(&mut model.meanwhile);
     if lines.is_empty() {
         return Vec::new();
@@ -74,7 +74,7 @@ pub fn meanwhile(model: &mut Model) -> Vec<Cmd> {
 }
 
 /// Gives a text to the conversation; starts one if there is none.
-fn send_to_chat(model: &mut Model, text: String) -> Vec<Cmd> {
+fn send_to_chat(model: &mut UiModel, text: String) -> Vec<UiCommand> {
     let text = model.shell.with_along(text);
     let chat = model.chat.clone();
     match chat.and_then(|id| model.run_mut(&id)) {
@@ -85,13 +85,13 @@ fn send_to_chat(model: &mut Model, text: String) -> Vec<Cmd> {
         _ => {
             model.chat = None;
             model.queued.push(text);
-            vec![Cmd::StartChat { role: model.facts.role.clone() }]
+            vec![UiCommand::StartChat { role: model.facts.role.clone() }]
         }
     }
 }
 
 /// Sends the chat's next text if it waits for one.
-pub fn deliver(model: &mut Model) -> Vec<Cmd> {
+pub fn deliver(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(id) = model.chat.clone() else { return Vec::new() };
     let now = model.now;
     let Some(run) = model.run_mut(&id) else { return Vec::new() };
@@ -100,12 +100,12 @@ pub fn deliver(model: &mut Model) -> Vec<Cmd> {
     }
     let (Some(call), Some(text)) = (run.waiting.take(), run.outbox.pop_front()) else { return Vec::new() };
     run.busy_since = Some(now);
-    vec![Cmd::Send(id, Command::Answer { call, answer: Answer::Text { text } })]
+    vec![UiCommand::Send(id, RunCommand::Answer { call, answer: UserAnswer::Text { text } })]
 }
 
 /// A question that wanted a text was answered, and not by us: with what was said before it was asked. One that ran out
 /// of time was not.
-pub fn heard_by(model: &mut Model, run: &RunId, call: CallId) {
+pub fn on_question_answered(model: &mut UiModel, run: &RunId, call: CallId) {
     let now = model.now;
     let open = model.dialogs.iter().find(|dialog| dialog.answers(run, call) && dialog.is_written());
     let in_time = open.is_some_and(|dialog| dialog.until.is_none_or(|until| now < until));
@@ -115,6 +115,6 @@ pub fn heard_by(model: &mut Model, run: &RunId, call: CallId) {
 }
 
 /// What the person said, as the conversation recorded it.
-pub fn human(text: &str) -> Item {
-    Item::Block(Block::new(Tone::Human, "you", text))
+pub fn human(text: &str) -> TranscriptItem {
+    TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, "you", text))
 }

@@ -1,8 +1,8 @@
 //! `/verbosity`: how much is shown and logged, changed while the program runs (REPL-17).
 
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
-use crate::tui::transcript::item::Item;
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::transcript::item::TranscriptItem;
 
 /// Whether results and data are shown, too.
 pub fn details_at(level: u8) -> bool {
@@ -10,15 +10,15 @@ pub fn details_at(level: u8) -> bool {
 }
 
 /// Another one; without one it is only told.
-pub(super) fn set(model: &mut Model, wanted: Option<u8>) -> Vec<Cmd> {
+pub(super) fn set(model: &mut UiModel, wanted: Option<u8>) -> Vec<UiCommand> {
     if let Some(level) = wanted {
         model.details = details_at(level);
     }
-    vec![Cmd::Verbosity(wanted)]
+    vec![UiCommand::Verbosity(wanted)]
 }
 
 /// How much is logged, and what that means here.
-pub(super) fn told(model: &mut Model, level: u8, log: &str) {
+pub(super) fn show_level(model: &mut UiModel, level: u8, log: &str) {
     let logged = match level {
         0 => "nothing is logged",
         1 => "errors are logged",
@@ -29,5 +29,7 @@ pub(super) fn told(model: &mut Model, level: u8, log: &str) {
     };
     let place = if level == 0 { String::new() } else { format!(", in {log}") };
     let shown = if model.details { "shown" } else { "folded" };
-    model.say(Item::note(&format!("verbosity {level}: {logged}{place} · results and data are {shown}")));
+    model.say(TranscriptItem::note(&format!(
+        "verbosity {level}: {logged}{place} · results and data are {shown}"
+    )));
 }

@@ -5,17 +5,17 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
-use super::marks::{boxed, put};
-use crate::domain::printable;
+use super::draw_helpers::{boxed, put};
 use crate::domain::question_text::{MARK, QuestionLine};
-use crate::tui::dialog::{Dialog, Form, Kind};
-use crate::tui::model::Model;
-use crate::tui::text::{counted, duration, fit, tail, width, wrap};
-use crate::tui::theme::Theme;
+use crate::domain::terminal_safe;
+use crate::tui::dialog::{AnswerForm, DialogKind, QuestionDialog};
+use crate::tui::model::UiModel;
+use crate::tui::text::{duration, fit, format_count, tail, width, wrap};
+use crate::tui::theme::ColorTheme;
 use crate::tui::transcript::diff;
-use crate::tui::transcript::rows::Page;
+use crate::tui::transcript::line_wrap::TextLayoutOptions;
 
-pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
+pub fn draw(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let columns = columns_of(room);
     if is_short(room) {
@@ -33,11 +33,13 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     };
     let more = model.dialogs.len() - 1;
     let queue = if more > 0 { format!(" (+{more} more)") } else { String::new() };
-    let title =
-        format!(" {}{queue} ", fit(&printable::name(&dialog.title), text.saturating_sub(width(&queue))));
+    let title = format!(
+        " {}{queue} ",
+        fit(&terminal_safe::escape_name(&dialog.title), text.saturating_sub(width(&queue)))
+    );
     let inside = boxed(frame, area, &title, theme.warning().patch(theme.bold()));
     let fits = body_height(dialog, height);
-    let share = Share::of(fits, rows.len(), choices.len(), dialog.read);
+    let share = DialogRowShare::split_rows(fits, rows.len(), choices.len(), dialog.read);
     let scroll = dialog.scroll.min(rows.len().saturating_sub(share.text));
     let selected = dialog.choices().map_or(0, |(_, selected)| selected);
     let first = (selected + 1).saturating_sub(share.choices);
@@ -50,7 +52,7 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let hidden = rows.len().saturating_sub(scroll + share.text) + choices.len() - share.choices;
     let last = inside.bottom().saturating_sub(1);
     if fits + 1 < usize::from(inside.height) {
-        draw_told(model, dialog, (hidden, scroll), Rect { y: last - 1, height: 1, ..inside }, frame);
+        draw_notice_line(model, dialog, (hidden, scroll), Rect { y: last - 1, height: 1, ..inside }, frame);
     } else if hidden > 0 || scroll > 0 {
         put(frame, inside.right() - 1, last.saturating_sub(1), &Line::styled("↕", theme.dim()), 1);
     }
@@ -59,9 +61,9 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
 }
 
 /// Where no frame fits: the question, and as much of what it is about as there are rows.
-fn draw_short(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
+fn draw_short(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
-    let title = Line::styled(printable::name(&dialog.title), theme.warning().patch(theme.bold()));
+    let title = Line::styled(terminal_safe::escape_name(&dialog.title), theme.warning().patch(theme.bold()));
     let columns = usize::from(room.width).max(1);
     let mut rows = body_rows(dialog, columns, model);
     rows.extend(choice_rows(dialog, columns, theme));
@@ -73,9 +75,9 @@ fn draw_short(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>)
 }
 
 /// The line above the keys: what is wrong, the reason that is written, or how much there is beside what is seen.
-fn draw_told(
-    model: &Model,
-    dialog: &Dialog,
+fn draw_notice_line(
+    model: &UiModel,
+    dialog: &QuestionDialog,
     (hidden, above): (usize, usize),
     area: Rect,
     frame: &mut Frame<'_>,
@@ -91,7 +93,7 @@ fn draw_told(
     let (told, style) = match &dialog.problem {
         Some(problem) => (format!("✗ {problem}"), theme.bad()),
         None if hidden > 0 || above > 0 => {
-            let more = counted(hidden as u64, "more line");
+            let more = format_count(hidden as u64, "more line");
             let keys = match dialog.choices() {
                 None => "Space, ↑↓",
                 Some(_) if dialog.overflows() => "Space, PgUp",
@@ -106,7 +108,7 @@ fn draw_told(
 }
 
 /// How many rows the text has, and how many of them are on screen at once.
-pub fn extent(model: &Model, dialog: &Dialog, room: Rect) -> (usize, usize) {
+pub fn extent(model: &UiModel, dialog: &QuestionDialog, room: Rect) -> (usize, usize) {
     let choices = dialog.choices().map_or(0, |(choices, _)| choices.len());
     if is_short(room) {
         let rows = body_rows(dialog, usize::from(room.width).max(1), model).len();
@@ -114,7 +116,7 @@ pub fn extent(model: &Model, dialog: &Dialog, room: Rect) -> (usize, usize) {
     }
     let rows = body_rows(dialog, text_columns(room), model).len();
     let fits = body_height(dialog, height_of(rows, choices, room));
-    (rows, Share::of(fits, rows, choices, dialog.read).text)
+    (rows, DialogRowShare::split_rows(fits, rows, choices, dialog.read).text)
 }
 
 /// With its frame, the line above the keys, and the keys.
@@ -124,14 +126,14 @@ fn height_of(rows: usize, choices: usize, room: Rect) -> u16 {
 }
 
 /// What of the rows is for the text, and what for the choices below it: they never push its beginning out of sight.
-struct Share {
+struct DialogRowShare {
     text: usize,
     gap: usize,
     choices: usize,
 }
 
-impl Share {
-    fn of(fits: usize, rows: usize, choices: usize, read: bool) -> Self {
+impl DialogRowShare {
+    fn split_rows(fits: usize, rows: usize, choices: usize, read: bool) -> Self {
         if choices == 0 {
             return Self { text: fits, gap: 0, choices: 0 };
         }
@@ -154,16 +156,16 @@ fn is_short(room: Rect) -> bool {
 }
 
 /// Rows for the text in a dialog so high. Where there is one only, it is the text's.
-fn body_height(dialog: &Dialog, height: u16) -> usize {
+fn body_height(dialog: &QuestionDialog, height: u16) -> usize {
     let inside = usize::from(height.saturating_sub(2));
     let told = inside > 2 || dialog.problem.is_some() || dialog.reason.is_some();
     inside.saturating_sub(1 + usize::from(told))
 }
 
 /// Before the first key, what stands in the input box is the beginning of something else.
-fn keys(model: &Model, dialog: &Dialog) -> &'static str {
+fn keys(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
     match &dialog.kind {
-        Kind::Write { form: Form { draft: None, .. }, .. } if !model.composer.is_empty() => {
+        DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {
             "Enter puts what you were writing into the history · then answer"
         }
         _ => dialog.keys(),
@@ -171,7 +173,7 @@ fn keys(model: &Model, dialog: &Dialog) -> &'static str {
 }
 
 /// How long the question still waits.
-fn deadline(model: &Model, dialog: &Dialog) -> String {
+fn deadline(model: &UiModel, dialog: &QuestionDialog) -> String {
     let Some(until) = dialog.until else { return String::new() };
     let left = u64::try_from(until.0.saturating_sub(model.now.0)).unwrap_or(0) / 1_000;
     format!("answers itself in {}", duration(left * 1_000).replace(".0 s", " s"))
@@ -186,7 +188,7 @@ fn text_columns(room: Rect) -> usize {
     usize::from(columns_of(room).saturating_sub(4)).max(1)
 }
 
-fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<Line<'static>> {
+fn body_rows(dialog: &QuestionDialog, columns: usize, model: &UiModel) -> Vec<Line<'static>> {
     let theme = model.theme;
     let mut rows = text_rows(dialog, columns, theme);
     if let Some(fields) = dialog.fields() {
@@ -200,23 +202,23 @@ fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<Line<'static
     rows
 }
 
-fn choice_rows(dialog: &Dialog, columns: usize, theme: Theme) -> Vec<Line<'static>> {
+fn choice_rows(dialog: &QuestionDialog, columns: usize, theme: ColorTheme) -> Vec<Line<'static>> {
     let (choices, selected) = dialog.choices().unwrap_or_default();
     let row = |(at, choice): (usize, &&str)| {
         let here = at == selected;
         let (mark, style) = if here { ("▸", theme.selected()) } else { (" ", theme.text()) };
-        let line = format!("{mark} {} {}", at + 1, printable::name(choice));
+        let line = format!("{mark} {} {}", at + 1, terminal_safe::escape_name(choice));
         Line::styled(fit(&line, columns).into_owned(), style)
     };
     choices.iter().enumerate().map(row).collect()
 }
 
 /// The text: each row of what others wrote has the mark on its left.
-fn text_rows(dialog: &Dialog, columns: usize, theme: Theme) -> Vec<Line<'static>> {
+fn text_rows(dialog: &QuestionDialog, columns: usize, theme: ColorTheme) -> Vec<Line<'static>> {
     let mut rows = Vec::new();
     let mut numbers = diff::LineNumbers::default();
     let inside = columns.saturating_sub(width(MARK)).max(1);
-    let page = Page { columns: inside, indent: 0, base: theme.text(), theme };
+    let page = TextLayoutOptions { columns: inside, indent: 0, base: theme.text(), theme };
     let plain = |line: &str, columns: usize| -> Vec<Line<'static>> {
         wrap(line, columns).into_iter().map(|row| Line::raw(line[row].to_owned())).collect()
     };
@@ -246,7 +248,7 @@ fn text_rows(dialog: &Dialog, columns: usize, theme: Theme) -> Vec<Line<'static>
     rows
 }
 
-fn marked(rows: Vec<Line<'static>>, theme: Theme) -> impl Iterator<Item = Line<'static>> {
+fn marked(rows: Vec<Line<'static>>, theme: ColorTheme) -> impl Iterator<Item = Line<'static>> {
     rows.into_iter().map(move |mut row| {
         row.spans.insert(0, Span::styled(MARK, theme.accent()));
         row

@@ -6,19 +6,19 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::marks::{boxed, pad, put};
-use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::printable;
-use crate::tui::editor::act::Act;
-use crate::tui::editor::simulated::Simulation;
-use crate::tui::editor::{Edit, Editor, Prompt};
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::model::Model;
-use crate::tui::text::{counted, fit, one_line, width, wrap};
-use crate::tui::theme::Theme;
+use super::draw_helpers::{boxed, pad, put};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::terminal_safe;
+use crate::tui::editor::action::EditorAction;
+use crate::tui::editor::simulation_result::EditorSimulation;
+use crate::tui::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
+use crate::tui::keymap::{KeyAction, KeyBindings};
+use crate::tui::model::UiModel;
+use crate::tui::text::{fit, format_count, one_line, width, wrap};
+use crate::tui::theme::ColorTheme;
 use crate::tui::transcript::layout::style_of;
 
-mod listing;
+mod file_list;
 mod text;
 
 /// Columns from which on the graph has room beside the text.
@@ -27,7 +27,7 @@ const WIDE: u16 = 110;
 const LISTED: u16 = 8;
 
 /// Where everything is. Heights may be zero on tiny screens.
-struct Areas {
+struct EditorAreas {
     title: Rect,
     gutter: Rect,
     text: Rect,
@@ -39,8 +39,8 @@ struct Areas {
 }
 
 /// Keeps the cursor on screen. Call before every frame.
-pub fn arrange(edit: &mut Edit, area: Rect) {
-    let Edit::Text(editor) = edit else { return };
+pub fn arrange(edit: &mut EditorScreen, area: Rect) {
+    let EditorScreen::Text(editor) = edit else { return };
     let areas = areas(editor, area);
     let (_, column) = editor.buffer.cursor();
     let cursor = text::columns_before(editor.buffer.line(), column);
@@ -56,15 +56,15 @@ pub fn arrange(edit: &mut Edit, area: Rect) {
     }
 }
 
-pub fn draw(model: &Model, edit: &Edit, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw(model: &UiModel, edit: &EditorScreen, area: Rect, frame: &mut Frame<'_>) {
     match edit {
-        Edit::List(listing) => listing::draw_files(model, listing, area, frame),
-        Edit::Fresh(fresh) => listing::draw_fresh(model, fresh, area, frame),
-        Edit::Text(editor) => draw_editor(model, editor, area, frame),
+        EditorScreen::List(listing) => file_list::draw_files(model, listing, area, frame),
+        EditorScreen::Fresh(fresh) => file_list::draw_fresh(model, fresh, area, frame),
+        EditorScreen::Text(editor) => draw_editor(model, editor, area, frame),
     }
 }
 
-fn areas(editor: &Editor, area: Rect) -> Areas {
+fn areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let row = |y: u16, height: u16| Rect { x: area.x, y, width: area.width, height };
     let title = u16::from(area.height > 2);
     let keys = u16::from(area.height > 4);
@@ -83,7 +83,7 @@ fn areas(editor: &Editor, area: Rect) -> Areas {
     let gutter = u16::try_from(digits + 2).unwrap_or(6).min(wide / 3);
     let y = area.y + title;
     let beside = graph.map(|width| Rect { x: area.x + wide + 1, y, width: width.saturating_sub(1), height });
-    Areas {
+    EditorAreas {
         title: row(area.y, title),
         gutter: Rect { x: area.x, y, width: gutter, height },
         text: Rect { x: area.x + gutter, y, width: wide - gutter, height },
@@ -94,7 +94,7 @@ fn areas(editor: &Editor, area: Rect) -> Areas {
     }
 }
 
-fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+fn draw_editor(model: &UiModel, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let areas = areas(editor, area);
     if areas.title.height > 0 {
@@ -135,7 +135,7 @@ fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>
         draw_about(theme, about, cursor, areas.text, frame);
     }
     match &editor.prompt {
-        Some(Prompt::Find(_)) if areas.note.height > 0 => {
+        Some(EditorPrompt::Find(_)) if areas.note.height > 0 => {
             let x = u16::try_from(width(&note)).unwrap_or(0).min(area.width.saturating_sub(1));
             frame.set_cursor_position(Position { x: area.x + x, y: areas.note.y });
         }
@@ -145,35 +145,41 @@ fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>
     }
 }
 
-fn title(model: &Model, editor: &Editor) -> String {
+fn title(model: &UiModel, editor: &DefinitionEditor) -> String {
     let changed = if editor.is_changed() { " · changed" } else { "" };
-    let (errors, warnings) = (editor.count(Severity::Error), editor.count(Severity::Warning));
+    let (errors, warnings) =
+        (editor.count(DiagnosticSeverity::Error), editor.count(DiagnosticSeverity::Warning));
     let mut state = match (editor.checked, errors, warnings) {
         (None, ..) => "checking …".to_owned(),
         (_, 0, 0) => "✓ nothing wrong".to_owned(),
-        (_, 0, _) => counted(warnings as u64, "warning"),
-        (_, _, 0) => counted(errors as u64, "error"),
-        _ => format!("{}, {}", counted(errors as u64, "error"), counted(warnings as u64, "warning")),
+        (_, 0, _) => format_count(warnings as u64, "warning"),
+        (_, _, 0) => format_count(errors as u64, "error"),
+        _ => {
+            format!("{}, {}", format_count(errors as u64, "error"), format_count(warnings as u64, "warning"))
+        }
     };
     let waiting = model.questions();
     if waiting > 0 {
         let verb = if waiting == 1 { "waits" } else { "wait" };
-        state.push_str(&format!(" · {} {verb}: Esc leaves the editor", counted(waiting as u64, "question")));
+        state.push_str(&format!(
+            " · {} {verb}: Esc leaves the editor",
+            format_count(waiting as u64, "question")
+        ));
     }
     let (row, column) = editor.buffer.cursor();
-    let name = printable::name(&editor.file.name);
+    let name = terminal_safe::escape_name(&editor.file.name);
     format!(" {name}{changed} · {state} · {}:{} · {}", row + 1, column + 1, editor.file.layer)
 }
 
-fn mark(theme: Theme, severity: Severity) -> (&'static str, Style) {
+fn mark(theme: ColorTheme, severity: DiagnosticSeverity) -> (&'static str, Style) {
     match severity {
-        Severity::Error => ("✗", theme.bad()),
-        Severity::Warning => ("!", theme.warning()),
-        Severity::Info => ("i", theme.dim()),
+        DiagnosticSeverity::Error => ("✗", theme.bad()),
+        DiagnosticSeverity::Warning => ("!", theme.warning()),
+        DiagnosticSeverity::Info => ("i", theme.dim()),
     }
 }
 
-fn draw_gutter(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+fn draw_gutter(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let digits = usize::from(area.width).saturating_sub(2);
     let count = editor.buffer.lines().len();
     for (y, row) in (area.y..area.bottom()).zip(editor.corner.row..count) {
@@ -186,7 +192,12 @@ fn draw_gutter(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>)
     }
 }
 
-fn draw_simulation(theme: Theme, (editor, shown): (&Editor, &Simulation), area: Rect, frame: &mut Frame<'_>) {
+fn draw_simulation(
+    theme: ColorTheme,
+    (editor, shown): (&DefinitionEditor, &EditorSimulation),
+    area: Rect,
+    frame: &mut Frame<'_>,
+) {
     let lines = shown.lines(editor.buffer.version(), usize::from(area.width));
     if area.x > 0 {
         (area.y..area.bottom()).for_each(|y| put(frame, area.x - 1, y, &Line::styled("│", theme.dim()), 1));
@@ -200,7 +211,7 @@ fn draw_simulation(theme: Theme, (editor, shown): (&Editor, &Simulation), area: 
     }
 }
 
-fn draw_graph(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+fn draw_graph(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let Some(drawing) = &editor.drawing else { return };
     let looks = drawing.looks(usize::from(area.width));
     let edge = area.x.saturating_sub(1);
@@ -219,12 +230,12 @@ fn draw_graph(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) 
     }
 }
 
-fn told(finding: &Diagnostic) -> String {
+fn finding_text(finding: &Diagnostic) -> String {
     let hint = finding.hint.as_ref().map(|hint| format!(" → {hint}")).unwrap_or_default();
-    one_line(&printable::reveal(&format!("{}: {}{hint}", finding.code, finding.message)))
+    one_line(&terminal_safe::escape_controls(&format!("{}: {}{hint}", finding.code, finding.message)))
 }
 
-fn draw_findings(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+fn draw_findings(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     if area.height == 0 {
         return;
     }
@@ -239,7 +250,7 @@ fn draw_findings(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_
         let (sign, style) = mark(theme, finding.severity);
         let place = format!(" {}:{} ", finding.place.line, finding.place.column);
         let room = usize::from(area.width).saturating_sub(2 + width(&place));
-        let text = fit(&told(finding), room).into_owned();
+        let text = fit(&finding_text(finding), room).into_owned();
         let shown = if editor.row_of(finding) == row { theme.bold() } else { theme.text() };
         let spans = vec![Span::styled(sign, style), Span::raw(place), Span::styled(text, shown)];
         put(frame, area.x, y, &Line::from(spans), area.width);
@@ -247,20 +258,20 @@ fn draw_findings(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_
 }
 
 /// What is asked, else what was said, else what is wrong with the line under the cursor or the next one.
-fn note(theme: Theme, editor: &Editor) -> (String, Style) {
+fn note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
     let asked = match &editor.prompt {
-        Some(Prompt::Find(words)) => Some(format!("find: {}", printable::name(words))),
-        Some(Prompt::Leave) => {
+        Some(EditorPrompt::Find(words)) => Some(format!("find: {}", terminal_safe::escape_name(words))),
+        Some(EditorPrompt::Leave) => {
             Some("not saved: s saves and leaves · y leaves without saving · Esc goes on".to_owned())
         }
-        Some(Prompt::Force) => {
+        Some(EditorPrompt::Force) => {
             Some("there are errors: y saves all the same · Esc goes on, F8 shows them".to_owned())
         }
-        Some(Prompt::Conflict(_)) => Some(
+        Some(EditorPrompt::Conflict(_)) => Some(
             "the file was changed by somebody else: o overwrites it · r reads it again · Esc goes on"
                 .to_owned(),
         ),
-        Some(Prompt::Where) => {
+        Some(EditorPrompt::Where) => {
             Some("save a copy: p in this project · u for you, in every project · Esc goes on".to_owned())
         }
         None => None,
@@ -269,39 +280,45 @@ fn note(theme: Theme, editor: &Editor) -> (String, Style) {
         return (asked, theme.accent().patch(theme.bold()));
     }
     if let Some(note) = &editor.note {
-        return (one_line(&printable::reveal(note)), theme.accent());
+        return (one_line(&terminal_safe::escape_controls(note)), theme.accent());
     }
     let (row, _) = editor.buffer.cursor();
     match editor.finding_from(row) {
         Some(finding) => {
             let (sign, style) = mark(theme, finding.severity);
             let place = format!("{}:{}", finding.place.line, finding.place.column);
-            (format!("{sign} {place} {}", told(finding)), style)
+            (format!("{sign} {place} {}", finding_text(finding)), style)
         }
         None => (String::new(), theme.text()),
     }
 }
 
-fn keys(keymap: &Keymap, editor: &Editor, room: usize) -> String {
+fn keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> String {
     if editor.offer.is_some() {
         return "↑↓ Enter takes it · typing narrows · Esc closes".to_owned();
     }
     match editor.prompt {
-        Some(Prompt::Find(_)) => "type · ↓ the next · ↑ the one before · Enter stays here · Esc".to_owned(),
+        Some(EditorPrompt::Find(_)) => {
+            "type · ↓ the next · ↑ the one before · Enter stays here · Esc".to_owned()
+        }
         Some(_) => String::new(),
         None if editor.simulation.is_some() => {
-            let shown = [(Act::Simulate, "plays it again"), (Act::GraphUp, "up"), (Act::GraphDown, "down")];
+            let shown = [
+                (EditorAction::Simulate, "plays it again"),
+                (EditorAction::GraphUp, "up"),
+                (EditorAction::GraphDown, "down"),
+            ];
             named(keymap, "Esc closes the simulation", &shown, room)
         }
         None => {
             let shown = [
-                (Act::Help, "keys"),
-                (Act::Save, "save"),
-                (Act::Leave, "leave"),
-                (Act::Offer, "what fits"),
-                (Act::NextFinding, "next finding"),
-                (Act::Describe, "meaning"),
-                (Act::Simulate, "simulate"),
+                (EditorAction::Help, "keys"),
+                (EditorAction::Save, "save"),
+                (EditorAction::Leave, "leave"),
+                (EditorAction::Offer, "what fits"),
+                (EditorAction::NextFinding, "next finding"),
+                (EditorAction::Describe, "meaning"),
+                (EditorAction::Simulate, "simulate"),
             ];
             named(keymap, "", &shown, room)
         }
@@ -309,10 +326,10 @@ fn keys(keymap: &Keymap, editor: &Editor, room: usize) -> String {
 }
 
 /// Keys with what they do, as many as there is room for: half a word helps nobody.
-fn named(keymap: &Keymap, first: &str, shown: &[(Act, &str)], room: usize) -> String {
+fn named(keymap: &KeyBindings, first: &str, shown: &[(EditorAction, &str)], room: usize) -> String {
     let mut line = first.to_owned();
     for (act, about) in shown {
-        let Some(key) = keymap.key(Action::Editor(*act)) else { continue };
+        let Some(key) = keymap.key(KeyAction::Editor(*act)) else { continue };
         let gap = if line.is_empty() { "" } else { " · " };
         let part = format!("{gap}{key} {about}");
         if width(&line) + width(&part) <= room {
@@ -322,7 +339,13 @@ fn named(keymap: &Keymap, first: &str, shown: &[(Act, &str)], room: usize) -> St
     line
 }
 
-fn draw_offer(theme: Theme, editor: &Editor, cursor: Position, room: Rect, frame: &mut Frame<'_>) {
+fn draw_offer(
+    theme: ColorTheme,
+    editor: &DefinitionEditor,
+    cursor: Position,
+    room: Rect,
+    frame: &mut Frame<'_>,
+) {
     let Some(offer) = &editor.offer else { return };
     let below = room.bottom().saturating_sub(cursor.y + 1);
     let above = cursor.y.saturating_sub(room.y);
@@ -341,7 +364,7 @@ fn draw_offer(theme: Theme, editor: &Editor, cursor: Position, room: Rect, frame
     let wide = usize::from(inside.width);
     let names = offer.list.iter().map(|one| width(&one.label)).max().unwrap_or(0).min(wide / 2);
     for (y, (at, candidate)) in (inside.y..).zip(rows) {
-        let label = fit(&printable::name(&candidate.label), names).into_owned();
+        let label = fit(&terminal_safe::escape_name(&candidate.label), names).into_owned();
         let gap = " ".repeat(names.saturating_sub(width(&label)) + 2);
         let about = fit(&one_line(&candidate.about), wide.saturating_sub(names + 2)).into_owned();
         let style = if at == offer.selected { theme.selected() } else { theme.text() };
@@ -350,13 +373,13 @@ fn draw_offer(theme: Theme, editor: &Editor, cursor: Position, room: Rect, frame
     }
 }
 
-fn draw_about(theme: Theme, about: &str, cursor: Position, room: Rect, frame: &mut Frame<'_>) {
+fn draw_about(theme: ColorTheme, about: &str, cursor: Position, room: Rect, frame: &mut Frame<'_>) {
     let columns = room.width.min(80);
     if columns < 12 || room.height < 3 {
         return;
     }
     let inner = usize::from(columns - 2);
-    let clean = printable::reveal(about);
+    let clean = terminal_safe::escape_controls(about);
     let lines: Vec<String> = clean
         .lines()
         .flat_map(|line| wrap(line, inner).into_iter().map(|row| line[row].to_owned()))

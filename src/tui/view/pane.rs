@@ -6,45 +6,47 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::marks::put;
-use crate::tui::keymap::Action;
-use crate::tui::layout::{Pane, Slot};
-use crate::tui::model::Model;
-use crate::tui::pane::body::{Body, Row, paragraph};
-use crate::tui::pane::{MadeOf, agents, costs, data, tools};
-use crate::tui::run_view::watch::Defined;
+use super::draw_helpers::put;
+use crate::tui::keymap::KeyAction;
+use crate::tui::layout::{LayoutSlot, PaneKind};
+use crate::tui::model::UiModel;
+use crate::tui::pane::body::{PaneBody, PaneRow, paragraph};
+use crate::tui::pane::{PaneRowsKey, agents, costs, data, tools};
+use crate::tui::run_view::pane_data::RunDefinitionState;
 use crate::tui::text::{fit, width};
 
 /// What a pane shows now; `None`: the conversation, which is no list of rows.
-pub fn body(model: &Model, pane: Pane) -> Option<Body<'_>> {
+pub fn body(model: &UiModel, pane: PaneKind) -> Option<PaneBody<'_>> {
     let state = model.panes.state(pane);
     let run = model.watched_run();
     Some(match (pane, run.map(|run| &run.watch)) {
-        (Pane::Conversation, _) => return None,
-        (Pane::Timeline, Some(watch)) if !watch.timeline.is_empty() => {
-            Body::Timeline(&watch.timeline, model.now)
+        (PaneKind::Conversation, _) => return None,
+        (PaneKind::Timeline, Some(watch)) if !watch.timeline.is_empty() => {
+            PaneBody::Timeline(&watch.timeline, model.now)
         }
-        (Pane::Graph, Some(watch)) => match &watch.drawing {
-            Defined::Known(drawing) => Body::Graph(drawing, &state.looks),
-            Defined::Unasked | Defined::Asked | Defined::Unknown(_) => Body::Rows(&state.rows),
+        (PaneKind::Graph, Some(watch)) => match &watch.drawing {
+            RunDefinitionState::Known(drawing) => PaneBody::Graph(drawing, &state.looks),
+            RunDefinitionState::Unasked | RunDefinitionState::Asked | RunDefinitionState::Unknown(_) => {
+                PaneBody::Rows(&state.rows)
+            }
         },
-        _ => Body::Rows(&state.rows),
+        _ => PaneBody::Rows(&state.rows),
     })
 }
 
 /// Makes the rows of every pane on screen that shows something else than before.
-pub fn arrange(model: &mut Model, placed: &[(Slot, Rect)]) {
+pub fn arrange(model: &mut UiModel, placed: &[(LayoutSlot, Rect)]) {
     for (slot, area) in placed {
-        if let Slot::Pane(pane) = slot
-            && *pane != Pane::Conversation
+        if let LayoutSlot::Pane(pane) = slot
+            && *pane != PaneKind::Conversation
         {
             arrange_one(model, *pane, inside(*area));
         }
     }
 }
 
-fn arrange_one(model: &mut Model, pane: Pane, area: Rect) {
-    if pane == Pane::Graph
+fn arrange_one(model: &mut UiModel, pane: PaneKind, area: Rect) {
+    if pane == PaneKind::Graph
         && let Some(id) = model.watched_run().map(|run| run.id.clone())
         && let Some(run) = model.run_mut(&id)
     {
@@ -56,7 +58,7 @@ fn arrange_one(model: &mut Model, pane: Pane, area: Rect) {
         let other_run = model.panes.state(pane).made_of.as_ref().is_some_and(|old| old.run != made_of.run);
         let rows = made(model, pane, columns);
         let looks = match body(model, pane) {
-            Some(Body::Graph(drawing, _)) => drawing.looks(columns),
+            Some(PaneBody::Graph(drawing, _)) => drawing.looks(columns),
             _ => Vec::new(),
         };
         let state = model.panes.state_mut(pane);
@@ -69,9 +71,9 @@ fn arrange_one(model: &mut Model, pane: Pane, area: Rect) {
     let len = body.len();
     let calls = model.watched_run().is_some_and(|run| run.watch.calls.iter().next().is_some());
     let follow = match (pane, body) {
-        (_, Body::Graph(drawing, _)) => drawing.current(),
-        (_, Body::Timeline(..)) => len.checked_sub(1),
-        (Pane::Tools, _) if calls => len.checked_sub(1),
+        (_, PaneBody::Graph(drawing, _)) => drawing.current(),
+        (_, PaneBody::Timeline(..)) => len.checked_sub(1),
+        (PaneKind::Tools, _) if calls => len.checked_sub(1),
         _ => None,
     };
     let state = model.panes.state_mut(pane);
@@ -80,24 +82,24 @@ fn arrange_one(model: &mut Model, pane: Pane, area: Rect) {
 }
 
 /// What the rows depend on. Of a timeline and a graph only what is seen is made, so nothing is kept of them.
-fn made_of(model: &Model, pane: Pane, columns: usize) -> MadeOf {
+fn made_of(model: &UiModel, pane: PaneKind, columns: usize) -> PaneRowsKey {
     let run = model.watched_run();
     let version = run.map_or(0, |run| match pane {
-        Pane::Conversation => 0,
-        Pane::Timeline => u64::from(run.watch.timeline.is_empty()),
-        Pane::Graph => match &run.watch.drawing {
-            Defined::Known(drawing) => 4 + drawing.version(),
-            Defined::Unasked => 1,
-            Defined::Asked => 2,
-            Defined::Unknown(_) => 3,
+        PaneKind::Conversation => 0,
+        PaneKind::Timeline => u64::from(run.watch.timeline.is_empty()),
+        PaneKind::Graph => match &run.watch.drawing {
+            RunDefinitionState::Known(drawing) => 4 + drawing.version(),
+            RunDefinitionState::Unasked => 1,
+            RunDefinitionState::Asked => 2,
+            RunDefinitionState::Unknown(_) => 3,
         },
-        Pane::Agents => run.watch.agents * 2 + u64::from(run.over),
-        Pane::Data => run.watch.data.version,
-        Pane::Tools => run.watch.calls.version,
-        Pane::Costs => run.watch.spending.version + run.watch.agents,
+        PaneKind::Agents => run.watch.agents * 2 + u64::from(run.over),
+        PaneKind::Data => run.watch.data.version,
+        PaneKind::Tools => run.watch.calls.version,
+        PaneKind::Costs => run.watch.spending.version + run.watch.agents,
     });
     let budget = run.and_then(|run| run.budget.cost_usd.hard.map(f64::to_bits).or(run.budget.tokens.hard));
-    MadeOf {
+    PaneRowsKey {
         run: run.map(|run| run.id.clone()),
         version,
         budget,
@@ -107,62 +109,62 @@ fn made_of(model: &Model, pane: Pane, columns: usize) -> MadeOf {
     }
 }
 
-fn made(model: &Model, pane: Pane, columns: usize) -> Vec<Row> {
+fn made(model: &UiModel, pane: PaneKind, columns: usize) -> Vec<PaneRow> {
     let (theme, panes) = (model.theme, &model.panes);
     let Some(run) = model.watched_run() else {
         return paragraph(promise(pane), 0, columns, theme.dim());
     };
     let rows = match pane {
-        Pane::Conversation | Pane::Timeline => Vec::new(),
-        Pane::Graph => match &run.watch.drawing {
-            Defined::Known(_) => return Vec::new(),
-            Defined::Unknown(why) => return paragraph(why, 0, columns, theme.bad()),
-            Defined::Unasked | Defined::Asked => Vec::new(),
+        PaneKind::Conversation | PaneKind::Timeline => Vec::new(),
+        PaneKind::Graph => match &run.watch.drawing {
+            RunDefinitionState::Known(_) => return Vec::new(),
+            RunDefinitionState::Unknown(why) => return paragraph(why, 0, columns, theme.bad()),
+            RunDefinitionState::Unasked | RunDefinitionState::Asked => Vec::new(),
         },
-        Pane::Agents => agents::rows(run, columns, theme),
-        Pane::Data => data::rows(&run.watch.data, panes, columns, theme),
-        Pane::Tools => tools::rows(&run.watch.calls, panes, columns, theme),
-        Pane::Costs => costs::rows(run, columns, theme),
+        PaneKind::Agents => agents::rows(run, columns, theme),
+        PaneKind::Data => data::rows(&run.watch.data, panes, columns, theme),
+        PaneKind::Tools => tools::rows(&run.watch.calls, panes, columns, theme),
+        PaneKind::Costs => costs::rows(run, columns, theme),
     };
     if rows.is_empty() { paragraph(nothing(pane), 0, columns, theme.dim()) } else { rows }
 }
 
 /// What will be here, and how it comes.
-fn promise(pane: Pane) -> &'static str {
+fn promise(pane: PaneKind) -> &'static str {
     match pane {
-        Pane::Conversation => "",
-        Pane::Graph => "The states of a workflow and where it is. /workflow NAME starts one.",
-        Pane::Agents => {
+        PaneKind::Conversation => "",
+        PaneKind::Graph => "The states of a workflow and where it is. /workflow NAME starts one.",
+        PaneKind::Agents => {
             "Who takes part, and what each of them does and costs. Write a message, or start a workflow with /workflow NAME."
         }
-        Pane::Data => {
+        PaneKind::Data => {
             "The variables of a workflow, with a dot at what has changed. /workflow NAME starts one."
         }
-        Pane::Tools => {
+        PaneKind::Tools => {
             "What the tools were called with and what came back. Write a message, or start a workflow with /workflow NAME."
         }
-        Pane::Timeline => {
+        PaneKind::Timeline => {
             "What happened when, and how long it took. Write a message, or start a workflow with /workflow NAME."
         }
-        Pane::Costs => {
+        PaneKind::Costs => {
             "Tokens and dollars by agent, model and state. Write a message, or start a workflow with /workflow NAME."
         }
     }
 }
 
-fn nothing(pane: Pane) -> &'static str {
+fn nothing(pane: PaneKind) -> &'static str {
     match pane {
-        Pane::Conversation => "",
-        Pane::Graph => "the workflow is being read …",
-        Pane::Agents => "nobody has spoken yet",
-        Pane::Data => "no variables so far: scripts keep them in common_data",
-        Pane::Tools => "no tool was called yet",
-        Pane::Timeline => "nothing has happened yet",
-        Pane::Costs => "nothing was spent yet",
+        PaneKind::Conversation => "",
+        PaneKind::Graph => "the workflow is being read …",
+        PaneKind::Agents => "nobody has spoken yet",
+        PaneKind::Data => "no variables so far: scripts keep them in common_data",
+        PaneKind::Tools => "no tool was called yet",
+        PaneKind::Timeline => "nothing has happened yet",
+        PaneKind::Costs => "nothing was spent yet",
     }
 }
 
-pub fn draw(model: &Model, pane: Pane, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     if area.x > 0 {
         for y in area.y..area.bottom() {
@@ -186,13 +188,14 @@ pub fn draw(model: &Model, pane: Pane, area: Rect, frame: &mut Frame<'_>) {
 }
 
 /// `graph · coder_reviewer ──── /words ── 40 % ─`
-fn title(model: &Model, pane: Pane, body: &Body<'_>, columns: usize) -> Line<'static> {
+fn title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usize) -> Line<'static> {
     let (theme, state) = (model.theme, model.panes.state(pane));
     let focused = model.panes.focus == Some(pane);
     let style = if focused { theme.accent().patch(theme.bold()) } else { theme.dim() };
     let run = model.watched_run().filter(|run| !run.chat).map(|run| format!(" · {}", run.workflow));
     let asked = model.watched_run().map_or(0, |run| run.watch.calls.asked());
-    let asked = if pane == Pane::Tools && asked > 0 { format!(" · {asked} ask you") } else { String::new() };
+    let asked =
+        if pane == PaneKind::Tools && asked > 0 { format!(" · {asked} ask you") } else { String::new() };
     let name = format!("─ {}{}{asked} ", pane.title(), run.unwrap_or_default());
     let search = model.panes.search.as_ref().filter(|_| focused);
     let search = search.map(|search| format!(" {} ", search.shown()));
@@ -209,7 +212,7 @@ fn title(model: &Model, pane: Pane, body: &Body<'_>, columns: usize) -> Line<'st
     ])
 }
 
-fn line_style(focused: bool, model: &Model) -> Style {
+fn line_style(focused: bool, model: &UiModel) -> Style {
     if focused { model.theme.accent() } else { model.theme.dim() }
 }
 
@@ -226,26 +229,26 @@ fn inside(area: Rect) -> Rect {
 }
 
 /// The keys that matter most in the pane that has them.
-pub fn keys(model: &Model, pane: Pane) -> String {
-    let key = |action: Action, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
+pub fn keys(model: &UiModel, pane: PaneKind) -> String {
+    let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
     let typing = model.panes.search.as_ref().is_some_and(|search| search.typing);
-    let wanted: &[(Action, &str)] = match pane {
+    let wanted: &[(KeyAction, &str)] = match pane {
         _ if typing => return "Enter finds · Esc".to_owned(),
         _ if model.panes.search.is_some() => {
-            &[(Action::NextHit, "next"), (Action::PreviousHit, "before"), (Action::Back, "ends")]
+            &[(KeyAction::NextHit, "next"), (KeyAction::PreviousHit, "before"), (KeyAction::Back, "ends")]
         }
-        Pane::Conversation => &[
-            (Action::Search, "finds"),
-            (Action::PreviousItem, "chooses"),
-            (Action::Open, "opens"),
-            (Action::Back, "back"),
+        PaneKind::Conversation => &[
+            (KeyAction::Search, "finds"),
+            (KeyAction::PreviousItem, "chooses"),
+            (KeyAction::Open, "opens"),
+            (KeyAction::Back, "back"),
         ],
-        Pane::Data | Pane::Tools => {
-            &[(Action::Open, "opens"), (Action::Copy, "copies"), (Action::Back, "back")]
+        PaneKind::Data | PaneKind::Tools => {
+            &[(KeyAction::Open, "opens"), (KeyAction::Copy, "copies"), (KeyAction::Back, "back")]
         }
-        _ => &[(Action::Search, "finds"), (Action::Copy, "copies"), (Action::Back, "back")],
+        _ => &[(KeyAction::Search, "finds"), (KeyAction::Copy, "copies"), (KeyAction::Back, "back")],
     };
-    let name = if pane == Pane::Conversation { "conversation: " } else { "" };
+    let name = if pane == PaneKind::Conversation { "conversation: " } else { "" };
     let keys: Vec<String> = wanted.iter().filter_map(|(action, about)| key(*action, about)).collect();
     format!("{name}{}", keys.join(" · "))
 }

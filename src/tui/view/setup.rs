@@ -5,16 +5,16 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::marks::{boxed, put};
-use crate::domain::printable;
-use crate::tui::model::Model;
-use crate::tui::setup::{Choice, Setup, Step};
+use super::draw_helpers::{boxed, put};
+use crate::domain::terminal_safe;
+use crate::tui::model::UiModel;
+use crate::tui::setup::{SetupChoice, SetupDialog, SetupStep};
 use crate::tui::text::{fit, width, wrap};
 
 /// Dots that stand for a key, however long it is.
 const DOTS: usize = 24;
 
-pub fn draw(model: &Model, setup: &Setup, room: Rect, frame: &mut Frame<'_>) {
+pub fn draw(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<'_>) {
     if room.width < 20 || room.height < 8 {
         let line = Line::raw("make the window larger to set up a model");
         return put(frame, room.x, room.y, &line, room.width);
@@ -53,20 +53,20 @@ pub fn draw(model: &Model, setup: &Setup, room: Rect, frame: &mut Frame<'_>) {
 }
 
 /// What the step asks.
-fn question(setup: &Setup) -> String {
+fn question(setup: &SetupDialog) -> String {
     let place = setup.place.clone().unwrap_or_default();
     let name = if place.provider.is_empty() { place.base_url.clone() } else { place.provider.clone() };
     match setup.step {
-        Step::Place => "Who answers? Choose a provider, or type the URL of a server.".to_owned(),
-        Step::Key => match &place.key_from {
+        SetupStep::Place => "Who answers? Choose a provider, or type the URL of a server.".to_owned(),
+        SetupStep::Key => match &place.key_from {
             Some(from) => format!("The key for {name}. One is set already ({from}): Enter keeps it."),
             None if place.needs_key => format!("The key for {name}. It is not shown."),
             None => format!("The key for {name}, if it wants one. It is not shown."),
         },
-        Step::Model => format!("Which model of {name}? Choose one, or type its name."),
-        Step::Smart => "Which model for the smart level, for hard work?".to_owned(),
-        Step::Fast => "Which model for the fast level, for small work?".to_owned(),
-        Step::Trial => {
+        SetupStep::Model => format!("Which model of {name}? Choose one, or type its name."),
+        SetupStep::Smart => "Which model for the smart level, for hard work?".to_owned(),
+        SetupStep::Fast => "Which model for the fast level, for small work?".to_owned(),
+        SetupStep::Trial => {
             let own = |model: &Option<String>| model.clone().unwrap_or_else(|| "as base".to_owned());
             let mut text = format!("{name}\n{}: {}", setup.level, setup.model);
             if setup.level == "base" {
@@ -78,24 +78,24 @@ fn question(setup: &Setup) -> String {
 }
 
 /// What is typed; never a key. `None`: nothing is typed here.
-fn entry(setup: &Setup) -> Option<String> {
+fn entry(setup: &SetupDialog) -> Option<String> {
     match setup.step {
-        Step::Trial => None,
-        Step::Key => Some("•".repeat(setup.typed.chars().count().min(DOTS))),
-        Step::Place | Step::Model | Step::Smart | Step::Fast => {
-            Some(printable::name(&setup.typed).into_owned())
+        SetupStep::Trial => None,
+        SetupStep::Key => Some("•".repeat(setup.typed.chars().count().min(DOTS))),
+        SetupStep::Place | SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {
+            Some(terminal_safe::escape_name(&setup.typed).into_owned())
         }
     }
 }
 
-fn draw_list(model: &Model, setup: &Setup, area: Rect, frame: &mut Frame<'_>) {
+fn draw_list(model: &UiModel, setup: &SetupDialog, area: Rect, frame: &mut Frame<'_>) {
     let choices = setup.choices();
     let fits = usize::from(area.height);
     if fits == 0 || setup.waiting.is_some() {
         return;
     }
     let first = (setup.selected + 1).saturating_sub(fits).min(choices.len().saturating_sub(fits));
-    let rows: Vec<(String, String)> = choices.iter().map(|choice| told(setup, choice)).collect();
+    let rows: Vec<(String, String)> = choices.iter().map(|choice| choice_text(setup, choice)).collect();
     let wide = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
     for (y, (at, (name, note))) in (area.y..).zip(rows.iter().enumerate().skip(first).take(fits)) {
         let (mark, style) =
@@ -114,27 +114,33 @@ fn draw_list(model: &Model, setup: &Setup, area: Rect, frame: &mut Frame<'_>) {
     }
 }
 
-fn told(setup: &Setup, choice: &Choice) -> (String, String) {
-    let typed = || printable::name(setup.typed.trim()).into_owned();
+fn choice_text(setup: &SetupDialog, choice: &SetupChoice) -> (String, String) {
+    let typed = || terminal_safe::escape_name(setup.typed.trim()).into_owned();
     match choice {
-        Choice::Discover => {
+        SetupChoice::Discover => {
             ("look for a server on this machine".to_owned(), "Ollama, LM Studio, llama.cpp, vLLM".to_owned())
         }
-        Choice::Place(at) => setup.places.get(*at).map_or_else(Default::default, |place| {
+        SetupChoice::Place(at) => setup.places.get(*at).map_or_else(Default::default, |place| {
             let name = if place.provider.is_empty() { &place.base_url } else { &place.provider };
-            (printable::name(name).into_owned(), printable::name(&place.note).into_owned())
+            (
+                terminal_safe::escape_name(name).into_owned(),
+                terminal_safe::escape_name(&place.note).into_owned(),
+            )
         }),
-        Choice::Address => (format!("use {}", typed()), String::new()),
-        Choice::Typed => (format!("use `{}`", typed()), String::new()),
-        Choice::Model(at) => setup.models.get(*at).map_or_else(Default::default, |model| {
-            (printable::name(&model.name).into_owned(), printable::name(&model.note).into_owned())
+        SetupChoice::Address => (format!("use {}", typed()), String::new()),
+        SetupChoice::Typed => (format!("use `{}`", typed()), String::new()),
+        SetupChoice::Model(at) => setup.models.get(*at).map_or_else(Default::default, |model| {
+            (
+                terminal_safe::escape_name(&model.name).into_owned(),
+                terminal_safe::escape_name(&model.note).into_owned(),
+            )
         }),
-        Choice::AsBase => ("as base".to_owned(), printable::name(&setup.model).into_owned()),
+        SetupChoice::AsBase => ("as base".to_owned(), terminal_safe::escape_name(&setup.model).into_owned()),
     }
 }
 
 /// What goes on, or went wrong.
-fn foot(model: &Model, setup: &Setup, columns: usize) -> Vec<(String, Style)> {
+fn foot(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(String, Style)> {
     let theme = model.theme;
     let (text, style) = match (&setup.waiting, &setup.problem, &setup.outcome) {
         (Some(waiting), ..) => ((*waiting).to_owned(), theme.dim()),
@@ -146,21 +152,21 @@ fn foot(model: &Model, setup: &Setup, columns: usize) -> Vec<(String, Style)> {
     wrapped(&text, columns).into_iter().take(6).map(|line| (line, style)).collect()
 }
 
-fn keys(setup: &Setup) -> &'static str {
+fn keys(setup: &SetupDialog) -> &'static str {
     match (setup.step, &setup.outcome) {
         _ if setup.waiting.is_some() => "Esc leaves everything as it was",
-        (Step::Place, _) => "↑↓ or type · Enter takes it · Esc leaves everything as it was",
-        (Step::Key, _) => "Enter goes on · ← back · Esc leaves everything as it was",
-        (Step::Model | Step::Smart | Step::Fast, _) => {
+        (SetupStep::Place, _) => "↑↓ or type · Enter takes it · Esc leaves everything as it was",
+        (SetupStep::Key, _) => "Enter goes on · ← back · Esc leaves everything as it was",
+        (SetupStep::Model | SetupStep::Smart | SetupStep::Fast, _) => {
             "↑↓ or type · Enter takes it · ← back · Esc leaves everything as it was"
         }
-        (Step::Trial, Some(Ok(_))) => "Enter saves it · ← back · Esc leaves everything as it was",
-        (Step::Trial, _) => "t tries again · s saves it all the same · ← back · Esc leaves it",
+        (SetupStep::Trial, Some(Ok(_))) => "Enter saves it · ← back · Esc leaves everything as it was",
+        (SetupStep::Trial, _) => "t tries again · s saves it all the same · ← back · Esc leaves it",
     }
 }
 
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let clean = printable::reveal(text);
+    let clean = terminal_safe::escape_controls(text);
     let lines = clean.lines();
     lines.flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].to_owned())).collect()
 }

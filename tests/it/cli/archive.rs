@@ -313,7 +313,7 @@ fn a_long_list_has_every_run_once() {
     use synthdev::ports::run_store::RunStore;
 
     let world = World::new();
-    let store = SqliteStore::at(world.data().join("runs.sqlite"));
+    let store = SqliteStore::new(world.data().join("runs.sqlite"));
     for at in 0..1_234 {
         let header = RunHeader {
             id: RunId(format!("run{at:09}")),

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use synthdev::domain::snapshot::Worktree;
+use synthdev::domain::snapshot::RunWorktree;
 
 use super::world::{Ran, World, eventually, workflow};
 
@@ -113,7 +113,7 @@ fn a_run_whose_place_was_lost_is_not_taken_up_in_the_project() {
     let world = world();
     let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
     let sql = rusqlite::Connection::open(history(&world)).unwrap();
-    let unknown = serde_json::to_string(&Worktree::unknown()).unwrap();
+    let unknown = serde_json::to_string(&RunWorktree::unknown()).unwrap();
     sql.execute("UPDATE runs SET worktree = ?1", [unknown]).unwrap();
     drop(sql);
     for arguments in [

@@ -2,7 +2,7 @@
 //! where a protocol has them (MODEL-2).
 
 use serde_json::{Value, json};
-use synthdev::domain::cost::Usage;
+use synthdev::domain::cost::TokenUsage;
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::model::{FinishReason, ModelReply};
 
@@ -103,7 +103,7 @@ pub fn thoughtful(
         reasoning: thought.to_owned(),
         tool_calls: vec![call],
         sealed: Vec::new(),
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         usage_estimated: false,
         model: None,
         finish: FinishReason::ToolCalls,

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use synthdev::config::json::Node;
-use synthdev::config::schema::Schema;
-use synthdev::config::source::{Findings, SourceFile};
-use synthdev::domain::place::Layer;
+use synthdev::config::json::JsonNode;
+use synthdev::config::schema::FileSchema;
+use synthdev::config::source::{FileDiagnostics, SourceFile};
+use synthdev::domain::source_location::ConfigLayer;
 
 use super::world::{World, talk};
 
@@ -17,12 +17,13 @@ fn root(path: &str) -> PathBuf {
 
 /// A file as the program reads it: comments and all.
 fn value(path: &Path) -> Value {
-    let file = SourceFile::new(Layer::BuiltIn, path.display().to_string(), fs::read_to_string(path).unwrap());
-    let mut findings = Findings::new(&file);
-    Node::parse(&file, &mut findings).unwrap().to_value()
+    let file =
+        SourceFile::new(ConfigLayer::BuiltIn, path.display().to_string(), fs::read_to_string(path).unwrap());
+    let mut findings = FileDiagnostics::new(&file);
+    JsonNode::parse(&file, &mut findings).unwrap().to_value()
 }
 
-fn validator(schema: Schema) -> jsonschema::Validator {
+fn validator(schema: FileSchema) -> jsonschema::Validator {
     jsonschema::validator_for(&schema.value()).unwrap()
 }
 
@@ -36,7 +37,7 @@ fn accepts(schema: &jsonschema::Validator, value: &Value, what: &str) {
 #[test]
 fn stored_schemas_are_what_the_program_prints() {
     let world = World::new();
-    for schema in Schema::ALL {
+    for schema in FileSchema::ALL {
         let printed = world.run(&["schema", schema.name()]).code(0).out;
         let stored = fs::read_to_string(root("config/schema").join(format!("{}.json", schema.name())));
         let stored = stored.unwrap_or_default().replace("\r\n", "\n");
@@ -47,7 +48,7 @@ fn stored_schemas_are_what_the_program_prints() {
         );
     }
     let list = world.run(&["schema"]).code(0).out;
-    assert!(Schema::ALL.iter().all(|schema| list.contains(schema.about())), "{list}");
+    assert!(FileSchema::ALL.iter().all(|schema| list.contains(schema.about())), "{list}");
 }
 
 #[test]
@@ -55,7 +56,7 @@ fn schemas_are_written_where_they_are_wanted() {
     let world = World::new();
     world.run(&["schema", "--write", "deep/schemas"]).code(0);
     let found = World::files(&world.project().join("deep/schemas"));
-    assert_eq!(found.len(), Schema::ALL.len());
+    assert_eq!(found.len(), FileSchema::ALL.len());
     world.run(&["schema", "role", "--write", "one"]).code(0);
     assert_eq!(World::files(&world.project().join("one")).len(), 1);
     world.write("file", "");
@@ -78,18 +79,18 @@ fn files(folder: &str) -> Vec<PathBuf> {
 #[test]
 fn everything_shipped_fits() {
     let is_test = |path: &Path| path.to_string_lossy().ends_with(".test.json");
-    let mut all: Vec<(Schema, PathBuf)> = Vec::new();
+    let mut all: Vec<(FileSchema, PathBuf)> = Vec::new();
     for folder in ["workflows", "tests/data/seed"] {
-        let kind = |path: &Path| if is_test(path) { Schema::Test } else { Schema::Workflow };
+        let kind = |path: &Path| if is_test(path) { FileSchema::Test } else { FileSchema::Workflow };
         all.extend(files(folder).into_iter().map(|path| (kind(&path), path)));
     }
-    all.extend(files("roles").into_iter().map(|path| (Schema::Role, path)));
-    all.push((Schema::Settings, root("config/settings.json")));
-    all.push((Schema::Replies, root("config/demo/replies.json")));
+    all.extend(files("roles").into_iter().map(|path| (FileSchema::Role, path)));
+    all.push((FileSchema::Settings, root("config/settings.json")));
+    all.push((FileSchema::Replies, root("config/demo/replies.json")));
     for (schema, path) in all {
         accepts(&validator(schema), &value(&path), &path.display().to_string());
     }
-    accepts(&validator(Schema::Workflow), &json!([talk(), talk()]), "a list of workflows");
+    accepts(&validator(FileSchema::Workflow), &json!([talk(), talk()]), "a list of workflows");
 }
 
 /// Where in a workflow a key is put: every object that has keys of its own.
@@ -107,7 +108,7 @@ const OBJECTS: [&str; 8] = [
 #[test]
 fn unknown_keys_are_refused_and_notes_are_welcome_as_in_the_program() {
     let world = World::new();
-    let schema = validator(Schema::Workflow);
+    let schema = validator(FileSchema::Workflow);
     let rows =
         [("colour", json!("red"), false), ("x_colour", json!(["red"]), true), ("$schema", json!("s"), true)];
     for pointer in OBJECTS {
@@ -127,7 +128,7 @@ fn unknown_keys_are_refused_and_notes_are_welcome_as_in_the_program() {
 #[test]
 fn wrong_values_are_refused_as_in_the_program() {
     let world = World::new();
-    let schema = validator(Schema::Workflow);
+    let schema = validator(FileSchema::Workflow);
     let rows = [
         ("/limits", json!({"max_steps": 0})),
         ("/limits", json!({"max_steps": 1.5})),
@@ -185,7 +186,7 @@ fn wrong_values_are_refused_as_in_the_program() {
 fn keys_of_replies_are_those_that_the_scripted_model_reads() {
     let world = World::new();
     world.talk(&json!([]));
-    let schema = Schema::Replies.value();
+    let schema = FileSchema::Replies.value();
     let sample = |object: &str, key: &str| match (object, key) {
         ("reply" | "spoken", "tool_calls") => json!([]),
         ("reply" | "spoken", "usage") => json!({}),
@@ -213,7 +214,7 @@ fn keys_of_replies_are_those_that_the_scripted_model_reads() {
             other => panic!("what is `{other}`?"),
         }
     };
-    let validator = validator(Schema::Replies);
+    let validator = validator(FileSchema::Replies);
     for (object, definition) in schema["$defs"].as_object().unwrap() {
         if object == "replies" {
             continue;
@@ -236,7 +237,7 @@ fn keys_of_replies_are_those_that_the_scripted_model_reads() {
 #[test]
 fn roles_are_judged_as_they_are_read() {
     let world = World::new();
-    let schema = validator(Schema::Role);
+    let schema = validator(FileSchema::Role);
     let rows = [
         (json!({"cook": {}}), true),
         (

@@ -1,7 +1,7 @@
 //! CFG-16, A60 and the way from names to programs.
 
 use synthdev::domain::model::ModelChoice;
-use synthdev::domain::workflow::Work;
+use synthdev::domain::workflow::StateBody;
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn workflow(name: &str, role: &str) -> String {
     )
 }
 
-fn ready() -> Sources {
+fn ready() -> ConfigSources {
     with_environment(&[("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1")])
 }
 
@@ -40,7 +40,7 @@ fn cfg_16_broken_and_double_files_are_named_and_the_good_one_runs() {
     let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["good", "other", "twice"]);
     let good = catalog.workflow("good").unwrap();
-    assert_eq!((good.layer, good.description.as_str()), (Layer::Project, "about good"));
+    assert_eq!((good.layer, good.description.as_str()), (ConfigLayer::Project, "about good"));
     assert_eq!(good.inputs[0].name, "task");
     let program = catalog.program("good").unwrap();
     assert_eq!(program.workflows[0].agents[0].role, "coder");
@@ -73,7 +73,7 @@ fn a_role_alone_becomes_a_conversation() {
     let catalog = load(sources);
     let program = catalog.chat_program("architect").unwrap();
     let root = &program.workflows[0];
-    assert!(root.conversational && matches!(root.states[root.start.0].work, Work::Agent { .. }));
+    assert!(root.conversational && matches!(root.states[root.start.0].work, StateBody::Agent { .. }));
     let agent = &root.agents[0];
     let ModelChoice { level, model, base_url, .. } = &agent.choice;
     assert_eq!(

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use synthdev::config::models::wish::Wish;
-use synthdev::config::render::{Paint, render};
+use synthdev::config::models::model_selector::ModelSelector;
+use synthdev::config::render::{DiagnosticStyle, render};
 use synthdev::config::settings::show_text;
 
 use super::*;
@@ -22,7 +22,7 @@ enum Says {
 
 use Says::*;
 
-fn sources(says: &[Says]) -> Sources {
+fn sources(says: &[Says]) -> ConfigSources {
     let mut sources = shipped();
     for one in says {
         match one {
@@ -51,7 +51,7 @@ fn sent(says: &[Says]) -> String {
     assert!(!catalog.has_errors(), "{:?}", lines(catalog.diagnostics()));
     let mut told = String::new();
     for level in ["base", "smart"] {
-        match catalog.choice(level) {
+        match catalog.model_for_level(level) {
             Ok(choice) => {
                 let key = choice.key.map_or("none", |name| catalog.key_ring()[&name].expose());
                 let _ = writeln!(told, "{level}: {key} → {}", choice.base_url);
@@ -339,7 +339,7 @@ fn a_key_goes_to_no_other_server() {
 
 #[test]
 fn a_refusal_says_which_key_and_how_to_allow_it() {
-    let found = |says: &[Says]| compact(&load(sources(says)).choice("smart").unwrap_err());
+    let found = |says: &[Says]| compact(&load(sources(says)).model_for_level("smart").unwrap_err());
     let both =
         [MODEL, Variable("SYNTHDEV_API_KEY=k"), Variable("SYNTHDEV_SMART_BASE_URL=https://evil.example/v1")];
     assert_eq!(
@@ -378,7 +378,7 @@ fn a_provider_is_found_by_the_longest_path() {
             ("SYNTHDEV_API_KEY", "k"),
         ]);
         sources.models.push(user("models.json", models));
-        assert_eq!(load(sources).choice("base").unwrap().provider, expected, "{url}");
+        assert_eq!(load(sources).model_for_level("base").unwrap().provider, expected, "{url}");
     }
 }
 
@@ -409,8 +409,8 @@ fn a_named_provider_is_asked_where_it_lives() {
     ];
     for (mut says, provider, expected) in rows {
         says.push(UserModels(MINE));
-        let wish = Wish { provider: provider.map(str::to_owned), ..Wish::level("base") };
-        let found = load(sources(&says)).choice_for(&wish).unwrap();
+        let wish = ModelSelector { provider: provider.map(str::to_owned), ..ModelSelector::level("base") };
+        let found = load(sources(&says)).select_model(&wish).unwrap();
         assert_eq!(found.base_url, expected, "{provider:?}: {}", found.provenance);
     }
 }
@@ -435,15 +435,16 @@ fn a_url_with_a_secret_is_refused_and_not_shown() {
         let mut flagged = shipped();
         flagged.command_line.flag("--base-url", url);
         let rows = [
-            Sources { settings: vec![user("s.json", &file)], ..shipped() },
-            Sources { models: vec![user("models.json", &models)], ..shipped() },
+            ConfigSources { settings: vec![user("s.json", &file)], ..shipped() },
+            ConfigSources { models: vec![user("models.json", &models)], ..shipped() },
             with_environment(&[("SYNTHDEV_FAST_BASE_URL", url)]),
             flagged,
         ];
         for sources in rows {
             let catalog = load(sources);
             let errors: Vec<_> = catalog.diagnostics().iter().collect();
-            let found = render(catalog.diagnostics(), &|file| catalog.printable(file), Paint::Plain);
+            let found =
+                render(catalog.diagnostics(), &|file| catalog.printable(file), DiagnosticStyle::Plain);
             assert_eq!(errors.len(), 1, "{found}");
             let all = format!("{found}{}", show_text(&catalog.settings().show(), true));
             assert!(all.contains(what), "{all}");
@@ -455,7 +456,7 @@ fn a_url_with_a_secret_is_refused_and_not_shown() {
             ("SYNTHDEV_MODEL", "gpt-4.1"),
             ("OPENAI_BASE_URL", url),
         ]));
-        let told = compact(&catalog.choice("base").unwrap_err());
+        let told = compact(&catalog.model_for_level("base").unwrap_err());
         assert!(told.contains("OPENAI_BASE_URL must") && !told.contains("hunter2"), "{told}");
     }
 }

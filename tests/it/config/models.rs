@@ -1,8 +1,8 @@
 //! CFG-2, CFG-8, MODEL-4, MODEL-6: from a level to a model.
 
-use synthdev::config::models::wish::Wish;
+use synthdev::config::models::model_selector::ModelSelector;
 use synthdev::domain::model::ModelChoice;
-use synthdev::domain::protocol::Protocol;
+use synthdev::domain::protocol::ModelProtocol;
 
 use super::*;
 
@@ -12,7 +12,7 @@ type Pairs = [(&'static str, &'static str)];
 type Inherited = (&'static str, Vec<(&'static str, &'static str)>, [&'static str; 4]);
 
 fn choose(level: &str, pairs: &[(&str, &str)]) -> Result<ModelChoice, String> {
-    load(with_environment(pairs)).choice(level).map_err(|found| compact(&found))
+    load(with_environment(pairs)).model_for_level(level).map_err(|found| compact(&found))
 }
 
 #[test]
@@ -167,8 +167,12 @@ fn a_key_of_one_provider_never_goes_to_another() {
 }
 
 /// What an agent wants beside its role's level: provider, model, temperature, output tokens.
-fn wish(provider: Option<&str>, model: Option<&str>) -> Wish {
-    Wish { provider: provider.map(str::to_owned), model: model.map(str::to_owned), ..Wish::level("base") }
+fn wish(provider: Option<&str>, model: Option<&str>) -> ModelSelector {
+    ModelSelector {
+        provider: provider.map(str::to_owned),
+        model: model.map(str::to_owned),
+        ..ModelSelector::level("base")
+    }
 }
 
 /// An agent's provider and model, expected provider, URL, model and key.
@@ -199,12 +203,12 @@ fn an_agent_asks_for_a_provider_or_model_of_its_own() {
     ];
     let catalog = load(with_environment(&base));
     for (provider, model, expected) in rows {
-        let found = catalog.choice_for(&wish(provider, model)).unwrap();
+        let found = catalog.select_model(&wish(provider, model)).unwrap();
         let key = found.key.as_deref().unwrap_or("none");
         assert_eq!([found.provider.as_str(), &found.base_url, &found.model, key], expected);
     }
     let scripted = load(with_environment(&[("SYNTHDEV_PROVIDER", "scripted")]));
-    let found = scripted.choice_for(&wish(Some("anthropic"), Some("claude-opus-4-5"))).unwrap();
+    let found = scripted.select_model(&wish(Some("anthropic"), Some("claude-opus-4-5"))).unwrap();
     assert_eq!(
         [found.provider.as_str(), &found.model],
         ["scripted", "claude-opus-4-5"],
@@ -249,7 +253,7 @@ fn an_agents_wish_never_takes_a_key_to_another_provider() {
         ),
     ];
     for (pairs, provider, model, expected) in rows {
-        let error = load(with_environment(pairs)).choice_for(&wish(provider, model)).unwrap_err();
+        let error = load(with_environment(pairs)).select_model(&wish(provider, model)).unwrap_err();
         let error = compact(&error);
         assert!(error.starts_with(expected), "{error}");
     }
@@ -260,9 +264,10 @@ fn an_agents_parameters_win_where_the_model_accepts_them() {
     let pairs = |model: &'static str| {
         [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_API_KEY", "k"), ("SYNTHDEV_TEMPERATURE", "0.3")]
     };
-    let own = Wish { temperature: Some(0.9), max_output_tokens: Some(77), ..Wish::level("base") };
+    let own =
+        ModelSelector { temperature: Some(0.9), max_output_tokens: Some(77), ..ModelSelector::level("base") };
     for (model, temperature) in [("gpt-4.1", Some(0.9)), ("o3", None)] {
-        let found = load(with_environment(&pairs(model))).choice_for(&own).unwrap();
+        let found = load(with_environment(&pairs(model))).select_model(&own).unwrap();
         let parameters = (found.parameters.temperature, found.parameters.max_output_tokens);
         assert_eq!(parameters, (temperature, Some(77)), "{model}");
         assert_eq!(found.provenance.ends_with("not sent: temperature"), temperature.is_none(), "{model}");
@@ -298,7 +303,7 @@ fn model_6_only_accepted_parameters_are_sent() {
 #[test]
 fn cfg_8_later_catalogues_change_single_fields() {
     let mut sources = with_environment(&[("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("SYNTHDEV_API_KEY", "k")]);
-    let price = |sources: &Sources| load(sources.clone()).choice("base").unwrap().price;
+    let price = |sources: &ConfigSources| load(sources.clone()).model_for_level("base").unwrap().price;
     let before = price(&sources).unwrap();
     assert_eq!((before.input, before.output, before.cached), (2.0, 8.0, Some(0.5)));
     let text = r#"{"providers": {"openai": {"models": {"gpt-4.1": {"prices": {"input": 7}}, "mine": {"context_size": 9}}}}}"#;
@@ -397,15 +402,15 @@ fn what_is_written_into_a_cache_has_a_price() {
 
 #[test]
 fn a_provider_says_its_protocol_and_parameters_fit_it() {
-    type Expected = (Protocol, Option<u64>, Option<f64>, &'static str);
+    type Expected = (ModelProtocol, Option<u64>, Option<f64>, &'static str);
     let rows: [(&str, &Pairs, Expected); 6] = [
-        ("gpt-4.1", &[("SYNTHDEV_TEMPERATURE", "1.5")], (Protocol::Chat, None, Some(1.5), "gpt-4.1")),
-        ("claude-opus-4-1", &[], (Protocol::Anthropic, Some(32_000), None, "claude-opus-4-1")),
+        ("gpt-4.1", &[("SYNTHDEV_TEMPERATURE", "1.5")], (ModelProtocol::Chat, None, Some(1.5), "gpt-4.1")),
+        ("claude-opus-4-1", &[], (ModelProtocol::Anthropic, Some(32_000), None, "claude-opus-4-1")),
         (
             "claude-3-5-haiku-20241022",
             &[("SYNTHDEV_TEMPERATURE", "1.5"), ("SYNTHDEV_TOP_P", "0.5")],
             (
-                Protocol::Anthropic,
+                ModelProtocol::Anthropic,
                 Some(8_192),
                 Some(1.0),
                 "top_p (not beside temperature), a temperature above 1 (1 is)",
@@ -414,18 +419,23 @@ fn a_provider_says_its_protocol_and_parameters_fit_it() {
         (
             "claude-opus-4-5",
             &[("SYNTHDEV_TEMPERATURE", "0.5"), ("SYNTHDEV_REASONING_EFFORT", "low")],
-            (Protocol::Anthropic, Some(32_000), None, "not sent: temperature (not beside reasoning_effort)"),
+            (
+                ModelProtocol::Anthropic,
+                Some(32_000),
+                None,
+                "not sent: temperature (not beside reasoning_effort)",
+            ),
         ),
         // one of tomorrow: the newest take no sampling parameters
         (
             "claude-next",
             &[("SYNTHDEV_TEMPERATURE", "0.5"), ("SYNTHDEV_MAX_OUTPUT_TOKENS", "77")],
-            (Protocol::Anthropic, Some(77), None, "not sent: temperature"),
+            (ModelProtocol::Anthropic, Some(77), None, "not sent: temperature"),
         ),
         (
             "claude-opus-4-1",
             &[("SYNTHDEV_BASE_URL", "http://127.0.0.1:1"), ("SYNTHDEV_PROVIDER", "anthropic")],
-            (Protocol::Anthropic, Some(32_000), None, "SYNTHDEV_PROVIDER (environment)"),
+            (ModelProtocol::Anthropic, Some(32_000), None, "SYNTHDEV_PROVIDER (environment)"),
         ),
     ];
     for (model, more, (protocol, tokens, temperature, provenance)) in rows {
@@ -446,8 +456,8 @@ fn a_file_of_ones_own_can_name_a_protocol() {
         sources.models.push(user("models.json", &text.replace("PROTOCOL", protocol)));
         load(sources)
     };
-    for protocol in Protocol::ALL {
-        assert_eq!(own(protocol.as_str()).choice("base").unwrap().protocol, protocol);
+    for protocol in ModelProtocol::ALL {
+        assert_eq!(own(protocol.as_str()).model_for_level("base").unwrap().protocol, protocol);
     }
     let expected =
         ["models.json:1:71: error[C06]: `antropic` is no protocol (did you mean `anthropic`?)".to_owned()];
@@ -458,15 +468,15 @@ fn a_file_of_ones_own_can_name_a_protocol() {
         [("SYNTHDEV_BASE_MODEL", model), ("OPENAI_API_KEY", "k"), ("SYNTHDEV_REASONING_EFFORT", "low")]
     };
     let text = r#"{"providers": {"openai": {"models": {"gpt-5": {"protocol": "responses"}}}}}"#;
-    for (model, protocol) in [("gpt-5", Protocol::Responses), ("gpt-5-mini", Protocol::Chat)] {
+    for (model, protocol) in [("gpt-5", ModelProtocol::Responses), ("gpt-5-mini", ModelProtocol::Chat)] {
         let mut sources = with_environment(&pairs(model));
         sources.models.push(user("models.json", text));
-        let found = load(sources).choice("base").unwrap();
+        let found = load(sources).model_for_level("base").unwrap();
         assert_eq!((found.provider.as_str(), found.protocol), ("openai", protocol), "{model}");
     }
 
     // A run of before there were protocols, and one of a chat server today, are written the same.
-    let choice = own("chat").choice("base").unwrap();
+    let choice = own("chat").model_for_level("base").unwrap();
     let written = serde_json::to_value(&choice).unwrap();
     assert_eq!(written.get("protocol"), None);
     assert_eq!(serde_json::from_value::<ModelChoice>(written).unwrap(), choice);

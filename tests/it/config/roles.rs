@@ -10,7 +10,7 @@ use super::*;
 
 const SEED: &str = include_str!("../../data/roles/seed.json");
 
-fn with_roles(files: &[SourceFile]) -> Catalog {
+fn with_roles(files: &[SourceFile]) -> ConfigCatalog {
     let mut sources = shipped();
     sources.roles.extend_from_slice(files);
     load(sources)
@@ -56,7 +56,7 @@ fn a61_the_seed_file_extends_roles_field_by_field() {
     assert_eq!(now.parsing_tools[0].parameters["required"], json!(["improvement_needed"]));
     let places: Vec<String> = now.places.iter().map(ToString::to_string).collect();
     assert_eq!(places, ["built-in:roles/core.json:11:3", ".synthdev/roles/deep/er/roles.json:24:5"]);
-    assert_eq!(now.layer, Layer::Project);
+    assert_eq!(now.layer, ConfigLayer::Project);
     let manager = catalog.roles().find("product_manager").unwrap();
     assert_eq!(names(&tools_for(manager, &tools()).0), ["read_files", "list_directory", "exact_search"]);
 }
@@ -219,7 +219,7 @@ fn a_role_may_ask_the_person_only_if_it_says_so_by_name() {
         (r#""includedTools": ["read_files", "request_users_input"]"#, true),
     ];
     let mut all = tools();
-    all.push(synthdev::domain::tool::ask_person());
+    all.push(synthdev::domain::tool::ask_user_tool());
     for (fields, expected) in rows {
         let catalog =
             with_roles(&[user("u.json", &format!("{{\"r\": {{\"systemMessage\": \"s\", {fields}}}}}"))]);

@@ -1,13 +1,13 @@
 //! CFG-1 to CFG-6 and CFG-20.
 
-use synthdev::config::render::{Paint, render};
+use synthdev::config::render::{DiagnosticStyle, render};
 use synthdev::config::settings::rules::RULES;
-use synthdev::config::settings::{Settings, show_text};
-use synthdev::domain::approval::Permission;
+use synthdev::config::settings::{EffectiveSettings, show_text};
+use synthdev::domain::approval::ToolPermission;
 
 use super::*;
 
-fn shown(settings: &Settings, path: &str) -> (String, String) {
+fn shown(settings: &EffectiveSettings, path: &str) -> (String, String) {
     let line = settings.show().into_iter().find(|line| line.path == path);
     line.map_or_else(|| ("not set".to_owned(), String::new()), |line| (line.value, line.origin))
 }
@@ -16,9 +16,9 @@ fn shown(settings: &Settings, path: &str) -> (String, String) {
 fn shipped_settings_are_the_defaults_of_the_table() {
     let catalog = load(shipped());
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
-    let bare = load(Sources::default());
+    let bare = load(ConfigSources::default());
     for rule in RULES.iter().filter(|rule| !rule.default.is_empty()) {
-        let value = |catalog: &Catalog| catalog.settings().get(rule.path).map(|one| one.datum.clone());
+        let value = |catalog: &ConfigCatalog| catalog.settings().get(rule.path).map(|one| one.datum.clone());
         assert_eq!(value(&catalog), value(&bare), "{}", rule.path);
     }
     let settings = bare.settings();
@@ -32,7 +32,7 @@ fn shipped_settings_are_the_defaults_of_the_table() {
 #[test]
 fn cfg_1_each_layer_wins_over_the_one_below_and_says_so() {
     let mut sources = shipped();
-    let check = |sources: &Sources, value: &str, origin: &str| {
+    let check = |sources: &ConfigSources, value: &str, origin: &str| {
         let catalog = load(sources.clone());
         let expected = (value.to_owned(), origin.to_owned());
         assert_eq!(shown(catalog.settings(), "verbosity"), expected);
@@ -106,7 +106,8 @@ fn cfg_6_all_errors_of_a_file_at_once_each_at_its_place() {
     let text = "{\n  \"max_tool_calls\": 0,\n  \"verbosity\": 9,\n  \"levels\": {\"base\": {\"modle\": \"x\", \
                 \"base_url\": \"ftp://x\", \"model\": \"\"}},\n  \"approvals\": {\"read\": \"yes\"},\n  \
                 \"timeouts\": 3,\n  \"x_mine\": 1, \"$schema\": \"s\"\n}";
-    let catalog = load(Sources { settings: vec![user("settings.json", text)], ..Sources::default() });
+    let catalog =
+        load(ConfigSources { settings: vec![user("settings.json", text)], ..ConfigSources::default() });
     let expected = [
         "settings.json:2:21: error[C05]: `max_tool_calls` must be a whole number from 1 to 200, found 0",
         "settings.json:3:16: error[C05]: `verbosity` must be a whole number from 0 to 5, found 9",
@@ -117,7 +118,8 @@ fn cfg_6_all_errors_of_a_file_at_once_each_at_its_place() {
         "settings.json:6:15: error[C03]: `timeouts` must be an object, found a number",
     ];
     assert_eq!(lines(catalog.diagnostics()), expected);
-    let rendered = render(&catalog.diagnostics()[..1], &|file| catalog.printable(file), Paint::Plain);
+    let rendered =
+        render(&catalog.diagnostics()[..1], &|file| catalog.printable(file), DiagnosticStyle::Plain);
     insta::assert_snapshot!(rendered, @r#"
     error[C05]: `max_tool_calls` must be a whole number from 1 to 200, found 0
      --> settings.json:2:21
@@ -130,7 +132,7 @@ fn cfg_6_all_errors_of_a_file_at_once_each_at_its_place() {
 #[test]
 fn cfg_6_zero_is_a_value_where_it_is_in_range() {
     let text = r#"{"verbosity": 0, "parameters": {"temperature": 0, "top_p": 0, "frequency_penalty": 0}}"#;
-    let catalog = load(Sources { settings: vec![user("s.json", text)], ..Sources::default() });
+    let catalog = load(ConfigSources { settings: vec![user("s.json", text)], ..ConfigSources::default() });
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
     assert_eq!(catalog.settings().verbosity(), 0);
     let parameters = catalog.settings().parameters();
@@ -167,10 +169,10 @@ fn approvals_merge_by_tool_over_the_layers() {
     let policy = catalog.settings().approvals();
     assert_eq!(
         (policy.read, policy.write, policy.execute),
-        (Permission::Allow, Permission::Allow, Permission::Deny)
+        (ToolPermission::Allow, ToolPermission::Allow, ToolPermission::Deny)
     );
-    assert_eq!(policy.tools["edit_file"], Permission::Ask);
-    assert_eq!(policy.tools["exact_search"], Permission::Deny);
+    assert_eq!(policy.tools["edit_file"], ToolPermission::Ask);
+    assert_eq!(policy.tools["exact_search"], ToolPermission::Deny);
     assert!(!catalog.settings().snapshot_exclude().contains(&"target/".to_owned()));
 }
 
@@ -235,7 +237,7 @@ fn cfg_20_no_output_shows_a_key() {
     assert_eq!(catalog.key_ring()["fast"].expose(), "hunter2-flag");
     assert_eq!(catalog.key_ring()["provider:xai"].expose(), "hunter2-xai");
     let show = show_text(&catalog.settings().show(), true);
-    let found = render(catalog.diagnostics(), &|file| catalog.printable(file), Paint::Plain);
+    let found = render(catalog.diagnostics(), &|file| catalog.printable(file), DiagnosticStyle::Plain);
     let all =
         format!("{show}{found}{:?}{:?}{:?}", catalog.settings(), catalog.key_ring(), sources.command_line);
     // no key by its name, and what is wrong with it is told

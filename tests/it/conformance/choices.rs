@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use synthdev::config::schema::Schema;
+use synthdev::config::schema::FileSchema;
 
 use super::coverage::{cases, runs};
 
@@ -12,7 +12,7 @@ type Words = BTreeSet<(String, String)>;
 #[test]
 fn no_word_without_a_case() {
     let mut known = Words::new();
-    offered(&Schema::Workflow.value(), None, &mut known);
+    offered(&FileSchema::Workflow.value(), None, &mut known);
     assert!(known.len() > 80, "the schema holds its words elsewhere: {known:?}");
     let mut used = Words::new();
     cases()

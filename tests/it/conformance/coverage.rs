@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use synthdev::config::workflow_file::vocabulary;
+use synthdev::config::workflow_file::known_keys;
 
 /// Rules that are not about a run; the file that tests each, and words of that test.
 const ELSEWHERE: [(&str, &str, &str); 1] = [(
@@ -85,15 +85,15 @@ fn vocabulary_fields() -> Vec<(String, String)> {
     let mut add = |object: String, keys: &[&str]| {
         all.extend(keys.iter().map(|key| (object.clone(), (*key).to_owned())));
     };
-    for object in vocabulary::objects() {
-        add(object.to_owned(), vocabulary::known(object));
+    for object in known_keys::objects() {
+        add(object.to_owned(), known_keys::known_keys(object));
     }
-    for (word, keys) in vocabulary::states() {
+    for (word, keys) in known_keys::states() {
         // a state without a type has none
         let keys: Vec<&str> = keys.into_iter().filter(|key| !(word.is_empty() && *key == "type")).collect();
         add(format!("state {word}").trim().to_owned(), &keys);
     }
-    for (word, keys) in vocabulary::steps() {
+    for (word, keys) in known_keys::steps() {
         add(format!("step {word}"), &keys);
     }
     all
@@ -222,7 +222,7 @@ impl Seen {
             Value::Object(members) => {
                 let form = members.len() == 1
                     && members.iter().all(|(key, value)| {
-                        vocabulary::known("input").contains(&key.as_str()) && value.is_string()
+                        known_keys::known_keys("input").contains(&key.as_str()) && value.is_string()
                     });
                 if form {
                     self.keys("input", value);

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use synthdev::adapters::javascript::Host;
-use synthdev::app::scenes::Scene;
-use synthdev::app::wiring;
-use synthdev::config::catalog::Catalog;
+use synthdev::adapters::javascript::ScriptWorkerPool;
+use synthdev::app::bootstrap;
+use synthdev::app::scripted_run::ScriptedRun;
+use synthdev::config::catalog::ConfigCatalog;
 use synthdev::config::source::SourceFile;
 use synthdev::config::test_file::{self, ENDING, workflow_of};
-use synthdev::domain::place::Layer;
+use synthdev::domain::source_location::ConfigLayer;
 
 use super::super::support::model_server::Dialect;
 use super::super::support::stage::{Texts, sources};
@@ -27,7 +27,7 @@ fn shipped() -> (Vec<String>, Vec<SourceFile>) {
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if name.ends_with(ENDING) {
-            tests.push(SourceFile::new(Layer::CommandLine, name, text));
+            tests.push(SourceFile::new(ConfigLayer::CommandLine, name, text));
         } else if name.ends_with(".json") {
             workflows.push(text);
         }
@@ -40,20 +40,20 @@ fn shipped() -> (Vec<String>, Vec<SourceFile>) {
 async fn shipped_workflows_go_the_same_way_in_every_protocol() {
     let (workflows, files) = shipped();
     let project = tempfile::tempdir().unwrap();
-    let catalog = Catalog::load(
+    let catalog = ConfigCatalog::load(
         sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
-        wiring::specs(project.path()),
+        bootstrap::specs(project.path()),
     );
-    let scripts = Host::default();
+    let scripts = ScriptWorkerPool::default();
     let mut played = 0;
     for file in &files {
         let name = workflow_of(&file.name).unwrap();
         let (program, _) = catalog.check(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
-        let (tests, found) = test_file::read(file);
+        let (tests, found) = test_file::parse_test_file(file);
         assert!(!tests.is_empty() && found.is_empty(), "{name}: {found:#?}");
         // recorded answers are no script's
         for test in tests.iter().filter(|test| test.cassette.is_none()) {
-            let scene = || Scene::new(&catalog, file, test, &program, None, None).unwrap();
+            let scene = || ScriptedRun::new(&catalog, file, test, &program, None, None).unwrap();
             let plain = scene().play(&scripts).await;
             assert!(plain.problems.is_empty(), "{name}: {}: {:?}", test.name, plain.problems);
             for dialect in Dialect::ALL {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use synthdev::domain::ids::{CallId, RunId};
 use synthdev::domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::input::Answer;
+use synthdev::engine::input::UserAnswer;
 use synthdev::ports::tool::ToolPort;
-use synthdev::runtime::command::Command;
+use synthdev::runtime::command::RunCommand;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -123,7 +123,7 @@ pub async fn lead(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<Stri
             RunEvent::Finished { .. } => break,
             RunEvent::PersonAsked { call, question } if !answered(stage, run, call, &mut answers) => {
                 problems.push(format!("there is no answer for {question:?}"));
-                stage.handle.send(run, Command::End);
+                stage.handle.send(run, RunCommand::End);
             }
             _ => {}
         }
@@ -136,23 +136,23 @@ pub async fn lead(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<Stri
 fn answered(stage: &Stage, run: &RunId, call: CallId, answers: &mut std::slice::Iter<'_, Value>) -> bool {
     for next in answers.by_ref() {
         if let Some(text) = next["say"].as_str() {
-            stage.handle.send(run, Command::Say { text: text.to_owned() });
+            stage.handle.send(run, RunCommand::Say { text: text.to_owned() });
             if next["answers"] == true {
                 return true;
             }
             continue;
         }
         let answer = match next.as_str() {
-            Some("continue") => Answer::Continue,
-            Some("stop") => Answer::Stop,
+            Some("continue") => UserAnswer::Continue,
+            Some("stop") => UserAnswer::Stop,
             Some("silence") => return true,
             Some(other) => panic!("`{other}` is no answer"),
             None => match next.get("value") {
-                Some(value) => Answer::Value { value: value.clone() },
-                None => Answer::Text { text: next["text"].as_str().unwrap().to_owned() },
+                Some(value) => UserAnswer::Value { value: value.clone() },
+                None => UserAnswer::Text { text: next["text"].as_str().unwrap().to_owned() },
             },
         };
-        stage.handle.send(run, Command::Answer { call, answer });
+        stage.handle.send(run, RunCommand::Answer { call, answer });
         return true;
     }
     false

@@ -204,7 +204,7 @@ impl Session {
 
     /// The run, if the process lived long enough to begin one. Lists say what became of it.
     fn found_after_kill(&self) -> Option<RunSummary> {
-        let mut listed = SqliteStore::at(self.trigger.database.clone()).list(&RunQuery::newest(0)).unwrap();
+        let mut listed = SqliteStore::new(self.trigger.database.clone()).list(&RunQuery::newest(0)).unwrap();
         let run = listed.pop()?;
         assert!(listed.is_empty(), "one run, and {listed:#?}");
         let over = matches!(run.progress.status, RunStatus::Paused | RunStatus::Completed);

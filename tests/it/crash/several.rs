@@ -26,7 +26,7 @@ fn two_that_run_and_one_that_reads_share_a_store() {
     let projects = [world.project(), second_project(&world)];
     write_scene(&world);
     let one = &runs_for(&world, &projects[0], Duration::ZERO)[0].clone();
-    let store = SqliteStore::at(world.data().join("runs.sqlite"));
+    let store = SqliteStore::new(world.data().join("runs.sqlite"));
     let rows_of = |run: &str| store.load(&RunId::from(run)).unwrap().1.len();
     let each = rows_of(one);
     let time = Duration::from_secs(number("CRASH_SECONDS").unwrap_or(SECONDS));
@@ -69,7 +69,7 @@ fn runs_for(world: &World, project: &Path, time: Duration) -> Vec<String> {
 fn reads_for(world: &World, time: Duration) -> usize {
     let (began, mut read) = (Instant::now(), 0);
     // as a screen that stays open
-    let store = SqliteStore::at(world.data().join("runs.sqlite"));
+    let store = SqliteStore::new(world.data().join("runs.sqlite"));
     let query = SearchQuery { text: WORD.to_owned(), limit: 50, ..SearchQuery::default() };
     let mut before = 0;
     while began.elapsed() < time {

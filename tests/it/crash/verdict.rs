@@ -124,7 +124,7 @@ fn store_is_sound(session: &Session, run: &str) {
     let sound = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap();
     assert_eq!(sound, "ok");
     drop(connection);
-    let summary = SqliteStore::at(session.trigger.database.clone()).find(run).unwrap();
+    let summary = SqliteStore::new(session.trigger.database.clone()).find(run).unwrap();
     assert_eq!(summary.progress.status, RunStatus::Completed);
     assert!(summary.progress.pauses.is_empty());
 }

@@ -1,11 +1,11 @@
 //! TOOL-13: what each decision about a tool does, and who hears of it.
 
-use synthdev::domain::approval::Decision;
+use synthdev::domain::approval::ApprovalDecision;
 
 use super::*;
 
 /// Answers each question with the next decision; returns how many were asked.
-async fn play(decisions: &[Decision]) -> (Stage, RunId, usize) {
+async fn play(decisions: &[ApprovalDecision]) -> (Stage, RunId, usize) {
     let replies = json!({"writer": [write("one.txt"), write("two.txt"), {"text": "done"}]});
     let mut stage = Stage::new(&texts(&json!({}), replies));
     let run = stage.start(asking(case(&stage)));
@@ -16,7 +16,7 @@ async fn play(decisions: &[Decision]) -> (Stage, RunId, usize) {
                 assert_eq!((tool.as_str(), preview.is_some()), ("write_file", true));
                 let decision = decisions[asked].clone();
                 asked += 1;
-                stage.handle.send(&run, Command::Approve { call, decision });
+                stage.handle.send(&run, RunCommand::Approve { call, decision });
             }
             RunEvent::Finished { .. } => return (stage, run, asked),
             _ => {}
@@ -26,12 +26,12 @@ async fn play(decisions: &[Decision]) -> (Stage, RunId, usize) {
 
 #[tokio::test]
 async fn each_decision_counts_as_far_as_it_says() {
-    let deny = |reason: Option<&str>| Decision::Deny { reason: reason.map(str::to_owned) };
-    let rows: [(&str, Vec<Decision>, usize, [bool; 2]); 4] = [
-        ("each is asked", vec![Decision::Allow, Decision::Allow], 2, [true, true]),
-        ("the tool is allowed from now on", vec![Decision::AllowTool], 1, [true, true]),
-        ("denied with a reason", vec![deny(Some("not that one")), Decision::Allow], 2, [false, true]),
-        ("denied without", vec![Decision::Allow, deny(None)], 2, [true, false]),
+    let deny = |reason: Option<&str>| ApprovalDecision::Deny { reason: reason.map(str::to_owned) };
+    let rows: [(&str, Vec<ApprovalDecision>, usize, [bool; 2]); 4] = [
+        ("each is asked", vec![ApprovalDecision::Allow, ApprovalDecision::Allow], 2, [true, true]),
+        ("the tool is allowed from now on", vec![ApprovalDecision::AllowTool], 1, [true, true]),
+        ("denied with a reason", vec![deny(Some("not that one")), ApprovalDecision::Allow], 2, [false, true]),
+        ("denied without", vec![ApprovalDecision::Allow, deny(None)], 2, [true, false]),
     ];
     for (about, decisions, asked, written) in rows {
         let (stage, run, count) = play(&decisions).await;
@@ -91,7 +91,7 @@ async fn a_change_of_agents_md_is_asked_each_time_whatever_approvals_say() {
         match stage.next().await {
             RunEvent::ApprovalAsked { call, preview, .. } => {
                 asked.push(preview);
-                stage.handle.send(&run, Command::Approve { call, decision: Decision::AllowTool });
+                stage.handle.send(&run, RunCommand::Approve { call, decision: ApprovalDecision::AllowTool });
             }
             RunEvent::Finished { .. } => break,
             _ => {}

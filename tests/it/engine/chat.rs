@@ -1,6 +1,6 @@
 //! Single-agent mode: a conversation that waits, can be interrupted, and outlives failed answers.
 
-use synthdev::domain::context::Trim;
+use synthdev::domain::context::TrimPolicy;
 
 use super::*;
 
@@ -11,8 +11,8 @@ fn chatting(stage: &Stage) -> RunId {
 
 async fn say(stage: &mut Stage, run: &RunId, text: &str) {
     let (id, asked) = question(stage).await;
-    assert_eq!(asked, Question::Message);
-    answer(stage, run, id, Answer::Text { text: text.to_owned() });
+    assert_eq!(asked, UserQuestion::Message);
+    answer(stage, run, id, UserAnswer::Text { text: text.to_owned() });
 }
 
 #[tokio::test]
@@ -22,10 +22,10 @@ async fn a_cancel_ends_only_the_answer_and_keeps_what_was_said() {
     let run = chatting(&stage);
     say(&mut stage, &run, "hello").await;
     stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-    stage.handle.send(&run, Command::Cancel);
+    stage.handle.send(&run, RunCommand::Cancel);
     say(&mut stage, &run, "again").await;
     question(&mut stage).await;
-    stage.handle.send(&run, Command::End);
+    stage.handle.send(&run, RunCommand::End);
     let end = stage.end().await;
     assert_eq!(ending(&end), ("completed", "chat".into(), String::new()));
     let requests = stage.heard.requests();
@@ -47,7 +47,7 @@ async fn ctx_11_a_failed_answer_leaves_no_trace() {
         say(&mut stage, &run, text).await;
     }
     question(&mut stage).await;
-    stage.handle.send(&run, Command::End);
+    stage.handle.send(&run, RunCommand::End);
     stage.end().await;
     let warned = stage
         .seen()
@@ -72,11 +72,11 @@ async fn no_more_tool_rounds_ends_the_answer_not_the_conversation() {
     let run = stage.start(asking(spec(program, Map::new())));
     say(&mut stage, &run, "look").await;
     let (id, asked) = question(&mut stage).await;
-    assert!(matches!(asked, Question::Limit { .. }), "{asked:?}");
-    answer(&stage, &run, id, Answer::Stop);
+    assert!(matches!(asked, UserQuestion::Limit { .. }), "{asked:?}");
+    answer(&stage, &run, id, UserAnswer::Stop);
     say(&mut stage, &run, "hello").await;
     question(&mut stage).await;
-    stage.handle.send(&run, Command::End);
+    stage.handle.send(&run, RunCommand::End);
     let end = stage.end().await;
     assert_eq!(ending(&end), ("completed", "chat".into(), String::new()));
     let last = shown(&stage.heard.requests()[2].messages);
@@ -90,10 +90,10 @@ async fn cancelling_a_chat_that_waits_changes_nothing() {
     let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}]})));
     let run = chatting(&stage);
     let (id, _) = question(&mut stage).await;
-    stage.handle.send(&run, Command::Cancel);
-    answer(&stage, &run, id, Answer::Text { text: "hello".to_owned() });
+    stage.handle.send(&run, RunCommand::Cancel);
+    answer(&stage, &run, id, UserAnswer::Text { text: "hello".to_owned() });
     question(&mut stage).await;
-    stage.handle.send(&run, Command::End);
+    stage.handle.send(&run, RunCommand::End);
     stage.end().await;
     sound(&stage, &run);
 }
@@ -107,9 +107,9 @@ async fn a59_a_workflow_run_ends_and_the_conversation_is_there_again() {
     let (waiting, _) = question(&mut stage).await;
     let run = stage.start(asking(case(&stage)));
     stage.end().await;
-    answer(&stage, &chat, waiting, Answer::Text { text: "still there?".to_owned() });
+    answer(&stage, &chat, waiting, UserAnswer::Text { text: "still there?".to_owned() });
     question(&mut stage).await;
-    stage.handle.send(&chat, Command::End);
+    stage.handle.send(&chat, RunCommand::End);
     stage.end().await;
     assert_eq!(
         shown(&stage.heard.requests()[2].messages),
@@ -127,17 +127,17 @@ async fn a_cancelled_summary_leaves_no_trace_and_is_asked_for_again() {
     let mut program = stage.catalog.chat_program("writer").unwrap();
     let context = &mut Arc::make_mut(&mut program.workflows[0]).contexts[0];
     context.max_length = 130;
-    context.trim = Trim::Summarize;
+    context.trim = TrimPolicy::Summarize;
     let run = stage.start(asking(spec(program, Map::new())));
     say(&mut stage, &run, &"a".repeat(100)).await;
     say(&mut stage, &run, &"b".repeat(30)).await;
     stage
         .until(|event| matches!(event, RunEvent::Delta { text, .. } if text == "half an ").then_some(()))
         .await;
-    stage.handle.send(&run, Command::Cancel);
+    stage.handle.send(&run, RunCommand::Cancel);
     say(&mut stage, &run, &"b".repeat(30)).await;
     question(&mut stage).await;
-    stage.handle.send(&run, Command::End);
+    stage.handle.send(&run, RunCommand::End);
     stage.end().await;
     let requests = stage.heard.requests();
     assert_eq!(requests.len(), 4, "an answer, two summaries, an answer");

@@ -9,10 +9,10 @@ use synthdev::domain::script::{ScopePatch, ScriptMessage, ScriptOutcome, TriedGu
 use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
-use synthdev::engine::look::{Look, NeedsAll};
 use synthdev::engine::machine::Machine;
 use synthdev::engine::replay::replay;
-use synthdev::engine::spec::RunSpec;
+use synthdev::engine::run_spec::RunSpec;
+use synthdev::engine::streaming_replay::{NeedsFullReplay, StreamingReplay};
 
 use super::super::support::stage::{Stage, Texts, spec};
 
@@ -72,11 +72,12 @@ fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
     assert!(whole.events.iter().filter(trimmed).count() > 5, "views have moved on");
     let mut kept = Vec::new();
     for every in [1, 7, 100_000] {
-        let (mut look, mut events) = (Look::new(Arc::clone(&spec)).forgetting(every), Vec::new());
+        let (mut look, mut events) =
+            (StreamingReplay::new(Arc::clone(&spec)).with_compaction(every), Vec::new());
         for (at, input) in inputs.clone() {
             assert_eq!(look.feed(at, input, &mut |at, event| events.push((at, event))), Ok(()));
         }
-        let machine = look.end(&mut |at, event| events.push((at, event)));
+        let machine = look.finish(&mut |at, event| events.push((at, event)));
         assert!(events == whole.events, "every {every}");
         assert_eq!(machine.progress(), whole.machine.progress());
         kept.push(format!("{machine:?}").matches("and so it goes on.").count());
@@ -95,10 +96,10 @@ fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
     let contexts = [("talk".to_owned(), vec![message])].into_iter().collect();
     rewritten.unwrap().patch = ScopePatch { contexts, ..ScopePatch::default() };
     let feed = |every: usize| {
-        let mut look = Look::new(Arc::clone(&spec)).forgetting(every);
+        let mut look = StreamingReplay::new(Arc::clone(&spec)).with_compaction(every);
         inputs.iter().try_for_each(|(at, input)| look.feed(*at, input.clone(), &mut |_, _| {}))
     };
-    assert_eq!((feed(1), feed(100_000)), (Err(NeedsAll), Ok(())));
+    assert_eq!((feed(1), feed(100_000)), (Err(NeedsFullReplay), Ok(())));
 }
 
 /// Where scripts may look at a conversation, the old part of it is packed: they see and change all of it as before.

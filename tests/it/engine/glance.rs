@@ -3,14 +3,14 @@
 use serde_json::json;
 use synthdev::domain::ids::{CallId, RunId};
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::input::Answer;
-use synthdev::runtime::command::Command;
-use synthdev::runtime::glance::{EVENTS, Glance, INPUTS};
-use synthdev::runtime::resume::Going;
-use synthdev::runtime::travel::Changes;
-use synthdev::tui::past::{Past, SHOWN};
-use synthdev::tui::transcript::item::Item;
-use synthdev::tui::update::past::{at_a_glance, fold};
+use synthdev::engine::input::UserAnswer;
+use synthdev::runtime::command::RunCommand;
+use synthdev::runtime::preview::{EVENTS, INPUTS, RunPreview};
+use synthdev::runtime::resume::ResumeRequest;
+use synthdev::runtime::time_travel::StepChanges;
+use synthdev::tui::past_run::{PastRun, SHOWN};
+use synthdev::tui::transcript::item::TranscriptItem;
+use synthdev::tui::update::past_run::{fold, from_preview};
 
 use super::super::support::stage::{Stage, spec};
 use super::{question, texts};
@@ -55,8 +55,8 @@ async fn idle(stage: &Stage) {
 
 async fn answered(stage: &mut Stage, run: &RunId, present: bool) {
     let call = open_call(stage, run);
-    let answers = vec![(call, Answer::Text { text: "yes".into() })];
-    stage.handle.resume(run, Going { answers, present, ..Going::default() }).await.unwrap();
+    let answers = vec![(call, UserAnswer::Text { text: "yes".into() })];
+    stage.handle.resume(run, ResumeRequest { answers, present, ..ResumeRequest::default() }).await.unwrap();
 }
 
 fn open_call(stage: &Stage, run: &RunId) -> CallId {
@@ -65,8 +65,8 @@ fn open_call(stage: &Stage, run: &RunId) -> CallId {
 
 /// The glance is the end of the story, and looks like it.
 fn check(stage: &Stage, run: &RunId) {
-    let record = stage.handle.run(run.as_str()).unwrap();
-    let glance = stage.handle.glance(run).expect("it was stored");
+    let record = stage.handle.load_record(run.as_str()).unwrap();
+    let glance = stage.handle.load_preview(run).expect("it was stored");
     let from = record.events.len() - EVENTS;
     assert_eq!(glance.before.events as usize, from);
     let mut last = record.events[from..].to_vec();
@@ -78,7 +78,7 @@ fn check(stage: &Stage, run: &RunId) {
     assert_eq!(glance.events, last);
     assert_eq!(glance.before.agents.len(), 1, "the writer spoke before");
 
-    let past = at_a_glance(&record.summary, glance);
+    let past = from_preview(&record.summary, glance);
     let whole = fold(run, record.events, record.ledger);
     let same = whole.items.len().min(past.items.len());
     assert!((20..=SHOWN).contains(&same));
@@ -95,12 +95,14 @@ fn check(stage: &Stage, run: &RunId) {
 }
 
 /// The last items. Of a path that ended earlier only a part is known at a glance.
-fn end(past: &Past, count: usize) -> Vec<Item> {
+fn end(past: &PastRun, count: usize) -> Vec<TranscriptItem> {
     let mut items = past.items[past.items.len() - count..].to_vec();
-    let ends =
-        items.iter().filter(|item| matches!(item, Item::Block(block) if !block.foot.is_empty())).count();
+    let ends = items
+        .iter()
+        .filter(|item| matches!(item, TranscriptItem::Block(block) if !block.foot.is_empty()))
+        .count();
     let blocks = items.iter_mut().filter_map(|item| match item {
-        Item::Block(block) if !block.foot.is_empty() => Some(block),
+        TranscriptItem::Block(block) if !block.foot.is_empty() => Some(block),
         _ => None,
     });
     blocks
@@ -113,12 +115,12 @@ fn end(past: &Past, count: usize) -> Vec<Item> {
 async fn it_is_stored_at_every_pause_and_at_the_end() {
     let (mut stage, run) = parked(100).await;
     check(&stage, &run);
-    let first = stage.handle.glance(&run);
+    let first = stage.handle.load_preview(&run);
     answered(&mut stage, &run, false).await;
     stage.end().await;
     idle(&stage).await;
     check(&stage, &run);
-    assert_ne!(stage.handle.glance(&run), first);
+    assert_ne!(stage.handle.load_preview(&run), first);
     answered(&mut stage, &run, false).await;
     stage.end().await;
     idle(&stage).await;
@@ -131,22 +133,22 @@ async fn a_run_that_is_left_has_one_and_one_that_goes_on_has_an_earlier_one() {
     let (mut stage, run) = parked(100).await;
     answered(&mut stage, &run, true).await;
     question(&mut stage).await;
-    let first = stage.handle.glance(&run).unwrap();
+    let first = stage.handle.load_preview(&run).unwrap();
     assert!(first.since > 0 && first.since < 300, "{} rows since", first.since);
-    stage.handle.send(&run, Command::Leave);
+    stage.handle.send(&run, RunCommand::Leave);
     idle(&stage).await;
     check(&stage, &run);
 
     let (stage, run) = parked(100).await;
     let snapshots = stage.handle.ports().snapshots.clone();
-    stage.handle.rewind(&run, 2, Changes::default(), &*snapshots).unwrap();
-    assert_eq!(stage.handle.glance(&run), None, "it went back to where it was short");
-    assert!(stage.handle.run(run.as_str()).is_ok());
+    stage.handle.rewind(&run, 2, StepChanges::default(), &*snapshots).unwrap();
+    assert_eq!(stage.handle.load_preview(&run), None, "it went back to where it was short");
+    assert!(stage.handle.load_record(run.as_str()).is_ok());
 
     let (stage, run) = parked(100).await;
-    stage.handle.rewind(&run, 90, Changes::default(), &*snapshots).unwrap();
+    stage.handle.rewind(&run, 90, StepChanges::default(), &*snapshots).unwrap();
     check(&stage, &run);
-    let (fork, _) = stage.handle.fork(&run, 85, Changes::default(), &*snapshots).unwrap();
+    let (fork, _) = stage.handle.fork(&run, 85, StepChanges::default(), &*snapshots).unwrap();
     check(&stage, &fork);
     stage.handle.cancel(&fork).await.unwrap();
     check(&stage, &fork);
@@ -163,29 +165,29 @@ async fn a_run_that_was_killed_has_one_of_not_long_before() {
     let (mut stage, run) = parked(1_200).await;
     answered(&mut stage, &run, true).await;
     question(&mut stage).await;
-    let glance = stage.handle.glance(&run).unwrap();
+    let glance = stage.handle.load_preview(&run).unwrap();
     // each input is a row, and each call has a second one
     assert!((1..=2 * u64::from(INPUTS)).contains(&glance.since), "{} rows since", glance.since);
-    let record = stage.handle.run(run.as_str()).unwrap();
+    let record = stage.handle.load_record(run.as_str()).unwrap();
     let from = usize::try_from(glance.before.events).unwrap();
     assert_eq!(glance.events, record.events[from..from + EVENTS]);
     assert!(from + EVENTS < record.events.len(), "more has happened");
-    let mut past = at_a_glance(&record.summary, glance.clone());
+    let mut past = from_preview(&record.summary, glance.clone());
     assert!(past.behind && !past.view.over);
-    past = at_a_glance(&record.summary, Glance { since: 0, ..glance });
+    past = from_preview(&record.summary, RunPreview { since: 0, ..glance });
     assert!(!past.behind);
 
     // what is too old to be of use is not shown
     let connection = rusqlite::Connection::open(stage.history()).unwrap();
     connection.execute("UPDATE glances SET seq = 1", []).unwrap();
-    assert_eq!(stage.handle.glance(&run), None);
+    assert_eq!(stage.handle.load_preview(&run), None);
 }
 
 #[tokio::test]
 async fn a_short_run_needs_none() {
     let (stage, run) = parked(3).await;
-    assert_eq!(stage.handle.glance(&run), None);
-    assert_eq!(stage.handle.glance(&RunId::from("nobody")), None);
+    assert_eq!(stage.handle.load_preview(&run), None);
+    assert_eq!(stage.handle.load_preview(&RunId::from("nobody")), None);
 }
 
 #[tokio::test]
@@ -195,7 +197,7 @@ async fn one_that_cannot_be_understood_is_none() {
     for body in broken {
         let connection = rusqlite::Connection::open(stage.history()).unwrap();
         connection.execute("UPDATE glances SET body = ?1", [body]).unwrap();
-        assert_eq!(stage.handle.glance(&run), None, "{body}");
+        assert_eq!(stage.handle.load_preview(&run), None, "{body}");
     }
-    assert!(stage.handle.run(run.as_str()).is_ok());
+    assert!(stage.handle.load_record(run.as_str()).is_ok());
 }

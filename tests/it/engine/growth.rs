@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use synthdev::adapters::javascript::{Limits, World};
+use synthdev::adapters::javascript::{ScriptIsolate, ScriptLimits};
 use synthdev::domain::ids::Timestamp;
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::Input;
@@ -38,7 +38,7 @@ fn a_thousand_steps_with_ten_kilobytes_of_variables_stay_below_a_megabyte() {
     let stage = Stage::new(&texts);
     let program = stage.catalog.program("growing").unwrap_or_else(|found| panic!("{found:#?}"));
     let mut machine = Machine::new(Arc::new(spec(program, Map::new())));
-    let mut world = World::new(Limits::default());
+    let mut world = ScriptIsolate::new(ScriptLimits::default());
     let (mut written, mut steps) = (0, 0);
     let mut input = Input::Started { seed: 1 };
     while !machine.is_over() {

@@ -34,9 +34,9 @@ async fn a_limit_can_be_passed_or_end_the_run() {
         let run = stage.start(asking(case(&stage)));
         let end = loop {
             match stage.next().await {
-                RunEvent::PersonAsked { call, question: Question::Limit { limit, .. } } => {
+                RunEvent::PersonAsked { call, question: UserQuestion::Limit { limit, .. } } => {
                     assert_eq!(limit, name);
-                    let next = if continues == 0 { Answer::Stop } else { Answer::Continue };
+                    let next = if continues == 0 { UserAnswer::Stop } else { UserAnswer::Continue };
                     continues = usize::saturating_sub(continues, 1);
                     answer(&stage, &run, call, next);
                 }
@@ -62,10 +62,10 @@ async fn tool_rounds_are_limited_per_visit() {
     let run = stage.start(asking(case(&stage)));
     let (id, asked) = question(&mut stage).await;
     assert!(
-        matches!(&asked, Question::Limit { limit, value: 1, .. } if limit == "max_tool_rounds"),
+        matches!(&asked, UserQuestion::Limit { limit, value: 1, .. } if limit == "max_tool_rounds"),
         "{asked:?}"
     );
-    answer(&stage, &run, id, Answer::Continue);
+    answer(&stage, &run, id, UserAnswer::Continue);
     let end = stage.end().await;
     assert_eq!(ending(&end), ("completed", "start > stop".into(), String::new()));
     sound(&stage, &run);
@@ -83,15 +83,15 @@ async fn tool_rounds_pause_a_headless_run() {
 #[tokio::test]
 async fn a58_without_a_snapshot_a_person_decides() {
     for (choice, expected, written) in [
-        (Answer::Continue, ("completed", "start > stop".into(), String::new()), true),
-        (Answer::Stop, ("failed", "start".to_owned(), "snapshot".to_owned()), false),
+        (UserAnswer::Continue, ("completed", "start > stop".into(), String::new()), true),
+        (UserAnswer::Stop, ("failed", "start".to_owned(), "snapshot".to_owned()), false),
     ] {
         let done = if written { vec![write("b.txt"), json!({"text": "done"})] } else { vec![write("b.txt")] };
         let mut stage = Stage::new(&texts(&json!({}), json!({"writer": done})));
         stage.break_snapshots();
         let run = stage.start(RunSpec { interactive: true, ..case(&stage) });
         let (id, asked) = question(&mut stage).await;
-        assert!(matches!(asked, Question::NoSnapshot { .. }), "{asked:?}");
+        assert!(matches!(asked, UserQuestion::NoSnapshot { .. }), "{asked:?}");
         assert!(!stage.path("b.txt").exists(), "nothing is changed before the answer");
         answer(&stage, &run, id, choice);
         let end = stage.end().await;
@@ -105,11 +105,11 @@ async fn a_cancel_ends_a_workflow_in_the_middle_of_an_answer() {
     let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::around);
     let run = stage.start(asking(case(&stage)));
     stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-    stage.handle.send(&run, Command::Cancel);
+    stage.handle.send(&run, RunCommand::Cancel);
     let end = stage.end().await;
     assert_eq!(ending(&end), ("cancelled", "start".into(), String::new()));
     sound(&stage, &run);
-    let summary = stage.handle.run(run.as_str()).unwrap().summary;
+    let summary = stage.handle.load_record(run.as_str()).unwrap().summary;
     assert_eq!(
         (summary.progress.status.as_str(), summary.progress.path),
         ("cancelled", vec!["start".to_owned()])
@@ -120,18 +120,18 @@ async fn a_cancel_ends_a_workflow_in_the_middle_of_an_answer() {
 async fn wfm_6_an_interrupted_answer_is_kept_and_goes_on_with_what_the_person_says() {
     for (said, expected) in [
         (
-            Answer::Text { text: "in verse".to_owned() },
+            UserAnswer::Text { text: "in verse".to_owned() },
             vec!["assistant: half an  [interrupted]".to_owned(), "user: in verse".to_owned()],
         ),
-        (Answer::Continue, vec!["assistant: half an  [interrupted]".to_owned()]),
+        (UserAnswer::Continue, vec!["assistant: half an  [interrupted]".to_owned()]),
     ] {
         let replies = json!({"writer": [{"text": "whole"}]});
         let mut stage = Stage::with_model(&texts(&json!({}), replies), HangsOnce::around);
         let run = stage.start(asking(case(&stage)));
         stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-        stage.handle.send(&run, Command::Interrupt);
+        stage.handle.send(&run, RunCommand::Interrupt);
         let (id, asked) = question(&mut stage).await;
-        let Question::Break { state, point } = asked else { panic!("{asked:?}") };
+        let UserQuestion::Break { state, point } = asked else { panic!("{asked:?}") };
         assert_eq!((state.as_str(), point), ("start", Some(Breakpoint::Now)));
         answer(&stage, &run, id, said);
         let end = stage.end().await;
@@ -148,9 +148,9 @@ async fn a_run_that_stands_interrupted_can_be_ended_or_left() {
     let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::around);
     let run = stage.start(asking(case(&stage)));
     stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-    stage.handle.send(&run, Command::Interrupt);
+    stage.handle.send(&run, RunCommand::Interrupt);
     question(&mut stage).await;
-    stage.handle.send(&run, Command::Cancel);
+    stage.handle.send(&run, RunCommand::Cancel);
     let end = stage.end().await;
     assert_eq!(ending(&end), ("cancelled", "start".into(), String::new()));
     sound(&stage, &run);

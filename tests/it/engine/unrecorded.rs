@@ -3,11 +3,11 @@
 
 use rusqlite::Connection;
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::domain::approval::Decision;
+use synthdev::domain::approval::ApprovalDecision;
 use synthdev::domain::journal::RunStatus;
 use synthdev::ports::run_store::RunStore;
-use synthdev::runtime::resume::Going;
-use synthdev::runtime::travel::Verdict;
+use synthdev::runtime::resume::ResumeRequest;
+use synthdev::runtime::time_travel::ReplayVerdict;
 
 use super::*;
 
@@ -34,7 +34,7 @@ async fn about_to_write() -> (Stage, RunId, CallId) {
 }
 
 fn allow(stage: &Stage, run: &RunId, call: CallId) {
-    stage.handle.send(run, Command::Approve { call, decision: Decision::Allow });
+    stage.handle.send(run, RunCommand::Approve { call, decision: ApprovalDecision::Allow });
 }
 
 fn warnings(stage: &Stage) -> Vec<String> {
@@ -54,7 +54,7 @@ async fn a_driver_that_lost_its_claim_begins_nothing_and_lets_go() {
     let (mut stage, run, call) = about_to_write().await;
     // as a driver would be taken for dead that cannot be seen
     sql(&stage, "UPDATE progress SET process = 'an earlier boot 1'");
-    let other = SqliteStore::at(stage.history());
+    let other = SqliteStore::new(stage.history());
     other.claim(&run).unwrap();
     let rows = other.load(&run).unwrap().1.len();
     allow(&stage, &run, call);
@@ -87,8 +87,8 @@ async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
 
         sql(&stage, "DROP TRIGGER no");
         let approvals = Some(ApprovalPolicy::default().approving_all());
-        let decisions = if trigger == NOTHING { vec![(call, Decision::Allow)] } else { Vec::new() };
-        let going = Going { approvals, decisions, ..Going::default() };
+        let decisions = if trigger == NOTHING { vec![(call, ApprovalDecision::Allow)] } else { Vec::new() };
+        let going = ResumeRequest { approvals, decisions, ..ResumeRequest::default() };
         stage.handle.resume(&run, going).await.unwrap();
         assert_eq!(
             ending(&stage.end().await),
@@ -97,7 +97,7 @@ async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
         );
         assert!(stage.path("one.txt").exists());
         assert_eq!(stage.heard.requests().len(), 2, "nothing was asked twice");
-        assert!(matches!(stage.handle.verify(&run).unwrap(), Verdict::Same { .. }));
+        assert!(matches!(stage.handle.verify_replay(&run).unwrap(), ReplayVerdict::Same { .. }));
     }))
     .await;
 }
@@ -118,7 +118,7 @@ async fn trouble_that_passes_only_delays_the_run() {
         );
         let told = warnings(&stage);
         assert!(told.len() == 2 && told[1].contains("is recorded again"), "{told:?}");
-        assert!(matches!(stage.handle.verify(&run).unwrap(), Verdict::Same { .. }));
+        assert!(matches!(stage.handle.verify_replay(&run).unwrap(), ReplayVerdict::Same { .. }));
         assert_eq!(status(&stage, &run), RunStatus::Completed);
     }
 }
@@ -135,7 +135,7 @@ async fn scripts_go_on_and_an_end_that_is_not_recorded_says_so() {
     let run = stage.start(asking(case(&stage)));
     let (call, _) = question(&mut stage).await;
     sql(&stage, NOTHING);
-    answer(&stage, &run, call, Answer::Text { text: "yes".into() });
+    answer(&stage, &run, call, UserAnswer::Text { text: "yes".into() });
     let end = stage.end().await;
     assert_eq!(ending(&end), ("completed", "start > work > stop".into(), String::new()));
     let told = warnings(&stage);
@@ -143,8 +143,8 @@ async fn scripts_go_on_and_an_end_that_is_not_recorded_says_so() {
     assert_eq!(status(&stage, &run), RunStatus::Interrupted);
 
     sql(&stage, "DROP TRIGGER no");
-    let answers = vec![(call, Answer::Text { text: "now".into() })];
-    stage.handle.resume(&run, Going { answers, ..Going::default() }).await.unwrap();
+    let answers = vec![(call, UserAnswer::Text { text: "now".into() })];
+    stage.handle.resume(&run, ResumeRequest { answers, ..ResumeRequest::default() }).await.unwrap();
     let RunEvent::Finished { output, .. } = stage.end().await else { panic!("no end") };
     assert_eq!(output, Some(json!("now!")));
 }

@@ -4,14 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use synthdev::domain::ids::{RunId, SnapshotId, Timestamp};
-use synthdev::domain::snapshot::{CutOff, FileChange, Goal, Kept, SnapshotRequest, Worktree};
+use synthdev::domain::snapshot::{
+    FileChange, InterruptedRestore, RestoreTarget, RunWorktree, SnapshotRequest, WorktreeSource,
+};
 use synthdev::ports::snapshot::SnapshotPort;
 use synthdev::ports::worktree::{MergeError, WorktreePort};
 
 use super::fixture::{Project, store_at};
 use super::worktree::{create, named, port, remove, row, small, write};
 
-fn put(project: &Project, worktree: &Worktree, path: &str) {
+fn put(project: &Project, worktree: &RunWorktree, path: &str) {
     fs::copy(Path::new(&worktree.path).join(path), project.at(path)).unwrap();
 }
 
@@ -22,7 +24,7 @@ fn clean(project: &Project) {
 }
 
 /// A run that changed one file, deleted one and made two.
-fn worked(project: &Project) -> Worktree {
+fn worked(project: &Project) -> RunWorktree {
     let made = create(project, "r");
     write(&made, "a.txt", "run\n");
     remove(&made, "b.txt");
@@ -33,7 +35,7 @@ fn worked(project: &Project) -> Worktree {
 
 #[test]
 fn what_the_project_has_no_more_is_brought_again() {
-    type Act = fn(&Project, &Worktree);
+    type Act = fn(&Project, &RunWorktree);
     let merge: Act = |project, made| drop(port(project).merge(made).unwrap());
     let by_hand: Act = |project, made| ["a.txt", "f0"].iter().for_each(|path| put(project, made, path));
     // what happened, and what of `a.txt`, `b.txt`, `f0`, `f1` is offered then
@@ -96,7 +98,7 @@ fn conflicts_are_known_before_anything_is_stored() {
 }
 
 /// What the worktree's run would take.
-fn snapshot(project: &Project, made: &Worktree) -> String {
+fn snapshot(project: &Project, made: &RunWorktree) -> String {
     let inside = store_at(made.path.clone().into(), project.data(), &[]);
     inside.take(&SnapshotRequest::default()).unwrap().id.to_string()
 }
@@ -113,7 +115,7 @@ fn a_worktree_that_is_gone_is_merged_from_what_was_kept() {
         fs::remove_dir_all(top).unwrap();
         let left = port(&project).unmerged(&made).unwrap().unwrap();
         assert_eq!(named(left.files), [row("new.txt", FileChange::Added)]);
-        assert!(matches!(left.kept, Kept::Snapshot { id, .. } if id.as_str() == last));
+        assert!(matches!(left.kept, WorktreeSource::Snapshot { id, .. } if id.as_str() == last));
         port(&project).merge(&made).unwrap();
         assert_eq!(fs::read_to_string(project.at("new.txt")).unwrap(), "1\n");
         assert_eq!(port(&project).unmerged(&made).unwrap().unwrap().files, []);
@@ -125,12 +127,12 @@ fn a_worktree_that_is_gone_is_merged_from_what_was_kept() {
     let made = worked(&project);
     fs::remove_dir_all(&made.path).unwrap();
     let left = port(&project).unmerged(&made).unwrap().unwrap();
-    assert_eq!((left.kept, left.files), (Kept::Nothing, vec![]));
+    assert_eq!((left.kept, left.files), (WorktreeSource::Nothing, vec![]));
 }
 
 /// As a process leaves it that is killed between two files.
-fn half(project: &Project, goal: Goal, safety: &SnapshotId) {
-    let note = CutOff { goal, safety: safety.clone(), since: Timestamp(0) };
+fn half(project: &Project, goal: RestoreTarget, safety: &SnapshotId) {
+    let note = InterruptedRestore { goal, safety: safety.clone(), since: Timestamp(0) };
     for corner in fs::read_dir(project.data().join("snapshots")).unwrap() {
         let file = corner.unwrap().path().join("changing");
         fs::write(file, serde_json::to_vec(&note).unwrap()).unwrap();
@@ -148,28 +150,28 @@ fn a_restore_that_was_cut_off_is_finished_and_undone_as_one() {
     project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     project.write("dir/.synthdev-0123456789abcdef", "half writ");
     project.write("dir/.synthdev-mine", "not ours\n");
-    half(&project, Goal::Snapshot(to.clone()), &safety);
-    let found = store.cut_off().unwrap().unwrap();
-    assert_eq!((found.goal, &found.safety), (Goal::Snapshot(to.clone()), &safety));
+    half(&project, RestoreTarget::Snapshot(to.clone()), &safety);
+    let found = store.interrupted_restore().unwrap().unwrap();
+    assert_eq!((found.goal, &found.safety), (RestoreTarget::Snapshot(to.clone()), &safety));
 
     let done = store.restore(&to).unwrap();
     assert_eq!(done.safety, Some(safety.clone()));
     assert!(done.halfway.is_some_and(|halfway| halfway != safety));
     assert!(!project.at("dir/.synthdev-0123456789abcdef").exists());
-    assert_eq!(store.cut_off().unwrap(), None);
+    assert_eq!(store.interrupted_restore().unwrap(), None);
     store.restore(&safety).unwrap();
     assert_eq!(project.fingerprint(), before);
 
     // to another one: that is what counts then
-    half(&project, Goal::Snapshot(to.clone()), &safety);
+    half(&project, RestoreTarget::Snapshot(to.clone()), &safety);
     project.write("b.txt", "b\n");
     let other = store.restore(&safety).unwrap();
     assert!(other.safety.is_some_and(|undo| undo != safety));
-    assert_eq!((other.halfway, store.cut_off().unwrap()), (None, None));
+    assert_eq!((other.halfway, store.interrupted_restore().unwrap()), (None, None));
     // or they stay
-    half(&project, Goal::Snapshot(to), &safety);
-    store.accept().unwrap();
-    assert_eq!(store.cut_off().unwrap(), None);
+    half(&project, RestoreTarget::Snapshot(to), &safety);
+    store.accept_interrupted_restore().unwrap();
+    assert_eq!(store.interrupted_restore().unwrap(), None);
 }
 
 #[test]
@@ -183,11 +185,11 @@ fn a_merge_that_was_cut_off_is_finished_and_undone_as_one() {
     let safety = project.store().take(&SnapshotRequest::default()).unwrap().id;
     put(&project, &made, "f0");
     project.write("dir/c.txt", "mine\n2\n3\n4\nrun\n");
-    let goal = Goal::Merge { run: RunId::from("r"), branch: made.branch.clone() };
+    let goal = RestoreTarget::Merge { run: RunId::from("r"), branch: made.branch.clone() };
     half(&project, goal, &safety);
     let merged = port(&project).merge(&made).unwrap();
     assert_eq!((merged.safety, merged.files.len()), (Some(safety.clone()), 3));
-    assert_eq!(project.store().cut_off().unwrap(), None);
+    assert_eq!(project.store().interrupted_restore().unwrap(), None);
     project.store().restore(&safety).unwrap();
     assert_eq!(project.fingerprint(), before);
     assert_eq!(
@@ -197,7 +199,7 @@ fn a_merge_that_was_cut_off_is_finished_and_undone_as_one() {
     );
 
     // over another change that was cut off nothing is merged
-    half(&project, Goal::Snapshot(safety.clone()), &safety);
+    half(&project, RestoreTarget::Snapshot(safety.clone()), &safety);
     let Err(MergeError::Failed(error)) = port(&project).merge(&made) else { panic!("of two moments") };
     assert!(error.hint.is_some_and(|hint| hint.contains("snapshot restore")), "{}", error.message);
     assert_eq!(project.fingerprint(), before);
@@ -225,13 +227,13 @@ fn what_does_not_come_back_is_known() {
     }
     since("inner", 1);
     let at = store.take(&SnapshotRequest::default()).unwrap().id;
-    assert!(store.beyond(&at).unwrap().is_empty(), "{:?}", store.beyond(&at));
+    assert!(store.unrestored_changes(&at).unwrap().is_empty(), "{:?}", store.unrestored_changes(&at));
     since("build/deep/out", 1_800_000_000);
     project.write("new.log", "new\n");
     project.write("forced.log", "changed\n");
     project.write("inner/file", "new\n");
     project.git(&["commit", "-q", "--allow-empty", "-m", "moved"]);
-    let beyond = store.beyond(&at).unwrap();
+    let beyond = store.unrestored_changes(&at).unwrap();
     assert_eq!(
         (beyond.ignored, beyond.nested),
         (vec!["build".into(), "new.log".into()], vec!["inner".into()])
@@ -241,7 +243,7 @@ fn what_does_not_come_back_is_known() {
     fs::remove_file(project.at("old.log")).unwrap();
     since("new.log", 1);
     fs::remove_dir_all(project.at("inner")).unwrap();
-    let beyond = store.beyond(&at).unwrap();
+    let beyond = store.unrestored_changes(&at).unwrap();
     assert_eq!(
         (beyond.ignored, beyond.nested),
         (vec!["old.log".into(), "build".into(), "new.log".into()], vec!["inner".into()])

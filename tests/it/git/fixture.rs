@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use synthdev::adapters::git::GitSnapshots;
 use synthdev::domain::ids::Timestamp;
-use synthdev::ports::clock::Clock;
+use synthdev::ports::clock::ClockPort;
 
 /// Every reading is a second later.
 struct Ticking(AtomicI64);
 
-impl Clock for Ticking {
+impl ClockPort for Ticking {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.fetch_add(1_000, Ordering::Relaxed))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::fixture::{Project, seen};
 use super::request;
 use super::worktree::named;
-use synthdev::domain::snapshot::{Beyond, FileChange, Lack, Sweep};
+use synthdev::domain::snapshot::{FileChange, SkipReason, SnapshotRetention, UnrestoredChanges};
 use synthdev::ports::snapshot::SnapshotPort;
 
 const EXCLUDED: [&str; 3] = [".env", ".env.*.local", "private/"];
@@ -79,7 +79,7 @@ fn excluded_files_come_back_from_private_copies_and_never_reach_git() {
         assert_eq!(store.changes(&taken.id, Some(&second.id)).unwrap(), changes, "{name}: between two");
 
         let restored = store.restore(&taken.id).unwrap();
-        assert_eq!((restored.files, restored.beyond), (changes, Beyond::default()), "{name}");
+        assert_eq!((restored.files, restored.beyond), (changes, UnrestoredChanges::default()), "{name}");
         assert_eq!(project.fingerprint(), before, "{name}");
         store.restore(&restored.safety.unwrap()).unwrap();
         assert_eq!(project.fingerprint(), wrecked, "{name}: the restore is undone");
@@ -101,7 +101,7 @@ fn excluded_files_come_back_from_private_copies_and_never_reach_git() {
 
         let ids = store.list().unwrap().into_iter().map(|info| info.id);
         let keep_ids: Vec<_> = ids.filter(|id| *id == taken.id).collect();
-        store.sweep(&Sweep { keep_ids, ..Sweep::default() }).unwrap();
+        store.delete_old(&SnapshotRetention { keep_ids, ..SnapshotRetention::default() }).unwrap();
         let kept = seen(&corner.join("kept"));
         assert!(!kept.iter().any(|(_, (_, _, content))| content == b"KEY=stolen"), "{name}");
         assert!(kept.iter().any(|(_, (_, _, content))| content == SECRET.as_bytes()), "{name}");
@@ -154,9 +154,13 @@ fn what_could_not_be_kept_is_named() {
     let store = project.store_with(&EXCLUDED, &project.data());
     let taken = store.take(&request("x")).unwrap();
     let lacks: Vec<_> = taken.skipped.iter().map(|lost| (lost.path.as_str(), lost.lack)).collect();
-    assert_eq!(lacks, ["changed.bin", "gone.bin", "same.bin"].map(|path| (path, Lack::Limit)));
+    assert_eq!(lacks, ["changed.bin", "gone.bin", "same.bin"].map(|path| (path, SkipReason::Limit)));
     let restored = store.restore(&taken.id).unwrap();
-    assert_eq!((restored.files, restored.beyond), (vec![], Beyond::default()), "nothing has changed");
+    assert_eq!(
+        (restored.files, restored.beyond),
+        (vec![], UnrestoredChanges::default()),
+        "nothing has changed"
+    );
 
     project.write("private/large", "small");
     large("private/made", mib + 1);
@@ -165,12 +169,12 @@ fn what_could_not_be_kept_is_named() {
     large("made.bin", limit + 1);
     // held then, too large now: the copy comes back, and this one too
     large(".env", mib + 1);
-    let expected = Beyond {
+    let expected = UnrestoredChanges {
         excluded: ["private/large", "private/made"].map(str::to_owned).to_vec(),
         skipped: ["gone.bin", "changed.bin", "made.bin"].map(str::to_owned).to_vec(),
-        ..Beyond::default()
+        ..UnrestoredChanges::default()
     };
-    assert_eq!(store.beyond(&taken.id).unwrap(), expected);
+    assert_eq!(store.unrestored_changes(&taken.id).unwrap(), expected);
     let restored = store.restore(&taken.id).unwrap();
     assert_eq!(restored.beyond, expected);
     assert_eq!(named(restored.files), [(".env".to_owned(), FileChange::Modified)]);

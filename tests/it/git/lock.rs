@@ -8,21 +8,28 @@ use std::process::{Child, Command, Stdio};
 use super::fixture::Project;
 use synthdev::adapters::project_lock::FileLock;
 use synthdev::domain::ids::{RunId, Timestamp};
-use synthdev::domain::lock::{Hold, Holder};
+use synthdev::domain::project_lock::{LockHolder, LockMode};
 use synthdev::ports::lock::{LockError, ProjectLock};
 
 /// Set for the copy of this test binary that holds the lock; the project and the data directory.
 const PROJECT: &str = "LOCK_TEST_PROJECT";
 const DATA: &str = "LOCK_TEST_DATA";
 
-fn holder(run: &str) -> Holder {
+fn holder(run: &str) -> LockHolder {
     let project = "/somewhere".to_owned();
     let pid = std::process::id();
-    Holder { run: RunId::from(run), workflow: "w".into(), pid, since: Timestamp(5), project, hold: Hold::Run }
+    LockHolder {
+        run: RunId::from(run),
+        workflow: "w".into(),
+        pid,
+        since: Timestamp(5),
+        project,
+        hold: LockMode::Run,
+    }
 }
 
-fn as_(hold: Hold) -> Holder {
-    Holder { hold, ..holder(&format!("{hold:?}")) }
+fn as_(hold: LockMode) -> LockHolder {
+    LockHolder { hold, ..holder(&format!("{hold:?}")) }
 }
 
 fn lock(project: &Project) -> FileLock {
@@ -96,15 +103,15 @@ fn a_dropped_guard_frees_the_lock_and_other_projects_have_their_own() {
 fn runs_share_knowingly_and_whoever_changes_all_files_is_alone() {
     let project = Project::plain();
     for (there, comes, fits) in [
-        (Hold::Run, Hold::Run, false),
-        (Hold::Run, Hold::Share, true),
-        (Hold::Run, Hold::Files, false),
-        (Hold::Share, Hold::Run, true),
-        (Hold::Share, Hold::Share, true),
-        (Hold::Share, Hold::Files, false),
-        (Hold::Files, Hold::Run, false),
-        (Hold::Files, Hold::Share, false),
-        (Hold::Files, Hold::Files, false),
+        (LockMode::Run, LockMode::Run, false),
+        (LockMode::Run, LockMode::Share, true),
+        (LockMode::Run, LockMode::Files, false),
+        (LockMode::Share, LockMode::Run, true),
+        (LockMode::Share, LockMode::Share, true),
+        (LockMode::Share, LockMode::Files, false),
+        (LockMode::Files, LockMode::Run, false),
+        (LockMode::Files, LockMode::Share, false),
+        (LockMode::Files, LockMode::Files, false),
     ] {
         let guard = lock(&project).try_lock(&as_(there)).unwrap();
         match lock(&project).try_lock(&as_(comes)) {
@@ -119,12 +126,12 @@ fn runs_share_knowingly_and_whoever_changes_all_files_is_alone() {
         drop(guard);
     }
     // of several sharers each one counts, not only the first or the last
-    let one = lock(&project).try_lock(&as_(Hold::Share)).unwrap();
-    let two = lock(&project).try_lock(&as_(Hold::Share)).unwrap();
+    let one = lock(&project).try_lock(&as_(LockMode::Share)).unwrap();
+    let two = lock(&project).try_lock(&as_(LockMode::Share)).unwrap();
     drop(one);
-    assert!(lock(&project).try_lock(&as_(Hold::Files)).is_err());
+    assert!(lock(&project).try_lock(&as_(LockMode::Files)).is_err());
     drop(two);
-    drop(lock(&project).try_lock(&as_(Hold::Files)).unwrap());
+    drop(lock(&project).try_lock(&as_(LockMode::Files)).unwrap());
     let left: Vec<_> = fs::read_dir(project.data().join("locks")).unwrap().collect();
     assert_eq!(left.len(), 1, "only the gate stays: {left:?}");
 }

@@ -5,7 +5,7 @@ use std::fs;
 use super::fixture::Project;
 use super::{messy, request, wreck};
 use synthdev::domain::ids::{SnapshotId, Timestamp};
-use synthdev::domain::snapshot::{FileChange, Sweep};
+use synthdev::domain::snapshot::{FileChange, SnapshotRetention};
 use synthdev::ports::snapshot::SnapshotPort;
 
 #[test]
@@ -79,22 +79,30 @@ fn a_sweep_says_what_it_would_do_and_does_it() {
             store.take(&request(&format!("n{n}"))).unwrap().id
         })
         .collect();
-    let named = |sweep: &Sweep| -> Vec<String> {
-        store.sweep(sweep).unwrap().into_iter().map(|info| info.label).collect()
+    let named = |sweep: &SnapshotRetention| -> Vec<String> {
+        store.delete_old(sweep).unwrap().into_iter().map(|info| info.label).collect()
     };
-    assert_eq!(named(&Sweep { keep: 50, ..Sweep::default() }), [""; 0]);
+    assert_eq!(named(&SnapshotRetention { keep: 50, ..SnapshotRetention::default() }), [""; 0]);
     let created = store.find(ids[3].as_str()).unwrap().created;
-    let by_age = Sweep { older_than: Some(created), dry: true, ..Sweep::default() };
+    let by_age = SnapshotRetention { older_than: Some(created), dry: true, ..SnapshotRetention::default() };
     assert_eq!(named(&by_age), ["n2", "n1", "n0"]);
-    assert_eq!(named(&Sweep { older_than: Some(Timestamp(0)), ..Sweep::default() }), [""; 0]);
-    let sweep = Sweep { keep: 2, keep_ids: vec![ids[1].clone()], dry: true, ..Sweep::default() };
+    assert_eq!(
+        named(&SnapshotRetention { older_than: Some(Timestamp(0)), ..SnapshotRetention::default() }),
+        [""; 0]
+    );
+    let sweep = SnapshotRetention {
+        keep: 2,
+        keep_ids: vec![ids[1].clone()],
+        dry: true,
+        ..SnapshotRetention::default()
+    };
     assert_eq!(named(&sweep), ["n3", "n2", "n0"]);
     assert_eq!(store.list().unwrap().len(), 6, "a dry sweep removes nothing");
     let state = project.git_state();
-    assert_eq!(named(&Sweep { dry: false, ..sweep.clone() }), ["n3", "n2", "n0"]);
+    assert_eq!(named(&SnapshotRetention { dry: false, ..sweep.clone() }), ["n3", "n2", "n0"]);
     let left: Vec<String> = store.list().unwrap().into_iter().map(|info| info.label).collect();
     assert_eq!(left, ["n5", "n4", "n1"]);
-    assert_eq!(named(&Sweep { dry: false, ..sweep }), [""; 0], "nothing is left to sweep");
+    assert_eq!(named(&SnapshotRetention { dry: false, ..sweep }), [""; 0], "nothing is left to sweep");
     store.restore(&ids[1]).unwrap();
     assert_eq!(fs::read_to_string(project.at("a")).unwrap(), "1");
     assert_eq!(project.git_state().1, state.1);
@@ -117,7 +125,10 @@ fn a_sweep_of_a_private_store_frees_its_objects() {
         all.iter().filter(|(path, (kind, ..))| *kind == 'f' && path.contains("/objects.git/objects/")).count()
     };
     let before = objects();
-    assert_eq!(store.sweep(&Sweep { keep: 1, ..Sweep::default() }).unwrap().len(), 3);
+    assert_eq!(
+        store.delete_old(&SnapshotRetention { keep: 1, ..SnapshotRetention::default() }).unwrap().len(),
+        3
+    );
     // Each of the three had a commit, two trees and two files of its own.
     assert_eq!(before - objects(), 15);
     let last = store.list().unwrap().remove(0);

@@ -9,7 +9,7 @@ use super::fixture::{Project, Seen, seen};
 use super::messy;
 use synthdev::adapters::worktree::GitWorktrees;
 use synthdev::domain::ids::RunId;
-use synthdev::domain::snapshot::{FileChange, Worktree};
+use synthdev::domain::snapshot::{FileChange, RunWorktree};
 use synthdev::ports::snapshot::SnapshotPort;
 use synthdev::ports::worktree::{MergeError, WorktreePort};
 
@@ -17,7 +17,7 @@ pub fn port(project: &Project) -> GitWorktrees {
     GitWorktrees::new(project.store())
 }
 
-pub fn create(project: &Project, run: &str) -> Worktree {
+pub fn create(project: &Project, run: &str) -> RunWorktree {
     port(project).create(&RunId::from(run), "coder").unwrap()
 }
 
@@ -36,13 +36,13 @@ fn commit(project: &Project) {
     project.git(&["commit", "-qm", "first"]);
 }
 
-pub fn write(worktree: &Worktree, path: &str, text: &str) {
+pub fn write(worktree: &RunWorktree, path: &str, text: &str) {
     let place = Path::new(&worktree.path).join(path);
     fs::create_dir_all(place.parent().unwrap()).unwrap();
     fs::write(place, text).unwrap();
 }
 
-pub fn remove(worktree: &Worktree, path: &str) {
+pub fn remove(worktree: &RunWorktree, path: &str) {
     fs::remove_file(Path::new(&worktree.path).join(path)).unwrap();
 }
 
@@ -51,12 +51,12 @@ fn read(project: &Project, path: &str) -> String {
 }
 
 /// Runs git in the worktree and returns what it says.
-fn git(project: &Project, worktree: &Worktree, arguments: &[&str]) -> String {
+fn git(project: &Project, worktree: &RunWorktree, arguments: &[&str]) -> String {
     project.git(&[&["-C", worktree.path.as_str()], arguments].concat())
 }
 
 /// Everything in a worktree but its link to the repository.
-fn files(worktree: &Worktree) -> Vec<Seen> {
+fn files(worktree: &RunWorktree) -> Vec<Seen> {
     let mut found = seen(Path::new(&worktree.path));
     found.retain(|(path, _)| path != ".git");
     found
@@ -399,7 +399,7 @@ fn what_is_only_on_the_branch_could_be_lost_too() {
 #[test]
 fn two_worktrees_at_once_do_not_meet() {
     let project = small();
-    let made: Vec<Worktree> = std::thread::scope(|scope| {
+    let made: Vec<RunWorktree> = std::thread::scope(|scope| {
         let start = |n: usize| {
             scope.spawn({
                 let project = &project;
@@ -458,7 +458,7 @@ fn commits_of_the_run_are_not_thrown_away_unasked() {
 
 #[test]
 fn half_removed_worktrees_are_discarded_all_the_same() {
-    type Damage = fn(&Project, &Worktree);
+    type Damage = fn(&Project, &RunWorktree);
     let rows: [(&str, Damage); 6] = [
         ("directory deleted", |_, made| fs::remove_dir_all(&made.path).unwrap()),
         ("link to the repository deleted", |_, made| {
@@ -707,12 +707,12 @@ fn a_forged_record_leads_nowhere() {
     let other = small();
     let room = Path::new(&made.path).parent().unwrap();
     let forged = [
-        Worktree { path: project.at("").display().to_string(), ..made.clone() },
-        Worktree { path: room.display().to_string(), ..made.clone() },
-        Worktree { path: room.join("..").display().to_string(), ..made.clone() },
-        Worktree { path: room.join("x/../r").display().to_string(), ..made.clone() },
-        Worktree { branch: "main".into(), ..made.clone() },
-        Worktree { base: "HEAD".into(), ..made.clone() },
+        RunWorktree { path: project.at("").display().to_string(), ..made.clone() },
+        RunWorktree { path: room.display().to_string(), ..made.clone() },
+        RunWorktree { path: room.join("..").display().to_string(), ..made.clone() },
+        RunWorktree { path: room.join("x/../r").display().to_string(), ..made.clone() },
+        RunWorktree { branch: "main".into(), ..made.clone() },
+        RunWorktree { base: "HEAD".into(), ..made.clone() },
     ];
     for forged in forged {
         let error = port(&project).discard(&forged, true).unwrap_err();

@@ -7,12 +7,14 @@ mod worlds;
 
 use super::*;
 use synthdev::domain::model::ModelParameters;
-use synthdev::domain::protocol::Protocol;
-use synthdev::domain::workflow::{Branch, BranchErrors, Budget, Cap, Join, Parallel, Wait};
-use synthdev::engine::spec::MEASURES_SINCE;
+use synthdev::domain::protocol::ModelProtocol;
+use synthdev::domain::workflow::{
+    BranchErrors, BranchSpec, Budget, BudgetCap, JoinPolicy, ParallelSpec, WaitSpec,
+};
+use synthdev::engine::run_spec::MEASURES_SINCE;
 
 fn tokens(soft: Option<u64>, hard: u64) -> Budget {
-    Budget { tokens: Cap { soft, hard: Some(hard) }, ..Budget::default() }
+    Budget { tokens: BudgetCap { soft, hard: Some(hard) }, ..Budget::default() }
 }
 
 /// Speaks for ever; `last` speaks once.
@@ -29,9 +31,9 @@ fn the_run_stops_before_the_next_call() {
     let paused = |what: &'static str| [&ROUNDS[..], &[what, "end paused budget_exceeded"]].concat();
     let (tokens_told, cost_told) = ("budget run tokens 110000", "budget run cost_usd 110000");
     check("tokens", vec![looping(tokens(None, 100_000), None)], false, costs(), &paused(tokens_told));
-    let dollars = Budget { cost_usd: Cap { soft: None, hard: Some(99_999.5) }, ..Budget::default() };
+    let dollars = Budget { cost_usd: BudgetCap { soft: None, hard: Some(99_999.5) }, ..Budget::default() };
     check("dollars", vec![looping(dollars, None)], false, costs(), &paused(cost_told));
-    let time = Budget { duration_ms: Cap { soft: None, hard: Some(100) }, ..Budget::default() };
+    let time = Budget { duration_ms: BudgetCap { soft: None, hard: Some(100) }, ..Budget::default() };
     let slow = vec![Act::Costs(2), Act::Passes(150), Act::Costs(2)];
     check("duration", vec![looping(time, None)], false, slow, &paused("budget run duration 152"));
     check("soft", vec![looping(tokens(Some(90_000), 100_000), None)], false, costs(), &paused(tokens_told));
@@ -66,7 +68,7 @@ fn a_call_is_made_shorter_or_not_at_all() {
     assert_eq!(play.lines.last().unwrap(), "ask budget.tokens", "300 are left, of which the prompt has 50");
     let pauses = play.machine.progress();
     assert!(pauses.usage.total() < 100_000);
-    play.act(Act::Answers(Answer::Continue));
+    play.act(Act::Answers(UserAnswer::Continue));
     assert_eq!(longest(&play), Some(8_192), "the same again");
     play.finish();
 
@@ -90,12 +92,12 @@ fn a_call_is_made_shorter_or_not_at_all() {
 /// An answer of any length would pass a hard budget: it gets an end wherever one counts.
 #[test]
 fn a_hard_budget_ends_the_answers_of_models_of_which_nothing_is_known() {
-    let dollars = Budget { cost_usd: Cap { soft: None, hard: Some(1e9) }, ..Budget::default() };
-    let soft = Budget { tokens: Cap { soft: Some(9), hard: None }, ..Budget::default() };
-    let time = Budget { duration_ms: Cap { soft: None, hard: Some(100_000) }, ..Budget::default() };
+    let dollars = Budget { cost_usd: BudgetCap { soft: None, hard: Some(1e9) }, ..Budget::default() };
+    let soft = Budget { tokens: BudgetCap { soft: Some(9), hard: None }, ..Budget::default() };
+    let time = Budget { duration_ms: BudgetCap { soft: None, hard: Some(100_000) }, ..Budget::default() };
     let hard = || tokens(None, 1_000_000);
     let unknown = ModelChoice {
-        price: Some(Price { input: 1.0, output: 1.0, ..Price::default() }),
+        price: Some(TokenPrice { input: 1.0, output: 1.0, ..TokenPrice::default() }),
         ..ModelChoice::default()
     };
     let free = ModelChoice { price: None, ..unknown.clone() };
@@ -136,12 +138,12 @@ fn a_hard_budget_ends_the_answers_of_models_of_which_nothing_is_known() {
 fn what_is_left_has_room_for_the_least_that_can_be_asked_for() {
     // the first prompt is taken for 10 tokens
     for (about, protocol, left, set, expected) in [
-        ("the least", Protocol::Responses, 26, None, Some(16)),
-        ("less", Protocol::Responses, 25, None, None),
-        ("set to less", Protocol::Responses, 26, Some(3), Some(3)),
-        ("set to less, and less is left", Protocol::Responses, 25, Some(3), None),
-        ("a single one", Protocol::Chat, 11, None, Some(1)),
-        ("none", Protocol::Chat, 10, None, None),
+        ("the least", ModelProtocol::Responses, 26, None, Some(16)),
+        ("less", ModelProtocol::Responses, 25, None, None),
+        ("set to less", ModelProtocol::Responses, 26, Some(3), Some(3)),
+        ("set to less, and less is left", ModelProtocol::Responses, 25, Some(3), None),
+        ("a single one", ModelProtocol::Chat, 11, None, Some(1)),
+        ("none", ModelProtocol::Chat, 10, None, None),
     ] {
         let mut one = looping(tokens(None, left), None);
         one.agents[0].choice.protocol = protocol;
@@ -169,7 +171,7 @@ fn a_run_of_before_is_looked_at_when_its_budget_is_used_up() {
 
 /// Two agents take turns; the second one has a budget.
 fn two(budget: Budget, on_limit: Option<usize>) -> Workflow {
-    let critic = Work::Agent {
+    let critic = StateBody::Agent {
         agent: AgentIx(1),
         function: AgentFunction::SendUserMessage,
         input: Given::Text("look at it".to_owned()),
@@ -194,16 +196,17 @@ fn an_agent_s_budget_is_for_its_calls_in_the_whole_run() {
     check("led on", vec![two(tokens(None, 100_000), Some(2))], false, acts(), &expected);
     let asked = ["enter judge 3", "ask budget.tokens", "model", "enter start 4", "model"];
     let expected = [&begin[..], &then, &asked].concat();
-    let more = [acts(), vec![Act::Answers(Answer::Continue), Act::Costs(50_000)]].concat();
+    let more = [acts(), vec![Act::Answers(UserAnswer::Continue), Act::Costs(50_000)]].concat();
     check("raised", vec![two(tokens(None, 100_000), None)], true, more, &expected);
 }
 
 #[test]
 fn time_counts_without_a_model_call() {
-    let wait = |target| state("start", Work::Wait(Wait::For(Given::Value(json!(1)))), target);
-    let time = Budget { duration_ms: Cap { soft: Some(1_500), hard: Some(2_500) }, ..Budget::default() };
+    let wait = |target| state("start", StateBody::Wait(WaitSpec::For(Given::Value(json!(1)))), target);
+    let time =
+        Budget { duration_ms: BudgetCap { soft: Some(1_500), hard: Some(2_500) }, ..Budget::default() };
     let one = |on_limit: Option<usize>| {
-        let states = vec![wait(0), state("last", Work::None, 2)];
+        let states = vec![wait(0), state("last", StateBody::None, 2)];
         vec![Workflow { budget: time, on_limit: on_limit.map(StateIx), ..workflow(states) }]
     };
     let begin = [
@@ -225,7 +228,7 @@ fn time_counts_without_a_model_call() {
             "asked",
             one(None),
             true,
-            [times(3), vec![Act::Answers(Answer::Continue)]].concat(),
+            [times(3), vec![Act::Answers(UserAnswer::Continue)]].concat(),
             vec!["ask budget.duration", "enter start 4", "waits until 5004"],
         ),
     ];
@@ -246,7 +249,7 @@ fn branches_that_ask_the_same_are_granted_it_once() {
         play.act(Act::Costs(tokens));
     }
     assert_eq!(asked(&play), 2, "{:#?}", play.lines);
-    for act in [Act::Answers(Answer::Continue), Act::Answers(Answer::Continue)] {
+    for act in [Act::Answers(UserAnswer::Continue), Act::Answers(UserAnswer::Continue)] {
         play.act(act);
     }
     // 120 are used and the end is at 220, not at 320
@@ -268,7 +271,7 @@ fn on_limit_has_a_tenth_to_end_well() {
     let acts = vec![Act::Costs(50_000), Act::Costs(500_000), Act::Says("in short")];
     let told = expected("budget run tokens 550000");
     check("far beyond", vec![looping(tokens(None, 100_000), Some(1))], false, acts, &told);
-    let time = Budget { duration_ms: Cap { soft: None, hard: Some(100) }, ..Budget::default() };
+    let time = Budget { duration_ms: BudgetCap { soft: None, hard: Some(100) }, ..Budget::default() };
     let acts = vec![Act::Costs(2), Act::Passes(5_000), Act::Costs(2), Act::Says("in short")];
     let told = expected("budget run duration 5002");
     check("far too late", vec![looping(time, Some(1))], false, acts, &told);
@@ -276,7 +279,8 @@ fn on_limit_has_a_tenth_to_end_well() {
 
 #[test]
 fn a_person_grants_the_same_again() {
-    let (costs, go, stop) = (Act::Costs(100_000), Act::Answers(Answer::Continue), Act::Answers(Answer::Stop));
+    let (costs, go, stop) =
+        (Act::Costs(100_000), Act::Answers(UserAnswer::Continue), Act::Answers(UserAnswer::Stop));
     let acts = vec![costs.clone(), go, costs, stop];
     let told =
         ["budget run tokens 100000", "ask budget.tokens", "enter start 2", "model", "ask budget.tokens"];
@@ -286,11 +290,11 @@ fn a_person_grants_the_same_again() {
 
 #[test]
 fn a_state_s_budget_is_for_one_visit_with_all_that_it_starts() {
-    let start = State {
+    let start = StateSpec {
         budget: tokens(None, 100_000),
         ..with(
             state("start", child(), 1),
-            Recovery { catch: vec![catch(&["budget_exceeded"], 1)], ..Recovery::default() },
+            RecoveryPolicy { catch: vec![catch(&["budget_exceeded"], 1)], ..RecoveryPolicy::default() },
         )
     };
     let root = workflow(vec![start, state("other", speak(), 2)]);
@@ -312,14 +316,14 @@ fn a_state_s_budget_is_for_one_visit_with_all_that_it_starts() {
 /// Branches that speak for ever, and a budget for all of them together.
 fn fan(branches: usize, budget: Budget, answer: u64) -> Workflow {
     let name = |at: usize| format!("b{at}");
-    let spec = Parallel {
-        branches: (0..branches).map(|at| Branch { name: name(at), start: StateIx(1 + at) }).collect(),
-        join: Join::All,
+    let spec = ParallelSpec {
+        branches: (0..branches).map(|at| BranchSpec { name: name(at), start: StateIx(1 + at) }).collect(),
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let mut states = vec![state("start", Work::Parallel(spec), branches + 1)];
+    let mut states = vec![state("start", StateBody::Parallel(spec), branches + 1)];
     states.extend((0..branches).map(|at| state(&format!("start.{}/s", name(at)), speak(), 1 + at)));
     let mut one = Workflow { budget, ..workflow(states) };
     one.limits.max_visits = 1_000;

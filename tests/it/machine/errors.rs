@@ -3,17 +3,17 @@
 use super::*;
 use synthdev::domain::workflow::OnError;
 
-fn one(recovery: Recovery) -> Vec<Workflow> {
-    let other = state("other", Work::None, 2);
+fn one(recovery: RecoveryPolicy) -> Vec<Workflow> {
+    let other = state("other", StateBody::None, 2);
     vec![workflow(vec![with(state("start", speak(), 2), recovery), other])]
 }
 
-fn retrying(rules: Vec<Retry>) -> Recovery {
-    Recovery { retry: rules, ..Recovery::default() }
+fn retrying(rules: Vec<RetryRule>) -> RecoveryPolicy {
+    RecoveryPolicy { retry: rules, ..RecoveryPolicy::default() }
 }
 
-fn catching(rules: Vec<Catch>) -> Recovery {
-    Recovery { catch: rules, ..Recovery::default() }
+fn catching(rules: Vec<CatchRule>) -> RecoveryPolicy {
+    RecoveryPolicy { catch: rules, ..RecoveryPolicy::default() }
 }
 
 const FAILED: &str = "end failed model.transport";
@@ -53,7 +53,8 @@ fn a_state_is_tried_again_as_often_as_its_rule_says() {
 #[test]
 fn attempts_are_counted_anew_at_the_next_visit() {
     let rule = vec![retry(&["*"], 2, 0)];
-    let start = State { transitions: choices(&[0, 1]), ..with(state("start", speak(), 1), retrying(rule)) };
+    let start =
+        StateSpec { transitions: choices(&[0, 1]), ..with(state("start", speak(), 1), retrying(rule)) };
     let again = ["enter start 2", "model", "retry 2/2 in 0 after model.transport", "model"];
     let expected = [
         &["enter start", "model", "retry 2/2 in 0 after model.transport", "model"],
@@ -75,7 +76,7 @@ fn choices(targets: &[usize]) -> Vec<Transition> {
 
 #[test]
 fn a_script_that_failed_is_run_again_and_one_that_did_not_is_not() {
-    let start = State {
+    let start = StateSpec {
         script: Some(ACTION),
         ..with(state("start", speak(), 1), retrying(vec![retry(&["*"], 3, 0)]))
     };
@@ -94,9 +95,9 @@ fn a_script_that_failed_is_run_again_and_one_that_did_not_is_not() {
 
 #[test]
 fn the_first_catch_that_fits_leads_elsewhere() {
-    let key = Catch { key: Some("error".to_owned()), ..catch(&["model"], 1) };
+    let key = CatchRule { key: Some("error".to_owned()), ..catch(&["model"], 1) };
     let set = r#"set {"error":{"name":"model.transport","title":"The model call failed","detail":"no line","state":"start","agent":"writer"}}"#;
-    let before = Catch { before: Some(BEFORE), ..catch(&["*"], 1) };
+    let before = CatchRule { before: Some(BEFORE), ..catch(&["*"], 1) };
     let rows = [
         (
             "with the error as data",
@@ -114,7 +115,7 @@ fn the_first_catch_that_fits_leads_elsewhere() {
         ),
         (
             "after the retries",
-            Recovery { retry: vec![retry(&["*"], 2, 0)], ..catching(vec![catch(&["*"], 1)]) },
+            RecoveryPolicy { retry: vec![retry(&["*"], 2, 0)], ..catching(vec![catch(&["*"], 1)]) },
             vec![broken(), Act::Time, broken()],
             vec![
                 "enter start",
@@ -154,11 +155,11 @@ fn the_first_catch_that_fits_leads_elsewhere() {
 
 #[test]
 fn a_fallback_becomes_the_result() {
-    use synthdev::domain::workflow::Store;
-    let fallback = Recovery { fallback: Some(json!(["none"])), ..Recovery::default() };
-    let store = |schema: Option<Value>| Some(Store { key: Some("found".to_owned()), schema });
+    use synthdev::domain::workflow::StateOutputSpec;
+    let fallback = RecoveryPolicy { fallback: Some(json!(["none"])), ..RecoveryPolicy::default() };
+    let store = |schema: Option<Value>| Some(StateOutputSpec { key: Some("found".to_owned()), schema });
     let with_store =
-        |schema| State { store: store(schema), ..with(state("start", speak(), 1), fallback.clone()) };
+        |schema| StateSpec { store: store(schema), ..with(state("start", speak(), 1), fallback.clone()) };
     let start = ["enter start", "model", "fallback takes model.transport to -"];
     let rows = [
         (None, vec![r#"set {"found":["none"]}"#, "enter stop", "end completed"]),
@@ -173,8 +174,8 @@ fn a_fallback_becomes_the_result() {
 
 #[test]
 fn on_error_of_the_state_and_then_of_the_workflow() {
-    let own = |on_error| Recovery { on_error: Some(on_error), ..Recovery::default() };
-    let none = Recovery::default;
+    let own = |on_error| RecoveryPolicy { on_error: Some(on_error), ..RecoveryPolicy::default() };
+    let none = RecoveryPolicy::default;
     let begin = ["enter start", "model"];
     let go = ["on_error takes model.transport to other", "enter other", "enter stop", "end completed"];
     let on = ["warning passed_over", "on_error takes model.transport to -", "enter stop", "end completed"];
@@ -197,11 +198,11 @@ fn on_error_of_the_state_and_then_of_the_workflow() {
 
 #[test]
 fn continue_counts_once_in_a_visit() {
-    let start = State {
+    let start = StateSpec {
         transitions: choices(&[1]),
         ..with(
             state("start", speak(), 1),
-            Recovery { on_error: Some(OnError::Continue), ..Recovery::default() },
+            RecoveryPolicy { on_error: Some(OnError::Continue), ..RecoveryPolicy::default() },
         )
     };
     let acts = vec![broken(), Act::Throws(CONDITION)];
@@ -216,8 +217,8 @@ fn continue_counts_once_in_a_visit() {
 }
 
 /// A root that starts a child, and how that ends.
-fn family(recovery: Recovery) -> Vec<Workflow> {
-    let root = workflow(vec![with(state("start", child(), 2), recovery), state("other", Work::None, 2)]);
+fn family(recovery: RecoveryPolicy) -> Vec<Workflow> {
+    let root = workflow(vec![with(state("start", child(), 2), recovery), state("other", StateBody::None, 2)]);
     let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 1)]) };
     vec![root, inner]
 }
@@ -257,14 +258,14 @@ fn a_person_can_have_it_tried_again_where_it_failed() {
     let asked = ["enter start", "enter inner/start", "model", "ask failed model.transport"];
     let rows = [
         (
-            vec![broken(), Act::Answers(Answer::Continue), Act::Says("done")],
+            vec![broken(), Act::Answers(UserAnswer::Continue), Act::Says("done")],
             vec!["model", "enter inner/stop", "enter stop", "end completed"],
         ),
-        (vec![broken(), Act::Answers(Answer::Stop)], vec!["end failed sub_workflow_failed"]),
+        (vec![broken(), Act::Answers(UserAnswer::Stop)], vec!["end failed sub_workflow_failed"]),
     ];
     for (acts, rest) in rows {
         let about = format!("{acts:?}");
-        check(&about, family(Recovery::default()), true, acts, &[&asked[..], &rest].concat());
+        check(&about, family(RecoveryPolicy::default()), true, acts, &[&asked[..], &rest].concat());
     }
     // a parent that deals with it is not asked about
     let caught = ["catch takes sub_workflow_failed to other", "enter other", "enter stop", "end completed"];
@@ -274,14 +275,14 @@ fn a_person_can_have_it_tried_again_where_it_failed() {
 
 #[test]
 fn a_lenient_workflow_logs_scripts_that_throw_and_goes_on() {
-    let start = State {
+    let start = StateSpec {
         script: Some(ACTION),
         transitions: vec![Transition {
             target: StateIx(1),
             condition: Some(CONDITION),
             before: Some(BEFORE),
         }],
-        ..state("start", Work::None, 1)
+        ..state("start", StateBody::None, 1)
     };
     let one = |lenient| vec![Workflow { lenient, ..workflow(vec![start.clone()]) }];
     let acts = vec![Act::Throws(ACTION), Act::Throws(BEFORE), Act::Chooses(0)];
@@ -298,10 +299,15 @@ fn a_lenient_workflow_logs_scripts_that_throw_and_goes_on() {
 
 #[test]
 fn a_fail_state_has_its_own_error() {
-    let fail = |cause| Work::Fail { error: "shop.closed".to_owned(), cause };
-    let catches = Recovery { catch: vec![catch(&["shop"], 1)], ..Recovery::default() };
+    let fail = |cause| StateBody::Fail { error: "shop.closed".to_owned(), cause };
+    let catches = RecoveryPolicy { catch: vec![catch(&["shop"], 1)], ..RecoveryPolicy::default() };
     let rows = [
-        (Given::Text("on Sundays".to_owned()), Recovery::default(), vec![], vec!["end failed shop.closed"]),
+        (
+            Given::Text("on Sundays".to_owned()),
+            RecoveryPolicy::default(),
+            vec![],
+            vec!["end failed shop.closed"],
+        ),
         (
             Given::Script(INPUT),
             catches,
@@ -314,7 +320,7 @@ fn a_fail_state_has_its_own_error() {
         let expected = [&["enter start"], &rest[..]].concat();
         // what the author declared is not asked about, even where somebody is there
         for interactive in [false, true] {
-            let states = vec![start.clone(), state("other", Work::None, 2)];
+            let states = vec![start.clone(), state("other", StateBody::None, 2)];
             check("fail", vec![workflow(states)], interactive, acts.clone(), &expected);
         }
     }
@@ -342,7 +348,7 @@ fn a_decision_that_was_cut_says_so() {
             play.feed(Input::Replied { call, reply: ModelReply { tool_calls, finish, ..reply("", 10) } });
         }
         let asked = play.take(|effect| matches!(effect, Effect::AskPerson { .. }));
-        let Effect::AskPerson { question: Question::Failed { failure }, .. } = asked else {
+        let Effect::AskPerson { question: UserQuestion::Failed { failure }, .. } = asked else {
             panic!("{asked:?}")
         };
         let hint = failure.hint.clone().unwrap_or_default();

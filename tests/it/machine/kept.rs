@@ -6,8 +6,10 @@ use synthdev::domain::ids::SnapshotId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::snapshot::SnapshotInfo;
 use synthdev::domain::tool::ToolRisk;
-use synthdev::domain::workflow::{Budget, Cap, Expect, Pause, PauseKind, Step, SubAgents};
-use synthdev::engine::spec::RESTS_SINCE;
+use synthdev::domain::workflow::{
+    ActionExpectation, ActionSpec, Budget, BudgetCap, PauseKind, PauseSpec, SubAgents,
+};
+use synthdev::engine::run_spec::RESTS_SINCE;
 
 /// The whole run is one task.
 fn task(workflows: Vec<Workflow>, machine_version: u32) -> Play {
@@ -17,20 +19,20 @@ fn task(workflows: Vec<Workflow>, machine_version: u32) -> Play {
 }
 
 fn keep() -> Act {
-    Act::Steers(Steering::Keep { lane: 0, name: "here".to_owned() })
+    Act::Steers(SteeringAction::Keep { lane: 0, name: "here".to_owned() })
 }
 
 fn back() -> Act {
-    Act::Steers(Steering::GoBack { lane: 0, name: "here".to_owned() })
+    Act::Steers(SteeringAction::GoBack { lane: 0, name: "here".to_owned() })
 }
 
-fn bounded(kind: &str, soft: u64) -> State {
-    let cap = Cap { soft: Some(soft), hard: None };
+fn bounded(kind: &str, soft: u64) -> StateSpec {
+    let cap = BudgetCap { soft: Some(soft), hard: None };
     let budget = match kind {
         "tokens" => Budget { tokens: cap, ..Budget::default() },
         _ => Budget { duration_ms: cap, ..Budget::default() },
     };
-    State { budget, ..state("start", speak(), 1) }
+    StateSpec { budget, ..state("start", speak(), 1) }
 }
 
 fn info() -> SnapshotInfo {
@@ -104,7 +106,7 @@ fn what_a_state_has_spent_stays_spent() {
 
 #[test]
 fn every_time_limit_around_the_step_is_there_again() {
-    let timed = |state: State, ms| State { timeout_ms: Some(ms), ..state };
+    let timed = |state: StateSpec, ms| StateSpec { timeout_ms: Some(ms), ..state };
     for (version, expected) in
         [(RESTS_SINCE, vec![10_000, 20_000, 30_000, 40_000]), (RESTS_SINCE - 1, vec![10_000, 20_000])]
     {
@@ -129,7 +131,7 @@ fn every_time_limit_around_the_step_is_there_again() {
 
 #[test]
 fn a_question_has_all_its_time_again() {
-    let pause = Pause {
+    let pause = PauseSpec {
         kind: PauseKind::Text,
         message: Given::Text("well?".to_owned()),
         choices: Vec::new(),
@@ -141,7 +143,8 @@ fn a_question_has_all_its_time_again() {
         request: None,
     };
     for (version, expected) in [(RESTS_SINCE, vec![60_000]), (RESTS_SINCE - 1, vec![])] {
-        let mut play = task(vec![workflow(vec![state("start", Work::Pause(pause.clone()), 1)])], version);
+        let mut play =
+            task(vec![workflow(vec![state("start", StateBody::Pause(pause.clone()), 1)])], version);
         play.act(keep());
         play.act(Act::Passes(50_000));
         play.act(back());
@@ -156,10 +159,15 @@ fn a_question_has_all_its_time_again() {
 
 #[test]
 fn what_has_changed_files_is_not_forgotten() {
-    let step =
-        Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments: vec![], expect: Expect::Ok };
+    let step = ActionSpec {
+        tool: "shell".to_owned(),
+        risk: ToolRisk::Execute,
+        arguments: vec![],
+        expect: ActionExpectation::Ok,
+    };
     for (version, snapshots) in [(RESTS_SINCE, 1), (RESTS_SINCE - 1, 0)] {
-        let mut one = workflow(vec![state("start", speak(), 1), state("work", Work::Step(step.clone()), 2)]);
+        let mut one =
+            workflow(vec![state("start", speak(), 1), state("work", StateBody::Step(step.clone()), 2)]);
         one.snapshot = SnapshotPolicy::Auto;
         let mut play = task(vec![one], version);
         let snapshot = |effect: &Effect| matches!(effect, Effect::TakeSnapshot { .. });
@@ -176,9 +184,13 @@ fn what_has_changed_files_is_not_forgotten() {
 
 #[test]
 fn a_tool_that_changes_files_begins_when_the_snapshot_is_there() {
-    let step =
-        Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments: vec![], expect: Expect::Ok };
-    let mut one = workflow(vec![state("start", Work::Step(step), 1)]);
+    let step = ActionSpec {
+        tool: "shell".to_owned(),
+        risk: ToolRisk::Execute,
+        arguments: vec![],
+        expect: ActionExpectation::Ok,
+    };
+    let mut one = workflow(vec![state("start", StateBody::Step(step), 1)]);
     one.snapshot = SnapshotPolicy::Auto;
     let mut play = task(vec![one], MACHINE_VERSION);
     let begun = |play: &Play| play.pending.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));

@@ -1,12 +1,16 @@
 //! Limits lead to `on_limit`, to a `catch`, to a person, or to a pause (A52, FSM-16).
 
 use super::*;
-use synthdev::domain::workflow::Limits;
+use synthdev::domain::workflow::WorkflowLimits;
 
 /// Speaks for ever; `last` is where a limit may lead.
-fn looping(limits: Limits, on_limit: Option<usize>, change: impl Fn(State) -> State) -> Vec<Workflow> {
+fn looping(
+    limits: WorkflowLimits,
+    on_limit: Option<usize>,
+    change: impl Fn(StateSpec) -> StateSpec,
+) -> Vec<Workflow> {
     let start = change(state("start", speak(), 0));
-    let states = vec![start, state("last", Work::None, 2)];
+    let states = vec![start, state("last", StateBody::None, 2)];
     vec![Workflow { limits, on_limit: on_limit.map(StateIx), ..workflow(states) }]
 }
 
@@ -16,15 +20,16 @@ fn says(times: usize) -> Vec<Act> {
 
 #[test]
 fn each_limit_leads_where_the_workflow_says() {
-    let none = Limits::default();
-    let steps = Limits { max_steps: 2, ..none };
-    let visits = Limits { max_visits: 2, ..none };
-    let calls = Limits { max_model_calls: Some(2), ..none };
-    let same = |state: State| state;
-    let three = |state: State| State { max_visits: Some(3), ..state };
-    let caught =
-        |state: State| with(state, Recovery { catch: vec![catch(&["limit"], 1)], ..Recovery::default() });
-    let own = |state: State| State { on_limit: Some(StateIx(1)), ..state };
+    let none = WorkflowLimits::default();
+    let steps = WorkflowLimits { max_steps: 2, ..none };
+    let visits = WorkflowLimits { max_visits: 2, ..none };
+    let calls = WorkflowLimits { max_model_calls: Some(2), ..none };
+    let same = |state: StateSpec| state;
+    let three = |state: StateSpec| StateSpec { max_visits: Some(3), ..state };
+    let caught = |state: StateSpec| {
+        with(state, RecoveryPolicy { catch: vec![catch(&["limit"], 1)], ..RecoveryPolicy::default() })
+    };
+    let own = |state: StateSpec| StateSpec { on_limit: Some(StateIx(1)), ..state };
     let last = ["enter last", "enter stop", "end completed"];
     let went = |by: &'static str| [&[by], &last[..]].concat();
     let rounds = ["enter start", "model", "enter start 2", "model"];
@@ -55,7 +60,7 @@ fn each_limit_leads_where_the_workflow_says() {
 
 #[test]
 fn on_limit_is_taken_once() {
-    let limits = Limits { max_visits: 1, ..Limits::default() };
+    let limits = WorkflowLimits { max_visits: 1, ..WorkflowLimits::default() };
     let states = vec![state("start", speak(), 0), state("last", speak(), 0)];
     let one = Workflow { limits, on_limit: Some(StateIx(1)), ..workflow(states) };
     let expected =
@@ -65,11 +70,15 @@ fn on_limit_is_taken_once() {
 
 #[test]
 fn each_state_has_its_own_way_out() {
-    let own = |state: State, target| State { max_visits: Some(1), on_limit: Some(StateIx(target)), ..state };
+    let own = |state: StateSpec, target| StateSpec {
+        max_visits: Some(1),
+        on_limit: Some(StateIx(target)),
+        ..state
+    };
     let states = vec![
-        own(state("start", Work::None, 0), 1),
-        own(state("second", Work::None, 1), 2),
-        state("last", Work::None, 3),
+        own(state("start", StateBody::None, 0), 1),
+        own(state("second", StateBody::None, 1), 2),
+        state("last", StateBody::None, 3),
     ];
     let expected = [
         "enter start",
@@ -85,9 +94,13 @@ fn each_state_has_its_own_way_out() {
 
 #[test]
 fn a_person_grants_the_same_again() {
-    let calls = Limits { max_model_calls: Some(1), ..Limits::default() };
-    let acts =
-        vec![Act::Says("one"), Act::Answers(Answer::Continue), Act::Says("two"), Act::Answers(Answer::Stop)];
+    let calls = WorkflowLimits { max_model_calls: Some(1), ..WorkflowLimits::default() };
+    let acts = vec![
+        Act::Says("one"),
+        Act::Answers(UserAnswer::Continue),
+        Act::Says("two"),
+        Act::Answers(UserAnswer::Stop),
+    ];
     let expected = [
         "enter start",
         "model",
@@ -105,8 +118,8 @@ fn a_person_grants_the_same_again() {
 fn a_limit_inside_a_child_can_be_taken_by_its_parent() {
     let root = |on_limit| Workflow {
         on_limit,
-        limits: Limits { max_model_calls: Some(1), ..Limits::default() },
-        ..workflow(vec![state("start", child(), 2), state("last", Work::None, 2)])
+        limits: WorkflowLimits { max_model_calls: Some(1), ..WorkflowLimits::default() },
+        ..workflow(vec![state("start", child(), 2), state("last", StateBody::None, 2)])
     };
     let inner = || Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 0)]) };
     let begin = ["enter start", "enter inner/start", "model", "enter inner/start 2"];

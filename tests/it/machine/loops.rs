@@ -2,11 +2,11 @@
 //! the join (CHILD-8, A50, A52).
 
 use super::*;
-use synthdev::domain::workflow::{Branch, BranchErrors, ForEach, Join, Parallel, Wait};
+use synthdev::domain::workflow::{BranchErrors, BranchSpec, ForEachSpec, JoinPolicy, ParallelSpec, WaitSpec};
 
 /// Two items whose only state waits, and may be visited once.
 fn items(tolerated_failures: u32, on_limit: Option<usize>) -> Workflow {
-    let spec = ForEach {
+    let spec = ForEachSpec {
         items: Given::Value(json!(["a", "b"])),
         each: "item".to_owned(),
         at: "index".to_owned(),
@@ -18,16 +18,20 @@ fn items(tolerated_failures: u32, on_limit: Option<usize>) -> Workflow {
         handed_out: None,
         sub_agent: None,
     };
-    let ending = State { name: "start/stop".to_owned(), terminal: true, ..State::default() };
+    let ending = StateSpec { name: "start/stop".to_owned(), terminal: true, ..StateSpec::default() };
     let again = Transition { target: StateIx(1), condition: Some(CONDITION), before: None };
     let end = Transition { target: StateIx(2), condition: None, before: None };
-    let body = State {
+    let body = StateSpec {
         max_visits: Some(1),
         transitions: vec![again, end],
-        ..state("start/s", Work::Wait(Wait::For(Given::Value(json!(1)))), 2)
+        ..state("start/s", StateBody::Wait(WaitSpec::For(Given::Value(json!(1)))), 2)
     };
-    let mut one =
-        workflow(vec![state("start", Work::ForEach(spec), 4), body, ending, state("last", Work::None, 4)]);
+    let mut one = workflow(vec![
+        state("start", StateBody::ForEach(spec), 4),
+        body,
+        ending,
+        state("last", StateBody::None, 4),
+    ]);
     one.on_limit = on_limit.map(StateIx);
     one
 }
@@ -62,18 +66,18 @@ fn a_limit_of_the_run_is_not_one_item_s() {
 
 #[test]
 fn what_a_child_gave_in_a_branch_is_the_last_of_the_run() {
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let spec = Parallel {
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let spec = ParallelSpec {
         branches: vec![branch("a", 1), branch("b", 3)],
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
-    let asked = State { script: Some(ACTION), ..state("after", Work::None, 6) };
+    let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
+    let asked = StateSpec { script: Some(ACTION), ..state("after", StateBody::None, 6) };
     let root = workflow(vec![
-        state("start", Work::Parallel(spec), 5),
+        state("start", StateBody::Parallel(spec), 5),
         state("start.a/s", child(), 2),
         ending("start.a/stop"),
         state("start.b/s", speak(), 4),

@@ -1,11 +1,11 @@
 //! `pause` states, and what the person says unasked (B8 to B10, A62).
 
 use super::*;
-use synthdev::domain::delegation::Request;
-use synthdev::domain::workflow::{Pause, PauseKind};
+use synthdev::domain::delegation::DelegationSpec;
+use synthdev::domain::workflow::{PauseKind, PauseSpec};
 
-fn pause(kind: PauseKind) -> Pause {
-    Pause {
+fn pause(kind: PauseKind) -> PauseSpec {
+    PauseSpec {
         kind,
         message: Given::Text("well?".to_owned()),
         choices: Vec::new(),
@@ -18,24 +18,24 @@ fn pause(kind: PauseKind) -> Pause {
     }
 }
 
-fn one(pause: Pause) -> Vec<Workflow> {
-    use synthdev::domain::workflow::Store;
-    let store = Some(Store { key: Some("said".to_owned()), schema: None });
-    let start = State { store, ..state("start", Work::Pause(pause), 2) };
-    vec![workflow(vec![start, state("other", Work::None, 2)])]
+fn one(pause: PauseSpec) -> Vec<Workflow> {
+    use synthdev::domain::workflow::StateOutputSpec;
+    let store = Some(StateOutputSpec { key: Some("said".to_owned()), schema: None });
+    let start = StateSpec { store, ..state("start", StateBody::Pause(pause), 2) };
+    vec![workflow(vec![start, state("other", StateBody::None, 2)])]
 }
 
 fn text(text: &str) -> Act {
-    Act::Answers(Answer::Text { text: text.to_owned() })
+    Act::Answers(UserAnswer::Text { text: text.to_owned() })
 }
 
 fn value(value: Value) -> Act {
-    Act::Answers(Answer::Value { value })
+    Act::Answers(UserAnswer::Value { value })
 }
 
 #[test]
 fn an_answer_that_fits_is_the_result() {
-    let outputs = Pause { required_outputs: named(&["a", "b"]), ..pause(PauseKind::Outputs) };
+    let outputs = PauseSpec { required_outputs: named(&["a", "b"]), ..pause(PauseKind::Outputs) };
     let rows = [
         (pause(PauseKind::Text), vec![text("fine")], vec![r#"set {"said":"fine"}"#]),
         (pause(PauseKind::Approval), vec![value(json!(false))], vec![r#"set {"said":false}"#]),
@@ -59,27 +59,30 @@ fn an_answer_that_fits_is_the_result() {
 
 #[test]
 fn a_default_of_several_values_stands_under_their_names() {
-    let outputs = || Pause {
+    let outputs = || PauseSpec {
         required_outputs: named(&["a", "b"]),
         default: Some(json!({"a": 1, "b": 2})),
         ..pause(PauseKind::Outputs)
     };
-    let flow = |pause: Pause| vec![workflow(vec![state("start", Work::Pause(pause), 1)])];
+    let flow = |pause: PauseSpec| vec![workflow(vec![state("start", StateBody::Pause(pause), 1)])];
     let took = [r#"set {"a":1,"b":2}"#, "enter stop", "end completed"];
     check("at once", flow(outputs()), false, vec![], &[&["enter start"], &took[..]].concat());
-    let timed = Pause { ttl_ms: Some(500), ..outputs() };
+    let timed = PauseSpec { ttl_ms: Some(500), ..outputs() };
     let late = [&["enter start", "ask well?", "warning pause_timeout"], &took[..]].concat();
     check("after a while", flow(timed.clone()), true, vec![Act::Time], &late);
     // whoever is asked from outside is asked first
-    let asked = Pause { request: Some(Box::new(Request { waits: true, ..Request::default() })), ..timed };
+    let asked = PauseSpec {
+        request: Some(Box::new(DelegationSpec { waits: true, ..DelegationSpec::default() })),
+        ..timed
+    };
     check("outside", flow(asked), false, vec![], &["enter start", "end paused input_required"]);
 }
 
 #[test]
 fn without_an_answer() {
-    let with_default = || Pause { default: Some(json!("d")), ..pause(PauseKind::Text) };
-    let ttl = |pause: Pause| Pause { ttl_ms: Some(500), ..pause };
-    let led = Pause { on_timeout: Some(StateIx(1)), ..ttl(pause(PauseKind::Text)) };
+    let with_default = || PauseSpec { default: Some(json!("d")), ..pause(PauseKind::Text) };
+    let ttl = |pause: PauseSpec| PauseSpec { ttl_ms: Some(500), ..pause };
+    let led = PauseSpec { on_timeout: Some(StateIx(1)), ..ttl(pause(PauseKind::Text)) };
     let end = ["enter stop", "end completed"];
     let took = [&[r#"set {"said":"d"}"#], &end[..]].concat();
     let rows = [
@@ -112,7 +115,7 @@ fn without_an_answer() {
             "too late",
             ttl(pause(PauseKind::Text)),
             true,
-            vec![Act::Time, Act::Answers(Answer::Stop)],
+            vec![Act::Time, Act::Answers(UserAnswer::Stop)],
             vec!["ask well?", "ask failed timeout", "end failed timeout"],
         ),
         (
@@ -126,7 +129,7 @@ fn without_an_answer() {
             "stopped",
             pause(PauseKind::Text),
             true,
-            vec![Act::Answers(Answer::Stop)],
+            vec![Act::Answers(UserAnswer::Stop)],
             vec!["ask well?", "end paused input_required"],
         ),
     ];
@@ -165,8 +168,8 @@ fn words_that_nobody_asked_for() {
 
 #[test]
 fn outputs_without_a_place_stand_under_their_names() {
-    let outputs = Pause { required_outputs: named(&["a"]), ..pause(PauseKind::Outputs) };
-    let start = state("start", Work::Pause(outputs), 1);
+    let outputs = PauseSpec { required_outputs: named(&["a"]), ..pause(PauseKind::Outputs) };
+    let start = state("start", StateBody::Pause(outputs), 1);
     let expected = ["enter start", "ask well?", r#"set {"a":"plan"}"#, "enter stop", "end completed"];
     check("B9", vec![workflow(vec![start])], true, vec![text("plan")], &expected);
 }

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use synthdev::adapters::providers::openai;
-use synthdev::domain::agent::{AgentSpec, Memory};
-use synthdev::domain::context::{ContextSpec, Side};
+use synthdev::domain::agent::{AgentSpec, MemoryPolicy};
+use synthdev::domain::context::{ContextSpec, ConversationSide};
 use synthdev::domain::ids::{AgentIx, StateIx, Timestamp};
 use synthdev::domain::message::{ChatMessage, ToolCall};
 use synthdev::domain::model::{FinishReason, ModelReply, ModelRequest};
 use synthdev::domain::script::ScriptOutcome;
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::domain::workflow::{
-    AgentFunction, Input as Given, Limits, SnapshotPolicy, State, Work, Workflow,
+    AgentFunction, SnapshotPolicy, StateBody, StateSpec, ValueSource as Given, Workflow, WorkflowLimits,
 };
 use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
@@ -151,7 +151,7 @@ impl World {
         let body = openai::build(request).unwrap()["messages"].to_string();
         let trimmed = self.trimmed.contains(&request.agent);
         self.trimmed.retain(|other| *other != request.agent);
-        let forgets = agent.side == Side::User && agent.memory == Memory::None;
+        let forgets = agent.side == ConversationSide::User && agent.memory == MemoryPolicy::None;
         let messages = &request.messages;
         let said_to_it = |message: &ChatMessage| message.content.starts_with(DIRECTIVE);
         let directive = messages.iter().rposition(said_to_it).unwrap();
@@ -219,15 +219,15 @@ fn workflow(luck: &mut Luck) -> Workflow {
     let agents: Vec<AgentSpec> = (0..seats).map(|at| agent(luck, at)).collect();
     let count = luck.between(2, 6);
     let states = (0..count).map(|at| {
-        let work = Work::Agent {
+        let work = StateBody::Agent {
             agent: AgentIx(if at < seats { at } else { luck.below(seats) }),
             function: AgentFunction::SendUserMessage,
             input: Given::Text(DIRECTIVE.repeat(luck.between(1, 60))),
         };
         state(&format!("s{at}"), work, (at + 1) % count)
     });
-    let mut states: Vec<State> = states.collect();
-    states.push(State { name: "stop".to_owned(), terminal: true, ..State::default() });
+    let mut states: Vec<StateSpec> = states.collect();
+    states.push(StateSpec { name: "stop".to_owned(), terminal: true, ..StateSpec::default() });
     let context = json!({
         "name": "talk", "starting_messages": [],
         "max_length": luck.pick(&[10_000, 20_000, 50_000, 50_000, 100_000, 200_000]),
@@ -242,7 +242,7 @@ fn workflow(luck: &mut Luck) -> Workflow {
         agents,
         stop: StateIx(states.len() - 1),
         states,
-        limits: Limits { max_steps: 100_000, max_visits: 100_000, ..Limits::default() },
+        limits: WorkflowLimits { max_steps: 100_000, max_visits: 100_000, ..WorkflowLimits::default() },
         snapshot: SnapshotPolicy::Off,
         ..Workflow::default()
     }

@@ -2,25 +2,25 @@
 
 use super::*;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
-use synthdev::domain::workflow::{Expect, Step, Store};
+use synthdev::domain::workflow::{ActionExpectation, ActionSpec, StateOutputSpec};
 
-fn shell() -> Work {
+fn shell() -> StateBody {
     let (tool, risk, arguments) = ("shell".to_owned(), ToolRisk::Read, Vec::new());
-    Work::Step(Step { tool, risk, arguments, expect: Expect::Ok })
+    StateBody::Step(ActionSpec { tool, risk, arguments, expect: ActionExpectation::Ok })
 }
 
 fn ran() -> Act {
     Act::Tool(ToolOutcome { ok: true, content: "the words".to_owned(), ..ToolOutcome::default() })
 }
 
-fn all(max_attempts: u32) -> Recovery {
-    Recovery { retry: vec![retry(&["*"], max_attempts, 0)], ..Recovery::default() }
+fn all(max_attempts: u32) -> RecoveryPolicy {
+    RecoveryPolicy { retry: vec![retry(&["*"], max_attempts, 0)], ..RecoveryPolicy::default() }
 }
 
 /// Leaves only where the condition holds.
-fn guarded(work: Work, recovery: Recovery) -> State {
+fn guarded(work: StateBody, recovery: RecoveryPolicy) -> StateSpec {
     let transitions = vec![Transition { target: StateIx(1), condition: Some(CONDITION), before: None }];
-    State { transitions, ..with(state("start", work, 1), recovery) }
+    StateSpec { transitions, ..with(state("start", work, 1), recovery) }
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn work_that_is_done_is_not_done_again() {
 
 #[test]
 fn a_result_that_does_not_fit_is_asked_for_again() {
-    let store = Some(Store { key: None, schema: Some(json!({"type": "integer"})) });
-    let start = State { store, ..with(state("start", speak(), 1), all(2)) };
+    let store = Some(StateOutputSpec { key: None, schema: Some(json!({"type": "integer"})) });
+    let start = StateSpec { store, ..with(state("start", speak(), 1), all(2)) };
     let expected =
         ["enter start", "model", "retry 2/2 in 0 after validation", "model", "enter stop", "end completed"];
     let acts = vec![Act::Says("many"), Act::Time, Act::Says("7")];
@@ -51,10 +51,12 @@ fn a_result_that_does_not_fit_is_asked_for_again() {
 
 #[test]
 fn a_state_that_is_being_left_is_not_tried_again() {
-    let before = Catch { before: Some(BEFORE), ..catch(&["tool.failed"], 1) };
-    let start = with(state("start", shell(), 1), Recovery { catch: vec![before], ..all(1) });
-    let start =
-        State { recovery: Recovery { retry: vec![retry(&["script"], 3, 0)], ..start.recovery }, ..start };
+    let before = CatchRule { before: Some(BEFORE), ..catch(&["tool.failed"], 1) };
+    let start = with(state("start", shell(), 1), RecoveryPolicy { catch: vec![before], ..all(1) });
+    let start = StateSpec {
+        recovery: RecoveryPolicy { retry: vec![retry(&["script"], 3, 0)], ..start.recovery },
+        ..start
+    };
     let failed = Act::Tool(ToolOutcome { ok: false, ..ToolOutcome::default() });
     let expected = ["enter start", "run shell {}", "catch takes tool.failed to stop", "end failed script"];
     let acts = vec![failed, Act::Throws(BEFORE)];
@@ -72,11 +74,11 @@ fn a_person_who_tries_again_asks_the_agent_but_repeats_no_step() {
         let first = if rest.len() == 3 { "model" } else { "run shell {}" };
         let nothing = |chosen| if chosen { Act::Chooses(0) } else { Act::Chooses(9) };
         let again = if rest.len() == 3 { vec![Act::Says("this")] } else { Vec::new() };
-        acts.extend([nothing(false), Act::Answers(Answer::Continue)]);
+        acts.extend([nothing(false), Act::Answers(UserAnswer::Continue)]);
         acts.extend(again);
         acts.push(nothing(true));
         let expected = [&["enter start", first, "ask failed no_transition"], &rest[..]].concat();
-        check(&about, vec![workflow(vec![guarded(work, Recovery::default())])], true, acts, &expected);
+        check(&about, vec![workflow(vec![guarded(work, RecoveryPolicy::default())])], true, acts, &expected);
     }
 }
 
@@ -89,14 +91,14 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
         risk: ToolRisk::Read,
         repeat: None,
     };
-    for side in [Side::Assistant, Side::User] {
+    for side in [ConversationSide::Assistant, ConversationSide::User] {
         let mut one = workflow(vec![with(state("start", speak(), 1), all(2)), state("next", speak(), 2)]);
         one.agents[0].side = side;
         one.agents[0].tools = vec![tool.clone()];
         let mut other = one.agents[0].clone();
-        (other.id, other.side) = ("other".to_owned(), Side::Assistant);
+        (other.id, other.side) = ("other".to_owned(), ConversationSide::Assistant);
         one.agents.push(other);
-        one.states[1].work = Work::Agent {
+        one.states[1].work = StateBody::Agent {
             agent: AgentIx(1),
             function: AgentFunction::SendUserMessage,
             input: Given::Text("and you".to_owned()),
@@ -129,10 +131,13 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
 #[test]
 fn private_work_of_a_state_that_was_left_is_seen_by_nobody() {
     let mut one = workflow(vec![
-        with(state("start", speak(), 1), Recovery { catch: vec![catch(&["*"], 1)], ..Recovery::default() }),
+        with(
+            state("start", speak(), 1),
+            RecoveryPolicy { catch: vec![catch(&["*"], 1)], ..RecoveryPolicy::default() },
+        ),
         state("next", speak(), 2),
     ]);
-    one.agents[0].side = Side::User;
+    one.agents[0].side = ConversationSide::User;
     one.agents[0].tools = vec![ToolSpec {
         name: "deploy".to_owned(),
         description: String::new(),

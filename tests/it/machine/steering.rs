@@ -2,9 +2,11 @@
 
 use super::*;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
-use synthdev::domain::workflow::{Branch, BranchErrors, Expect, Join, Parallel, Pause, PauseKind, Step};
-use synthdev::engine::input::Resumed;
-use synthdev::engine::steering::{Breakpoint, Stops};
+use synthdev::domain::workflow::{
+    ActionExpectation, ActionSpec, BranchErrors, BranchSpec, JoinPolicy, ParallelSpec, PauseKind, PauseSpec,
+};
+use synthdev::engine::input::ResumeInput;
+use synthdev::engine::steering::{Breakpoint, BreakpointSet};
 
 /// `start`, then `review`, then the end.
 fn two() -> Vec<Workflow> {
@@ -12,7 +14,7 @@ fn two() -> Vec<Workflow> {
 }
 
 fn stops(step: bool, points: Vec<Breakpoint>, workflows: Vec<Workflow>, interactive: bool) -> Play {
-    Play::of(RunSpec { stops: Stops { step, points }, ..spec(workflows, interactive) })
+    Play::of(RunSpec { stops: BreakpointSet { step, points }, ..spec(workflows, interactive) })
 }
 
 fn play(mut play: Play, acts: Vec<Act>) -> Vec<String> {
@@ -21,21 +23,21 @@ fn play(mut play: Play, acts: Vec<Act>) -> Vec<String> {
 }
 
 fn at(state: &str) -> Act {
-    Act::Steers(Steering::Break { point: Breakpoint::state(state) })
+    Act::Steers(SteeringAction::Break { point: Breakpoint::state(state) })
 }
 
 fn set(path: &str, value: Value) -> Act {
     let path = path.split('.').map(str::to_owned).collect();
-    Act::Steers(Steering::Set { call: None, set: vec![(path, value)] })
+    Act::Steers(SteeringAction::Set { call: None, set: vec![(path, value)] })
 }
 
-const GO: fn() -> Act = || Act::Steers(Steering::Continue);
-const STEP: fn() -> Act = || Act::Steers(Steering::Step);
-const PAUSE: fn() -> Act = || Act::Steers(Steering::Pause);
+const GO: fn() -> Act = || Act::Steers(SteeringAction::Continue);
+const STEP: fn() -> Act = || Act::Steers(SteeringAction::Step);
+const PAUSE: fn() -> Act = || Act::Steers(SteeringAction::Pause);
 const SAYS: fn() -> Act = || Act::Says("words");
 
 fn resumed(present: bool) -> Input {
-    Input::Resumed(Box::new(Resumed { present, ..Resumed::default() }))
+    Input::Resumed(Box::new(ResumeInput { present, ..ResumeInput::default() }))
 }
 
 #[test]
@@ -55,7 +57,7 @@ fn a_run_stands_before_a_state_and_goes_on() {
     ];
     assert_eq!(told, expected);
     // taken away in time
-    let gone = Act::Steers(Steering::Unbreak { point: Breakpoint::state("review") });
+    let gone = Act::Steers(SteeringAction::Unbreak { point: Breakpoint::state("review") });
     let told = play(Play::new(two(), true), vec![at("review"), gone, SAYS(), SAYS()]);
     assert_eq!(told[2..5], ["breaks state review", "breaks ", "enter review"]);
 }
@@ -80,7 +82,7 @@ fn a_pause_lets_what_runs_end() {
 
 #[test]
 fn who_lets_others_have_it_begins_nothing_new() {
-    const PARK: fn() -> Act = || Act::Steers(Steering::Park);
+    const PARK: fn() -> Act = || Act::Steers(SteeringAction::Park);
     let parked = ["enter start", "model", "end paused paused"];
     let mut one = Play::new(two(), true);
     [PARK(), PARK(), SAYS()].into_iter().for_each(|act| one.act(act));
@@ -89,7 +91,7 @@ fn who_lets_others_have_it_begins_nothing_new() {
     one.act(SAYS());
     assert_eq!(one.finish()[3..], ["enter review", "model", "enter stop", "end completed"]);
     // what only takes time need not be waited for, and is not forgotten
-    let again = Recovery { retry: vec![retry(&["*"], 2, 0)], ..Recovery::default() };
+    let again = RecoveryPolicy { retry: vec![retry(&["*"], 2, 0)], ..RecoveryPolicy::default() };
     let mut one = Play::new(vec![workflow(vec![with(state("start", speak(), 1), again)])], false);
     let broken = Act::Breaks(ModelError::Transport { detail: "no line".to_owned() });
     [broken, PARK()].into_iter().for_each(|act| one.act(act));
@@ -102,16 +104,16 @@ fn who_lets_others_have_it_begins_nothing_new() {
 
 /// Two branches of two states; `a` asks first, `b` speaks.
 fn asks_and_speaks() -> Vec<Workflow> {
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
-    let fork = Parallel {
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
+    let fork = ParallelSpec {
         branches: vec![branch("a", 1), branch("b", 4)],
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let ask = Pause {
+    let ask = PauseSpec {
         kind: PauseKind::Text,
         message: Given::Text("What now?".to_owned()),
         choices: Vec::new(),
@@ -123,8 +125,8 @@ fn asks_and_speaks() -> Vec<Workflow> {
         request: None,
     };
     vec![workflow(vec![
-        state("start", Work::Parallel(fork), 7),
-        state("start.a/ask", Work::Pause(ask), 2),
+        state("start", StateBody::Parallel(fork), 7),
+        state("start.a/ask", StateBody::Pause(ask), 2),
         state("start.a/c", speak(), 3),
         ending("start.a/stop"),
         state("start.b/y", speak(), 5),
@@ -135,9 +137,9 @@ fn asks_and_speaks() -> Vec<Workflow> {
 
 #[test]
 fn what_was_answered_while_it_is_parked_is_answered() {
-    let text = |text: &str| Answer::Text { text: text.to_owned() };
+    let text = |text: &str| UserAnswer::Text { text: text.to_owned() };
     let mut one = Play::new(asks_and_speaks(), true);
-    one.act(Act::Steers(Steering::Park));
+    one.act(Act::Steers(SteeringAction::Park));
     let open = one.machine.pauses();
     one.act(Act::Answers(text("first")));
     assert_eq!(one.machine.pauses(), [], "nobody is asked any more");
@@ -147,7 +149,7 @@ fn what_was_answered_while_it_is_parked_is_answered() {
     one.act(SAYS());
     assert_eq!(one.lines.last().unwrap(), "end paused paused", "{:?}", one.lines);
     let stands = one.machine.pauses();
-    assert_eq!((stands.len(), stands[0].is_free()), (1, false), "a person was there");
+    assert_eq!((stands.len(), stands[0].needs_no_answer()), (1, false), "a person was there");
     one.feed(resumed(false));
     [SAYS(), SAYS()].into_iter().for_each(|act| one.act(act));
     let told = one.finish();
@@ -159,18 +161,18 @@ fn what_was_answered_while_it_is_parked_is_answered() {
 #[test]
 fn time_that_is_up_sets_nothing_going_that_was_paused() {
     let mut flow = asks_and_speaks();
-    let Work::Pause(ask) = &mut flow[0].states[1].work else { panic!() };
+    let StateBody::Pause(ask) = &mut flow[0].states[1].work else { panic!() };
     (ask.ttl_ms, ask.default) = (Some(1_000), Some(json!("nobody")));
     let mut one = Play::new(flow, true);
-    one.act(Act::Steers(Steering::Park));
+    one.act(Act::Steers(SteeringAction::Park));
     one.act(SAYS());
     assert_eq!(one.lines.last().unwrap(), "end paused input_required", "{:?}", one.lines);
     let open = one.machine.pauses()[0].call;
     // its process is gone
     one.pending.clear();
-    one.feed(Input::Resumed(Box::new(Resumed { elapsed: vec![open], ..Resumed::default() })));
+    one.feed(Input::Resumed(Box::new(ResumeInput { elapsed: vec![open], ..ResumeInput::default() })));
     assert_eq!(one.lines.last().unwrap(), "end paused paused", "{:?}", one.lines);
-    assert!(one.machine.pauses()[0].is_free() && !one.lines.contains(&"enter start.b/d".to_owned()));
+    assert!(one.machine.pauses()[0].needs_no_answer() && !one.lines.contains(&"enter start.b/d".to_owned()));
     one.feed(resumed(false));
     [SAYS(), SAYS()].into_iter().for_each(|act| one.act(act));
     assert_eq!(one.finish().last().unwrap(), "end completed");
@@ -179,22 +181,27 @@ fn time_that_is_up_sets_nothing_going_that_was_paused() {
 #[test]
 fn what_was_allowed_and_held_is_judged_again_where_it_arrives() {
     let arguments = vec![(vec!["command".to_owned()], Given::Script(ScriptIx(0)))];
-    let shell = Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments, expect: Expect::Ok };
+    let shell = ActionSpec {
+        tool: "shell".to_owned(),
+        risk: ToolRisk::Execute,
+        arguments,
+        expect: ActionExpectation::Ok,
+    };
     for (arrived, then) in [(false, "run shell"), (true, "approve shell")] {
-        let flow = vec![workflow(vec![state("start", Work::Step(shell.clone()), 1)])];
+        let flow = vec![workflow(vec![state("start", StateBody::Step(shell.clone()), 1)])];
         let mut spec = spec(flow, true);
         spec.approvals = spec.approvals.approving_all();
         let mut one = Play::of(spec);
-        one.act(Act::Steers(Steering::Park));
+        one.act(Act::Steers(SteeringAction::Park));
         one.act(Act::Values(vec![Some(json!("touch x"))]));
         assert_eq!(one.lines[1..], ["end paused paused"], "{arrived}");
-        let approvals = ApprovalPolicy { execute: Permission::Ask, ..ApprovalPolicy::default() };
+        let approvals = ApprovalPolicy { execute: ToolPermission::Ask, ..ApprovalPolicy::default() };
         let approvals = arrived.then_some(approvals);
-        one.feed(Input::Resumed(Box::new(Resumed {
+        one.feed(Input::Resumed(Box::new(ResumeInput {
             present: true,
             approvals,
             arrived,
-            ..Resumed::default()
+            ..ResumeInput::default()
         })));
         assert!(one.lines.last().unwrap().starts_with(then), "{arrived}: {:?}", one.lines);
     }
@@ -216,7 +223,7 @@ fn step_by_step() {
     ];
     assert_eq!(told, expected, "the end is no state to stand before");
     // any answer goes on as well, and step mode stays
-    let told = play(stops(true, vec![], two(), true), vec![Act::Answers(Answer::Continue), SAYS()]);
+    let told = play(stops(true, vec![], two(), true), vec![Act::Answers(UserAnswer::Continue), SAYS()]);
     assert_eq!(told[4..], ["stands before review"]);
     // until it is left
     let told = play(stops(true, vec![], two(), true), vec![GO(), SAYS(), SAYS()]);
@@ -251,8 +258,14 @@ fn where_nobody_is_there_it_is_parked_and_taken_up_by_whoever_comes() {
 
 #[test]
 fn it_stands_before_a_tool() {
-    let step =
-        |risk| Work::Step(Step { tool: "shell".to_owned(), risk, arguments: vec![], expect: Expect::Ok });
+    let step = |risk| {
+        StateBody::Step(ActionSpec {
+            tool: "shell".to_owned(),
+            risk,
+            arguments: vec![],
+            expect: ActionExpectation::Ok,
+        })
+    };
     let work = |risk| vec![workflow(vec![state("start", step(risk), 1)])];
     let done = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
     let point = || vec![Breakpoint::tool("shell"), Breakpoint::tool("other")];
@@ -263,7 +276,7 @@ fn it_stands_before_a_tool() {
     // it is approved after that
     let told = play(
         stops(false, point(), work(ToolRisk::Execute), true),
-        vec![STEP(), Act::Approves(Decision::Allow), done()],
+        vec![STEP(), Act::Approves(ApprovalDecision::Allow), done()],
     );
     assert_eq!(told[2..5], ["stands at start: tool shell", "approve shell {}", "run shell {}"]);
     // that it stood before the step says nothing about the state that follows
@@ -272,8 +285,11 @@ fn it_stands_before_a_tool() {
     let told = play(stops(false, both(), then(), true), vec![GO(), done(), GO(), SAYS()]);
     assert_eq!(told[4..6], ["stands at review: state review", "enter review"]);
     // runs of before go on as they were recorded
-    let old =
-        RunSpec { machine_version: 5, stops: Stops { step: false, points: both() }, ..spec(then(), true) };
+    let old = RunSpec {
+        machine_version: 5,
+        stops: BreakpointSet { step: false, points: both() },
+        ..spec(then(), true)
+    };
     let told = play(Play::of(old), vec![GO(), done(), SAYS()]);
     assert_eq!(told[4..6], ["enter review", "model"]);
 }
@@ -303,7 +319,7 @@ fn an_end_of_time_does_not_enter_the_state_it_stands_before() {
     let told = play(Play::new(vec![timed], true), vec![at("review"), SAYS(), Act::Time]);
     assert_eq!(told[3..], ["stands at review: state review", "ask failed timeout"]);
     // the time of the state before is over
-    let state = State { timeout_ms: Some(1_000), ..state("start", speak(), 1) };
+    let state = StateSpec { timeout_ms: Some(1_000), ..state("start", speak(), 1) };
     let mut workflow = two().remove(0);
     workflow.states[0] = state;
     let mut standing = Play::new(vec![workflow], true);
@@ -317,17 +333,17 @@ fn an_end_of_time_does_not_enter_the_state_it_stands_before() {
 
 #[test]
 fn while_one_branch_stands_the_others_stand_before_their_next_state() {
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
-    let spec = Parallel {
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
+    let spec = ParallelSpec {
         branches: vec![branch("a", 1), branch("b", 4)],
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
     let states = vec![
-        state("start", Work::Parallel(spec), 7),
+        state("start", StateBody::Parallel(spec), 7),
         state("start.a/x", speak(), 2),
         state("start.a/c", speak(), 3),
         ending("start.a/stop"),
@@ -365,17 +381,21 @@ fn values_are_set_only_while_it_stands_still() {
 
 #[test]
 fn words_are_taken_back_until_they_are_read() {
-    let back = || Act::Steers(Steering::TakeBack { text: "by the way".to_owned() });
+    let back = || Act::Steers(SteeringAction::TakeBack { text: "by the way".to_owned() });
     let told = play(Play::new(two(), true), vec![Act::Said("by the way"), back(), back(), SAYS(), SAYS()]);
     assert_eq!(told[2..5], ["queued by the way", "taken back by the way", "enter review"]);
 }
 
 #[test]
 fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
-    let step =
-        Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments: vec![], expect: Expect::Ok };
+    let step = ActionSpec {
+        tool: "shell".to_owned(),
+        risk: ToolRisk::Execute,
+        arguments: vec![],
+        expect: ActionExpectation::Ok,
+    };
     let limited = |seconds| {
-        let spec = spec(vec![workflow(vec![state("start", Work::Step(step.clone()), 1)])], true);
+        let spec = spec(vec![workflow(vec![state("start", StateBody::Step(step.clone()), 1)])], true);
         let approvals = ApprovalPolicy { deadline_s: seconds, ..spec.approvals.clone() };
         Play::of(RunSpec { approvals, ..spec })
     };
@@ -401,7 +421,7 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
         let set = effects.iter().filter(|e| matches!(e, Effect::SetTimer { delay_ms: 60_000, .. })).count();
         assert_eq!((stopped, set), timers, "{version}");
     }
-    answered.act(Act::Approves(Decision::Allow));
+    answered.act(Act::Approves(ApprovalDecision::Allow));
     assert!(answered.timers.is_empty());
     assert_eq!(until(&limited(0)), None);
 }
@@ -409,7 +429,7 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
 #[test]
 fn what_a_script_reads_waits_no_longer() {
     use synthdev::domain::script::ScopePatch;
-    let looking = State { script: Some(ACTION), ..state("start", Work::None, 1) };
+    let looking = StateSpec { script: Some(ACTION), ..state("start", StateBody::None, 1) };
     let mut play = Play::new(vec![workflow(vec![state("first", speak(), 1), looking])], true);
     for text in ["one", "two"] {
         play.act(Act::Said(text));
@@ -422,27 +442,27 @@ fn what_a_script_reads_waits_no_longer() {
     let patch = ScopePatch { heard: 1, ..ScopePatch::default() };
     play.feed(Input::Evaluated { call, outcome: ScriptOutcome { patch, ..ScriptOutcome::default() } });
     assert!(play.lines.contains(&"heard one".to_owned()), "{:?}", play.lines);
-    play.act(Act::Steers(Steering::TakeBack { text: "one".to_owned() }));
-    play.act(Act::Steers(Steering::TakeBack { text: "two".to_owned() }));
+    play.act(Act::Steers(SteeringAction::TakeBack { text: "one".to_owned() }));
+    play.act(Act::Steers(SteeringAction::TakeBack { text: "two".to_owned() }));
     assert_eq!(play.lines.last().unwrap(), "taken back two");
 }
 
 #[test]
 fn what_one_script_was_offered_no_other_takes() {
     use synthdev::domain::script::ScopePatch;
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
-    let looking = |name, next| State { script: Some(ACTION), ..state(name, Work::None, next) };
-    let spec = Parallel {
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
+    let looking = |name, next| StateSpec { script: Some(ACTION), ..state(name, StateBody::None, next) };
+    let spec = ParallelSpec {
         branches: vec![branch("a", 2), branch("b", 4)],
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
     let states = vec![
         state("first", speak(), 1),
-        state("start", Work::Parallel(spec), 6),
+        state("start", StateBody::Parallel(spec), 6),
         looking("start.a/x", 3),
         ending("start.a/stop"),
         looking("start.b/y", 5),
@@ -459,12 +479,12 @@ fn what_one_script_was_offered_no_other_takes() {
     assert_eq!((first.1.len(), second.1.len()), (2, 0));
     // what is gone meanwhile is not made up for by what came meanwhile
     play.act(Act::Said("three"));
-    play.act(Act::Steers(Steering::TakeBack { text: "one".to_owned() }));
+    play.act(Act::Steers(SteeringAction::TakeBack { text: "one".to_owned() }));
     let patch = ScopePatch { heard: 2, ..ScopePatch::default() };
     play.feed(Input::Evaluated { call: first.0, outcome: ScriptOutcome { patch, ..Default::default() } });
     let heard: Vec<&String> = play.lines.iter().filter(|line| line.starts_with("heard")).collect();
     assert_eq!(heard, ["heard two"]);
-    play.act(Act::Steers(Steering::TakeBack { text: "three".to_owned() }));
+    play.act(Act::Steers(SteeringAction::TakeBack { text: "three".to_owned() }));
     play.feed(Input::Evaluated { call: second.0, outcome: ScriptOutcome::default() });
     assert!(play.finish().contains(&"taken back three".to_owned()));
 }
@@ -473,7 +493,7 @@ fn what_one_script_was_offered_no_other_takes() {
 fn an_agent_asks_the_person_and_reads_the_answer() {
     let ask = |choices: Value| {
         let mut asking = workflow(vec![state("start", speak(), 1)]);
-        asking.agents[0].tools = vec![synthdev::domain::tool::ask_person()];
+        asking.agents[0].tools = vec![synthdev::domain::tool::ask_user_tool()];
         let mut play = Play::new(vec![asking], true);
         let arguments = json!({"question": "Which one?", "choices": choices}).to_string();
         let call = |id: &str, arguments: &str| ToolCall {
@@ -490,7 +510,7 @@ fn an_agent_asks_the_person_and_reads_the_answer() {
         play.feed(Input::Replied { call, reply: ModelReply { tool_calls, ..reply("", 10) } });
         play
     };
-    let text = |text: &str| Act::Answers(Answer::Value { value: json!(text) });
+    let text = |text: &str| Act::Answers(UserAnswer::Value { value: json!(text) });
     let mut play = ask(json!([]));
     // words that nobody asked for answer it as well; several questions come one after the other
     play.act(Act::Said("the first"));
@@ -525,15 +545,15 @@ fn a_limit_at_the_door_does_not_make_it_stand_twice() {
     let point = vec![Breakpoint::state("review")];
     let told = play(
         stops(false, point, vec![limited], true),
-        vec![SAYS(), GO(), Act::Answers(Answer::Continue), SAYS()],
+        vec![SAYS(), GO(), Act::Answers(UserAnswer::Continue), SAYS()],
     );
     assert_eq!(told[3..7], ["stands at review: state review", "ask max_steps", "enter review", "model"]);
 }
 
 #[test]
 fn models_are_interrupted_and_asked_again() {
-    let interrupt = || Act::Steers(Steering::Interrupt { partial: Vec::new() });
-    let word = || Act::Answers(Answer::Text { text: "shorter".to_owned() });
+    let interrupt = || Act::Steers(SteeringAction::Interrupt { partial: Vec::new() });
+    let word = || Act::Answers(UserAnswer::Text { text: "shorter".to_owned() });
     let told = play(Play::new(two(), true), vec![interrupt(), word(), SAYS(), SAYS()]);
     let expected = [
         "enter start",
@@ -569,10 +589,12 @@ fn models_are_interrupted_and_asked_again() {
 #[test]
 fn guidance_outlives_a_call_that_fails() {
     let cut = || ModelError::Transport { detail: "cut".to_owned() };
-    let word = || Act::Answers(Answer::Text { text: "shorter".to_owned() });
+    let word = || Act::Answers(UserAnswer::Text { text: "shorter".to_owned() });
     let mut play = Play::new(two(), true);
-    let again = Act::Answers(Answer::Continue);
-    for act in [Act::Steers(Steering::Interrupt { partial: Vec::new() }), word(), Act::Breaks(cut()), again] {
+    let again = Act::Answers(UserAnswer::Continue);
+    for act in
+        [Act::Steers(SteeringAction::Interrupt { partial: Vec::new() }), word(), Act::Breaks(cut()), again]
+    {
         play.act(act);
     }
     let asked = play.pending.iter().find_map(|effect| match effect {
@@ -589,9 +611,9 @@ fn guidance_outlives_a_call_that_fails() {
 
 #[test]
 fn the_time_of_a_state_rests_while_a_person_says_what_shall_be_different() {
-    let interrupt = || Act::Steers(Steering::Interrupt { partial: Vec::new() });
-    let word = || Act::Answers(Answer::Text { text: "shorter".to_owned() });
-    let timed = |state: State, ms| State { timeout_ms: Some(ms), ..state };
+    let interrupt = || Act::Steers(SteeringAction::Interrupt { partial: Vec::new() });
+    let word = || Act::Answers(UserAnswer::Text { text: "shorter".to_owned() });
+    let timed = |state: StateSpec, ms| StateSpec { timeout_ms: Some(ms), ..state };
     let rows: [(u32, Act, i64, &[i64]); 3] = [
         (MACHINE_VERSION, word(), 3_600_000, &[20_000, 50_000]),
         (MACHINE_VERSION, GO(), 3_600_000, &[20_000, 50_000]),
@@ -620,18 +642,18 @@ fn the_time_of_a_state_rests_while_a_person_says_what_shall_be_different() {
 
 #[test]
 fn time_that_is_up_frees_nobody_who_stands_elsewhere() {
-    use synthdev::domain::delegation::Request;
-    use synthdev::domain::workflow::{Pause, PauseKind};
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
-    let parallel = Parallel {
+    use synthdev::domain::delegation::DelegationSpec;
+    use synthdev::domain::workflow::{PauseKind, PauseSpec};
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
+    let parallel = ParallelSpec {
         branches: vec![branch("a", 1), branch("b", 3)],
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let delegate = Pause {
+    let delegate = PauseSpec {
         kind: PauseKind::Outputs,
         message: Given::Text("well?".to_owned()),
         choices: Vec::new(),
@@ -640,25 +662,25 @@ fn time_that_is_up_frees_nobody_who_stands_elsewhere() {
         default: Some(json!({"x": 1})),
         ttl_ms: Some(1_000),
         on_timeout: None,
-        request: Some(Box::new(Request { waits: true, ..Request::default() })),
+        request: Some(Box::new(DelegationSpec { waits: true, ..DelegationSpec::default() })),
     };
     let states = vec![
-        state("start", Work::Parallel(parallel), 5),
-        state("start.a/ask", Work::Pause(delegate), 2),
+        state("start", StateBody::Parallel(parallel), 5),
+        state("start.a/ask", StateBody::Pause(delegate), 2),
         ending("start.a/stop"),
         state("start.b/look", speak(), 4),
         ending("start.b/stop"),
     ];
     let stands = |play: &Play| play.machine.pauses().iter().any(|pause| pause.state == "start.b/look");
     for (version, stays) in [(MACHINE_VERSION, true), (7, false)] {
-        let stops = Stops { step: false, points: vec![Breakpoint::state("look")] };
+        let stops = BreakpointSet { step: false, points: vec![Breakpoint::state("look")] };
         let spec = RunSpec { machine_version: version, stops, ..spec(vec![workflow(states.clone())], false) };
         let mut play = Play::of(spec);
         assert!(play.lines.last().unwrap().starts_with("end paused"), "{:?}", play.lines);
         assert!(stands(&play), "{:?}", play.lines);
         let asked = play.machine.pauses().into_iter().find(|pause| pause.state == "start.a/ask").unwrap();
         let elapsed = vec![asked.call];
-        play.feed(Input::Resumed(Box::new(Resumed { elapsed, ..Resumed::default() })));
+        play.feed(Input::Resumed(Box::new(ResumeInput { elapsed, ..ResumeInput::default() })));
         assert_eq!(stands(&play), stays, "{version}: {:?}", play.lines);
         assert!(play.lines.contains(&"warning pause_timeout".to_owned()), "{:?}", play.lines);
         if stays {

@@ -2,10 +2,10 @@
 
 use super::*;
 use synthdev::domain::tool::ToolRisk;
-use synthdev::domain::workflow::{Expect, Step};
+use synthdev::domain::workflow::{ActionExpectation, ActionSpec};
 
-fn step(risk: ToolRisk, expect: Expect, arguments: Vec<(Vec<String>, Given)>) -> Work {
-    Work::Step(Step { tool: "shell".to_owned(), risk, arguments, expect })
+fn step(risk: ToolRisk, expect: ActionExpectation, arguments: Vec<(Vec<String>, Given)>) -> StateBody {
+    StateBody::Step(ActionSpec { tool: "shell".to_owned(), risk, arguments, expect })
 }
 
 fn done(ok: bool, data: Option<Value>) -> Act {
@@ -16,29 +16,29 @@ fn exit(code: i64) -> Act {
     done(code == 0, Some(json!({"exit_code": code, "stdout": "", "stderr": "why"})))
 }
 
-fn one(work: Work) -> Vec<Workflow> {
-    use synthdev::domain::workflow::Store;
-    let store = Some(Store { key: Some("came".to_owned()), schema: None });
-    vec![workflow(vec![State { store, ..state("start", work, 1) }])]
+fn one(work: StateBody) -> Vec<Workflow> {
+    use synthdev::domain::workflow::StateOutputSpec;
+    let store = Some(StateOutputSpec { key: Some("came".to_owned()), schema: None });
+    vec![workflow(vec![StateSpec { store, ..state("start", work, 1) }])]
 }
 
 #[test]
 fn what_counts_as_success() {
-    let any = || Expect::Any;
-    let two = || Expect::OneOf(vec![0, 2]);
+    let any = || ActionExpectation::Any;
+    let two = || ActionExpectation::OneOf(vec![0, 2]);
     let came = |line: &'static str| vec![line, "enter stop", "end completed"];
     let failed = vec!["end failed tool.failed"];
     let code = |code: &'static str| came(code);
     let rows = [
-        (Expect::Ok, exit(0), code(r#"set {"came":{"exit_code":0,"stdout":"","stderr":"why"}}"#)),
-        (Expect::Ok, exit(1), failed.clone()),
-        (Expect::Ok, done(true, None), code(r#"set {"came":"the words"}"#)),
+        (ActionExpectation::Ok, exit(0), code(r#"set {"came":{"exit_code":0,"stdout":"","stderr":"why"}}"#)),
+        (ActionExpectation::Ok, exit(1), failed.clone()),
+        (ActionExpectation::Ok, done(true, None), code(r#"set {"came":"the words"}"#)),
         (any(), exit(1), code(r#"set {"came":{"exit_code":1,"stdout":"","stderr":"why"}}"#)),
         (two(), exit(2), code(r#"set {"came":{"exit_code":2,"stdout":"","stderr":"why"}}"#)),
         (two(), exit(1), failed.clone()),
         (two(), done(true, None), failed.clone()),
         (
-            Expect::OneOf(vec![404]),
+            ActionExpectation::OneOf(vec![404]),
             done(false, Some(json!({"status": 404}))),
             code(r#"set {"came":{"status":404}}"#),
         ),
@@ -65,7 +65,7 @@ fn arguments_are_evaluated() {
         (path("args.0"), Given::Script(INPUT)),
         (path("args.1"), Given::Script(INPUT)),
     ];
-    let work = || step(ToolRisk::Read, Expect::Ok, arguments.clone());
+    let work = || step(ToolRisk::Read, ActionExpectation::Ok, arguments.clone());
     let values = |last| Act::Values(vec![Some(json!("-C")), last]);
     let run = r#"run shell {"command":"make","args":["-C","dir"]}"#;
     let expected = ["enter start", run, r#"set {"came":"the words"}"#, "enter stop", "end completed"];
@@ -76,8 +76,8 @@ fn arguments_are_evaluated() {
 
 #[test]
 fn a_step_needs_permission_like_any_tool() {
-    let twice = |work: Work| {
-        let start = State {
+    let twice = |work: StateBody| {
+        let start = StateSpec {
             transitions: vec![
                 Transition { target: StateIx(0), condition: Some(CONDITION), before: None },
                 Transition { target: StateIx(1), condition: None, before: None },
@@ -86,28 +86,34 @@ fn a_step_needs_permission_like_any_tool() {
         };
         vec![workflow(vec![start])]
     };
-    let acts = |decision: Decision| vec![Act::Approves(decision)];
+    let acts = |decision: ApprovalDecision| vec![Act::Approves(decision)];
     let asked = ["enter start", "approve shell {}"];
     let denied = [&asked[..], &["ask failed tool.denied"]].concat();
-    let execute = || step(ToolRisk::Execute, Expect::Ok, Vec::new());
-    check("denied", twice(execute()), true, acts(Decision::Deny { reason: None }), &denied);
+    let execute = || step(ToolRisk::Execute, ActionExpectation::Ok, Vec::new());
+    check("denied", twice(execute()), true, acts(ApprovalDecision::Deny { reason: None }), &denied);
     check("nobody there", twice(execute()), false, vec![], &["enter start", "end paused tool.denied"]);
     let rest = ["run shell {}", "enter start 2"];
     let always = [&asked[..], &rest, &["run shell {}", "enter stop", "end completed"]].concat();
     let once = [&asked[..], &rest, &["approve shell {}"]].concat();
-    let both = |decision: Decision| vec![Act::Approves(decision), done(true, None), Act::Chooses(0)];
+    let both = |decision: ApprovalDecision| vec![Act::Approves(decision), done(true, None), Act::Chooses(0)];
     let finish = [done(true, None), Act::Chooses(1)];
-    check("always", twice(execute()), true, [both(Decision::AllowTool), finish.to_vec()].concat(), &always);
-    check("once", twice(execute()), true, both(Decision::Allow), &once);
+    check(
+        "always",
+        twice(execute()),
+        true,
+        [both(ApprovalDecision::AllowTool), finish.to_vec()].concat(),
+        &always,
+    );
+    check("once", twice(execute()), true, both(ApprovalDecision::Allow), &once);
 }
 
 #[test]
 fn a_failed_step_can_be_caught_and_says_why() {
-    let caught = Recovery {
-        catch: vec![Catch { key: Some("why".to_owned()), ..catch(&["tool.failed"], 1) }],
-        ..Recovery::default()
+    let caught = RecoveryPolicy {
+        catch: vec![CatchRule { key: Some("why".to_owned()), ..catch(&["tool.failed"], 1) }],
+        ..RecoveryPolicy::default()
     };
-    let start = with(state("start", step(ToolRisk::Read, Expect::Ok, Vec::new()), 1), caught);
+    let start = with(state("start", step(ToolRisk::Read, ActionExpectation::Ok, Vec::new()), 1), caught);
     let mut play = Play::new(vec![workflow(vec![start])], false);
     play.act(exit(3));
     let told = play.finish();
@@ -118,19 +124,19 @@ fn a_failed_step_can_be_caught_and_says_why() {
 
 #[test]
 fn a_run_that_ends_in_a_branch_can_be_cancelled_while_its_snapshot_is_made() {
-    use synthdev::domain::workflow::{Branch, BranchErrors, Join, Parallel};
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let spec = Parallel {
+    use synthdev::domain::workflow::{BranchErrors, BranchSpec, JoinPolicy, ParallelSpec};
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let spec = ParallelSpec {
         branches: vec![branch("a", 1)],
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let loops = State { max_visits: Some(1), ..state("start.a/s", Work::None, 1) };
+    let loops = StateSpec { max_visits: Some(1), ..state("start.a/s", StateBody::None, 1) };
     let one = Workflow {
         snapshot: SnapshotPolicy::Auto,
-        ..workflow(vec![state("start", Work::Parallel(spec), 2), loops])
+        ..workflow(vec![state("start", StateBody::Parallel(spec), 2), loops])
     };
     // the snapshot before the run is not there yet when the branch reaches its limit
     let mut play = Play::new(vec![one], false);
@@ -154,15 +160,15 @@ fn an_agent_is_told_of_an_interrupted_call_whether_it_had_begun() {
         (9, ToolRisk::Execute, before),
     ] {
         let function = AgentFunction::SendUserMessage;
-        let listens = Work::Agent { agent: AgentIx(0), function, input: Given::Human };
+        let listens = StateBody::Agent { agent: AgentIx(0), function, input: Given::Human };
         let mut chat = workflow(vec![state("chat", listens, 0)]);
         chat.conversational = true;
         let (name, description, parameters) = ("look".to_owned(), String::new(), json!({}));
         chat.agents[0].tools = vec![ToolSpec { name, description, parameters, risk, repeat: None }];
         let mut spec = RunSpec { machine_version: version, ..spec(vec![chat], true) };
-        spec.approvals.execute = Permission::Allow;
+        spec.approvals.execute = ToolPermission::Allow;
         let mut play = Play::of(spec);
-        let says = |text: &str| Act::Answers(Answer::Text { text: text.to_owned() });
+        let says = |text: &str| Act::Answers(UserAnswer::Text { text: text.to_owned() });
         play.act(says("look twice"));
         let model = |effect: &Effect| matches!(effect, Effect::CallModel { .. });
         let call = |id: &str| ToolCall {

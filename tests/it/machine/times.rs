@@ -1,26 +1,26 @@
 //! Time limits of states and workflows, and `wait`.
 
 use super::*;
-use synthdev::domain::workflow::{Branch, BranchErrors, Join, OnError, Parallel, Wait};
+use synthdev::domain::workflow::{BranchErrors, BranchSpec, JoinPolicy, OnError, ParallelSpec, WaitSpec};
 
 const SLOW: &str = "end failed timeout";
 
-fn timed(ms: u64, recovery: Recovery) -> State {
-    State { timeout_ms: Some(ms), ..with(state("start", speak(), 2), recovery) }
+fn timed(ms: u64, recovery: RecoveryPolicy) -> StateSpec {
+    StateSpec { timeout_ms: Some(ms), ..with(state("start", speak(), 2), recovery) }
 }
 
-fn two(start: State) -> Vec<Workflow> {
-    vec![workflow(vec![start, state("other", Work::None, 2)])]
+fn two(start: StateSpec) -> Vec<Workflow> {
+    vec![workflow(vec![start, state("other", StateBody::None, 2)])]
 }
 
 #[test]
 fn a_visit_may_take_so_long_with_all_its_attempts() {
-    let caught = Recovery { catch: vec![catch(&["timeout"], 1)], ..Recovery::default() };
-    let retried = Recovery { retry: vec![retry(&["model"], 5, 400)], ..Recovery::default() };
-    let timely = Recovery { retry: vec![retry(&["timeout"], 2, 0)], ..Recovery::default() };
+    let caught = RecoveryPolicy { catch: vec![catch(&["timeout"], 1)], ..RecoveryPolicy::default() };
+    let retried = RecoveryPolicy { retry: vec![retry(&["model"], 5, 400)], ..RecoveryPolicy::default() };
+    let timely = RecoveryPolicy { retry: vec![retry(&["timeout"], 2, 0)], ..RecoveryPolicy::default() };
     let rows = [
-        ("in time", Recovery::default(), vec![Act::Says("done")], vec!["enter stop", "end completed"]),
-        ("too late", Recovery::default(), vec![Act::Time], vec![SLOW]),
+        ("in time", RecoveryPolicy::default(), vec![Act::Says("done")], vec!["enter stop", "end completed"]),
+        ("too late", RecoveryPolicy::default(), vec![Act::Time], vec![SLOW]),
         (
             "caught",
             caught,
@@ -53,21 +53,22 @@ fn a_visit_may_take_so_long_with_all_its_attempts() {
 
 #[test]
 fn a_state_that_runs_out_of_time_stops_all_that_it_started() {
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let both = Parallel {
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let both = ParallelSpec {
         branches: vec![branch("a", 2), branch("b", 4)],
-        join: Join::All,
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let caught = Recovery { catch: vec![catch(&["timeout"], 1)], ..Recovery::default() };
-    let fork = State { timeout_ms: Some(500), ..with(state("start", Work::Parallel(both), 6), caught) };
-    let end = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    let caught = RecoveryPolicy { catch: vec![catch(&["timeout"], 1)], ..RecoveryPolicy::default() };
+    let fork =
+        StateSpec { timeout_ms: Some(500), ..with(state("start", StateBody::Parallel(both), 6), caught) };
+    let end = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
     let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 1)]) };
     let root = workflow(vec![
         fork,
-        state("other", Work::None, 6),
+        state("other", StateBody::None, 6),
         state("start.a/start", speak(), 3),
         end("start.a/stop"),
         state("start.b/start", child(), 5),
@@ -98,7 +99,7 @@ fn a_workflow_may_take_so_long() {
             with(
                 state("start", speak(), 2),
                 // a rule of one state is not for the time of the whole
-                Recovery { catch: vec![catch(&["*"], 1)], ..Recovery::default() },
+                RecoveryPolicy { catch: vec![catch(&["*"], 1)], ..RecoveryPolicy::default() },
             ),
             state("last", speak(), 2),
         ])
@@ -137,7 +138,7 @@ fn a_workflow_may_take_so_long() {
 
 #[test]
 fn late_timers_change_nothing() {
-    let mut play = Play::new(two(timed(500, Recovery::default())), true);
+    let mut play = Play::new(two(timed(500, RecoveryPolicy::default())), true);
     let (_, late) = play.timers[0];
     play.act(Act::Says("done"));
     let told = play.lines.len();
@@ -147,8 +148,8 @@ fn late_timers_change_nothing() {
 
 #[test]
 fn a_person_who_is_asked_about_an_error_has_all_the_time() {
-    let acts = vec![Act::Time, Act::Passes(100_000), Act::Answers(Answer::Continue), Act::Time];
-    let mut play = Play::new(two(timed(500, Recovery::default())), true);
+    let acts = vec![Act::Time, Act::Passes(100_000), Act::Answers(UserAnswer::Continue), Act::Time];
+    let mut play = Play::new(two(timed(500, RecoveryPolicy::default())), true);
     for act in acts {
         play.act(act);
     }
@@ -161,17 +162,17 @@ fn waiting_takes_its_time() {
     let text = |text: &str| Given::Text(text.to_owned());
     let done = |line: &'static str| vec![line, "enter stop", "end completed"];
     let rows = [
-        (Wait::For(Given::Value(json!(2.5))), vec![Act::Time], done("waits until 3500")),
-        (Wait::For(text("PT1M")), vec![Act::Time], done("waits until 61000")),
-        (Wait::Until(text("1970-01-01T00:00:05Z")), vec![Act::Time], done("waits until 5000")),
-        (Wait::Until(Given::Value(json!(1))), vec![Act::Time], done("waits until 1000")),
-        (Wait::For(text("a while")), vec![], vec!["end failed validation"]),
-        (Wait::Until(text("tomorrow")), vec![], vec!["end failed validation"]),
-        (Wait::For(Given::Script(INPUT)), vec![Act::Values(vec![None])], vec!["end failed validation"]),
+        (WaitSpec::For(Given::Value(json!(2.5))), vec![Act::Time], done("waits until 3500")),
+        (WaitSpec::For(text("PT1M")), vec![Act::Time], done("waits until 61000")),
+        (WaitSpec::Until(text("1970-01-01T00:00:05Z")), vec![Act::Time], done("waits until 5000")),
+        (WaitSpec::Until(Given::Value(json!(1))), vec![Act::Time], done("waits until 1000")),
+        (WaitSpec::For(text("a while")), vec![], vec!["end failed validation"]),
+        (WaitSpec::Until(text("tomorrow")), vec![], vec!["end failed validation"]),
+        (WaitSpec::For(Given::Script(INPUT)), vec![Act::Values(vec![None])], vec!["end failed validation"]),
     ];
     for (wait, acts, rest) in rows {
         let about = format!("{wait:?}");
-        let start = state("start", Work::Wait(wait), 1);
+        let start = state("start", StateBody::Wait(wait), 1);
         check(&about, vec![workflow(vec![start])], false, acts, &[&["enter start"], &rest[..]].concat());
     }
 }

@@ -3,7 +3,7 @@
 pub(super) mod played;
 
 use serde_json::{Value, json};
-use synthdev::engine::input::Answer;
+use synthdev::engine::input::UserAnswer;
 
 use played::{Played, program};
 
@@ -58,7 +58,7 @@ fn remove(file: &mut Value, list: &str, key: &str, name: &str) {
     file[list].as_array_mut().unwrap().retain(|item| item[key] != name);
 }
 
-fn checked(row: &Row, before: &[Value], inputs: Value, replies: Value, answers: &[Answer]) {
+fn checked(row: &Row, before: &[Value], inputs: Value, replies: Value, answers: &[UserAnswer]) {
     let about = row.about;
     let mut played = Played::new(program(before), inputs, replies, answers);
     played.until(row.stop.0, row.stop.1);
@@ -490,7 +490,7 @@ fn work_that_has_begun_is_finished_as_what_it_is() {
         },
     ];
     let replies = || json!({"writer": ["A", "X", "Y", "inner"], "critic": ["B"]});
-    let answer = Answer::Value { value: json!("q") };
+    let answer = UserAnswer::Value { value: json!("q") };
     for row in rows {
         checked(&row, &busy(), json!({"task": "t"}), replies(), std::slice::from_ref(&answer));
     }
@@ -512,7 +512,7 @@ fn backwards(file: &Value) -> Value {
 
 #[test]
 fn from_anywhere_the_same_definition_in_another_order_leads_to_the_same_end() {
-    let answer = Answer::Value { value: json!("q") };
+    let answer = UserAnswer::Value { value: json!("q") };
     let stories: [(&[Value], Value, (&str, &str)); 2] = [
         (&[writing()], judged(), WHOLE),
         (&busy(), json!({"writer": ["A", "X", "Y", "inner"], "critic": ["B"]}), LONG),
@@ -642,6 +642,6 @@ fn errors_limits_and_tools_under_way() {
     ];
     let replies = json!({"writer": [{"write_file": {"file_path": "a", "content": "b"}}, "used"]});
     for row in rows {
-        checked(&row, &[failing()], json!({}), replies.clone(), &[const { Answer::Continue }; 4]);
+        checked(&row, &[failing()], json!({}), replies.clone(), &[const { UserAnswer::Continue }; 4]);
     }
 }

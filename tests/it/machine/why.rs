@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use synthdev::engine::input::{Answer, Input, Returned};
-use synthdev::engine::why::{Why, lines, why};
+use synthdev::engine::explain::{StepExplanation, explain_step, lines};
+use synthdev::engine::input::{Input, RewindInput, UserAnswer};
 
 use super::upgrade::played::{Played, program};
 
-fn run(files: &[Value], inputs: Value, replies: Value, answers: &[Answer]) -> Played {
+fn run(files: &[Value], inputs: Value, replies: Value, answers: &[UserAnswer]) -> Played {
     let mut played = Played::new(program(files), inputs, replies, answers);
     played.finish();
     played
 }
 
-fn asked(played: &Played, step: u32) -> Why {
-    let found = why(Arc::clone(&played.spec), &played.inputs, step);
+fn asked(played: &Played, step: u32) -> StepExplanation {
+    let found = explain_step(Arc::clone(&played.spec), &played.inputs, step);
     found.unwrap_or_else(|| panic!("there is no step {step}: {}", played.path()))
 }
 
@@ -28,8 +28,8 @@ fn the_reviewer_sent_the_coder_back() {
     let played = run(&[file], json!({"task_to_do": "T"}), replies, &[]);
     assert_eq!(played.path(), "start code review code review stop");
     golden(&played, "coder_reviewer", include_str!("../../data/why/coder_reviewer.txt"));
-    assert_eq!(why(Arc::clone(&played.spec), &played.inputs, 7), None);
-    assert_eq!(why(Arc::clone(&played.spec), &played.inputs, 0), None);
+    assert_eq!(explain_step(Arc::clone(&played.spec), &played.inputs, 7), None);
+    assert_eq!(explain_step(Arc::clone(&played.spec), &played.inputs, 0), None);
 }
 
 /// Everything at once: variables, inputs, a counter, branches, a loop, a child, a command, an error.
@@ -93,7 +93,7 @@ fn files() -> [Value; 2] {
 
 #[test]
 fn each_kind_of_way_and_source_is_told() {
-    let answer = Answer::Value { value: json!("q") };
+    let answer = UserAnswer::Value { value: json!("q") };
     let replies = json!({"writer": ["A", "inner"], "critic": ["B"]});
     let played = run(&files(), json!({"task": "t", "depth": 2}), replies, &[answer]);
     let path = "start start split split.a/start split.b/start split.b/stop split.a/more split.a/stop each each[0]/start \
@@ -127,7 +127,7 @@ fn limits_unasked_words_and_no_match_lead_on() {
 
     // a fork before the fourth step: what was said still leads to `resume`, where something else stands now
     let set = vec![(vec!["resume_input".to_owned()], json!("no"))];
-    played.back(Returned { step: 4, fork_of: Some("r1".into()), set, ..Returned::default() }, &good);
+    played.back(RewindInput { step: 4, fork_of: Some("r1".into()), set, ..RewindInput::default() }, &good);
     played.finish();
     assert_eq!(played.path(), "start start tired resume stop");
     golden(&played, "fork", include_str!("../../data/why/fork.txt"));
@@ -136,7 +136,7 @@ fn limits_unasked_words_and_no_match_lead_on() {
 
 /// Every step of a run, its answers as they are shown; `UPDATE_WHY=1` writes them anew.
 fn golden(played: &Played, name: &str, expected: &str) {
-    let steps = (1..).map_while(|step| why(Arc::clone(&played.spec), &played.inputs, step));
+    let steps = (1..).map_while(|step| explain_step(Arc::clone(&played.spec), &played.inputs, step));
     let told: Vec<String> = steps.map(|why| lines(&why).join("\n") + "\n").collect();
     assert_eq!(told.len(), played.path().split(' ').count());
     let told = told.join("\n");
@@ -164,5 +164,5 @@ fn the_answer_is_plain_data() {
             "tried": [{"condition": "common_data.n === 0", "place": "w0.json:13", "target": "stop", "gave": "truthy",
                 "value": "true", "reads": [{"path": "common_data.n", "value": 0, "from": {"by": "variables"}}]}]})
     );
-    assert_eq!(serde_json::from_value::<Why>(data).unwrap(), found);
+    assert_eq!(serde_json::from_value::<StepExplanation>(data).unwrap(), found);
 }

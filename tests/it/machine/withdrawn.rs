@@ -2,15 +2,17 @@
 
 use super::*;
 use synthdev::domain::tool::ToolRisk;
-use synthdev::domain::workflow::{Branch, BranchErrors, Expect, Join, Parallel, Pause, PauseKind, Step};
+use synthdev::domain::workflow::{
+    ActionExpectation, ActionSpec, BranchErrors, BranchSpec, JoinPolicy, ParallelSpec, PauseKind, PauseSpec,
+};
 
-fn approval() -> Work {
+fn approval() -> StateBody {
     let (tool, risk) = ("shell".to_owned(), ToolRisk::Execute);
-    Work::Step(Step { tool, risk, arguments: Vec::new(), expect: Expect::Ok })
+    StateBody::Step(ActionSpec { tool, risk, arguments: Vec::new(), expect: ActionExpectation::Ok })
 }
 
-fn question() -> Work {
-    Work::Pause(Pause {
+fn question() -> StateBody {
+    StateBody::Pause(PauseSpec {
         kind: PauseKind::Approval,
         message: Given::Text("well?".to_owned()),
         choices: Vec::new(),
@@ -24,18 +26,18 @@ fn question() -> Work {
 }
 
 /// One branch speaks, the other one asks.
-fn fork(asks: Work, timeout_ms: Option<u64>) -> Workflow {
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
-    let spec = Parallel {
+fn fork(asks: StateBody, timeout_ms: Option<u64>) -> Workflow {
+    let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
+    let spec = ParallelSpec {
         branches: vec![branch("a", 1), branch("b", 3)],
-        join: Join::Any,
+        join: JoinPolicy::Any,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
     workflow(vec![
-        State { timeout_ms, ..state("start", Work::Parallel(spec), 5) },
+        StateSpec { timeout_ms, ..state("start", StateBody::Parallel(spec), 5) },
         state("start.a/s", speak(), 2),
         ending("start.a/stop"),
         state("start.b/s", asks, 4),
@@ -60,7 +62,7 @@ fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
                 "timed out" => play.act(Act::Time),
                 _ => play.feed(cancel()),
             }
-            let Replayed { events, .. } = replay(Arc::clone(&play.spec), play.inputs.clone());
+            let ReplayResult { events, .. } = replay(Arc::clone(&play.spec), play.inputs.clone());
             let closed =
                 events.iter().filter(|(_, event)| *event == RunEvent::PersonAnswered { call: asked });
             assert_eq!(closed.count(), 1, "{way}: {asks:?}");

@@ -223,7 +223,7 @@ async fn keys_versions_and_connections_are_as_the_protocol_wants_them() {
     );
 
     let elsewhere = [("main".to_owned(), vec!["https://api.anthropic.com".to_owned()])].into();
-    let kept = patient().with_homes(elsewhere);
+    let kept = patient().with_key_servers(elsewhere);
     let error = kept.call(&request(&root), &Heard::default()).await.unwrap_err();
     assert_eq!((error.code(), server.requests().len()), ("model.auth", 4), "{error}");
 }

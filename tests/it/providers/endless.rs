@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
-use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply, ModelRequest};
 use synthdev::engine::event::RunEvent;
@@ -150,10 +150,10 @@ async fn a_call_ends_in_time_however_busy_its_server_is() {
     let comment: Piece = |_| ": still here\n\n".to_owned();
     for behaviour in [Behaviour::raw_stream("").flood(comment), Behaviour::silence()] {
         let server = ModelServer::start(vec![behaviour]).await;
-        let patience = Patience { call: Duration::from_millis(300), ..Patience::default() };
+        let patience = ModelTimeouts { call: Duration::from_millis(300), ..ModelTimeouts::default() };
         let mut asked = request(&server.base_url);
         asked.choice.key = None;
-        let answer = Providers::new(BTreeMap::new(), patience).call(&asked, &Heard::default()).await;
+        let answer = ModelProviders::new(BTreeMap::new(), patience).call(&asked, &Heard::default()).await;
         let error = answer.unwrap_err();
         assert_eq!((error.code(), error.is_transient()), ("model.timeout", false), "{error}");
         assert!(error.to_string().contains("not finished within 0.3 s"), "{error}");
@@ -245,10 +245,10 @@ async fn a_window_is_not_waited_for_longer_than_its_limit() {
     let choice = |base_url: &str| ModelChoice { key: None, ..request(base_url).choice };
     let silent = choice(&ListServer::silent().base_url);
     let hours = Duration::from_secs(10_000);
-    let patience = Patience { connect: hours, idle: hours, call: hours, ..Patience::default() };
+    let patience = ModelTimeouts { connect: hours, idle: hours, call: hours, ..ModelTimeouts::default() };
     assert_eq!(patience.window, Duration::from_secs(2));
     let providers =
-        Providers::new(BTreeMap::new(), Patience { window: Duration::from_millis(20), ..patience });
+        ModelProviders::new(BTreeMap::new(), ModelTimeouts { window: Duration::from_millis(20), ..patience });
     for _ in 0..2 {
         let told = join_all((0..100).map(|_| providers.window(&silent))).await;
         assert!(told.iter().all(Option::is_none));

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use synthdev::adapters::providers::Patience;
+use synthdev::adapters::providers::ModelTimeouts;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::engine::event::RunEvent;
-use synthdev::runtime::command::Command;
+use synthdev::runtime::command::RunCommand;
 
 use crate::cli::world::talk;
 use crate::support::model_server::{Behaviour, Dialect, dead_url, messages, responses};
@@ -44,7 +44,7 @@ struct Line {
 }
 
 impl Line {
-    async fn new(dialect: Dialect, patience: Patience) -> Self {
+    async fn new(dialect: Dialect, patience: ModelTimeouts) -> Self {
         let wire = Wire::patient(dialect, patience).await;
         let texts = Texts { workflows: vec![talk().to_string()], ..Texts::default() };
         let straight = wire.straight();
@@ -391,7 +391,7 @@ fn out_of_order(dialect: Dialect) -> Behaviour {
 #[tokio::test]
 async fn every_fault_has_its_end_and_its_advice_in_every_protocol() {
     let all = Dialect::ALL.map(|dialect| async move {
-        let mut line = Line::new(dialect, Patience::default()).await;
+        let mut line = Line::new(dialect, ModelTimeouts::default()).await;
         for fault in faults(dialect) {
             line.check(fault).await;
         }
@@ -436,7 +436,7 @@ async fn an_empty_answer_is_tried_again_and_caught() {
 #[tokio::test]
 async fn no_silence_is_borne_for_ever() {
     let all = Dialect::ALL.map(|dialect| async move {
-        let patience = Patience { connect: SHORT, idle: SHORT, ..Patience::default() };
+        let patience = ModelTimeouts { connect: SHORT, idle: SHORT, ..ModelTimeouts::default() };
         let mut line = Line::new(dialect, patience).await;
         let went = "went silent";
         let rows = [
@@ -476,7 +476,7 @@ async fn a_cancel_closes_the_connection() {
         let error = Behaviour::status(500, "oops").stall();
         for (stalled, speaks) in [(Behaviour::silence(), false), (hi(dialect).stall(), true), (error, false)]
         {
-            let mut line = Line::new(dialect, Patience::default()).await;
+            let mut line = Line::new(dialect, ModelTimeouts::default()).await;
             line.wire.server.answer("mock-1", stalled);
             let run = line.start();
             let begun = |event: &RunEvent| match event {
@@ -486,7 +486,7 @@ async fn a_cancel_closes_the_connection() {
             };
             line.stage.until(begun).await;
             line.wire.server.asked(1).await;
-            line.stage.handle.send(&run, Command::Cancel);
+            line.stage.handle.send(&run, RunCommand::Cancel);
             let RunEvent::Finished { status, .. } = line.stage.end().await else { unreachable!() };
             assert_eq!(status, RunStatus::Cancelled, "{dialect:?}");
             line.wire.server.closed(1).await;
@@ -498,7 +498,7 @@ async fn a_cancel_closes_the_connection() {
 #[tokio::test]
 async fn a_cancel_ends_the_wait_for_another_attempt() {
     for dialect in Dialect::ALL {
-        let Line { stage, wire } = Line::new(dialect, Patience::default()).await;
+        let Line { stage, wire } = Line::new(dialect, ModelTimeouts::default()).await;
         let mut line = Line { stage: stage.waiting_for_servers(), wire };
         let busy = Behaviour::status(429, &dialect.error("rate_limit_error", "slow down"));
         line.wire.server.answer("mock-1", busy.header("retry-after", "3600"));
@@ -508,7 +508,7 @@ async fn a_cancel_ends_the_wait_for_another_attempt() {
             _ => None,
         };
         assert_eq!(line.stage.until(waits).await, 3_600_000, "{dialect:?}");
-        line.stage.handle.send(&run, Command::Cancel);
+        line.stage.handle.send(&run, RunCommand::Cancel);
         let RunEvent::Finished { status, .. } = line.stage.end().await else { unreachable!() };
         assert_eq!((status, line.wire.requests()), (RunStatus::Cancelled, 1), "{dialect:?}");
     }

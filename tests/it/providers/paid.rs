@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use synthdev::adapters::providers::{PriceList, Prices};
-use synthdev::domain::cost::{CostEntry, Price, Used};
+use synthdev::adapters::providers::{PriceList, ProviderPriceLists};
+use synthdev::domain::cost::{AttemptUsage, CostEntry, TokenPrice};
 use synthdev::domain::ids::RunId;
-use synthdev::domain::protocol::Protocol;
+use synthdev::domain::protocol::ModelProtocol;
 use synthdev::engine::event::RunEvent;
 use synthdev::ports::model::ModelPort;
-use synthdev::runtime::command::Command;
+use synthdev::runtime::command::RunCommand;
 
 use super::Heard;
 use super::outcome::{ask, asking};
@@ -39,7 +39,7 @@ fn half(dialect: Dialect) -> Behaviour {
     }
 }
 
-async fn used(dialect: Dialect, behaviour: Behaviour) -> Option<Used> {
+async fn used(dialect: Dialect, behaviour: Behaviour) -> Option<AttemptUsage> {
     let (answer, heard) = ask(dialect, behaviour, Duration::from_millis(300)).await;
     answer.unwrap_err();
     heard.1.lock().unwrap().clone()
@@ -54,7 +54,7 @@ async fn what_a_broken_answer_used_is_told() {
             assert!(used.estimated && used.model.is_some(), "{dialect:?}: {used:?}");
             assert_eq!(used.usage.completion, 10, "{dialect:?}: {used:?}");
             // Anthropic's says at the start how long the prompt is
-            assert_eq!(used.usage.prompt == 10, dialect.protocol() == Protocol::Anthropic, "{used:?}");
+            assert_eq!(used.usage.prompt == 10, dialect.protocol() == ModelProtocol::Anthropic, "{used:?}");
         }
         for nothing in [Behaviour::status(401, "{}"), Behaviour::silence(), Behaviour::raw_stream("").cut()] {
             assert_eq!(used(dialect, nothing).await, None, "{dialect:?}");
@@ -113,7 +113,7 @@ impl Line {
     /// The only line of its ledger, rebuilt from the journal.
     async fn charged(&self, run: &RunId) -> CostEntry {
         for _ in 0..500 {
-            let record = self.stage.handle.run(run.as_str()).unwrap();
+            let record = self.stage.handle.load_record(run.as_str()).unwrap();
             if let [entry] = &record.ledger.entries.iter().collect::<Vec<_>>()[..] {
                 return entry.clone();
             }
@@ -168,14 +168,14 @@ async fn a_call_that_is_stopped_is_charged() {
             let run = line.start();
             line.stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
             if cancels {
-                line.stage.handle.send(&run, Command::Cancel);
+                line.stage.handle.send(&run, RunCommand::Cancel);
             }
             let RunEvent::Finished { usage, .. } = line.stage.end().await else { unreachable!() };
             let entry = line.charged(&run).await;
             assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?} {cancels}");
             assert_eq!(entry.state, "say");
             // the end knows it already, and so do lists
-            let listed = line.stage.handle.run(run.as_str()).unwrap().summary.progress.usage;
+            let listed = line.stage.handle.load_record(run.as_str()).unwrap().summary.progress.usage;
             assert_eq!((usage, listed), (entry.usage, entry.usage), "{dialect:?} {cancels}");
         }
     }
@@ -189,10 +189,10 @@ async fn a_call_that_is_left_is_charged() {
         line.wire.server.answer("mock-1", half(dialect).stall());
         let run = line.start();
         line.stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-        line.stage.handle.send(&run, Command::Leave);
+        line.stage.handle.send(&run, RunCommand::Leave);
         let entry = line.charged(&run).await;
         assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?}");
-        let record = line.stage.handle.run(run.as_str()).unwrap();
+        let record = line.stage.handle.load_record(run.as_str()).unwrap();
         assert_eq!(record.summary.progress.usage, entry.usage, "{dialect:?}");
         assert!(!record.summary.progress.status.is_over(), "{:?}", record.summary.progress.status);
     }
@@ -201,9 +201,9 @@ async fn a_call_that_is_left_is_charged() {
 /// The catalogue's price of what has served, with the answer and with what broke off.
 #[tokio::test]
 async fn what_served_in_another_s_place_is_priced() {
-    let price = |input| Price { input, output: input, ..Price::default() };
+    let price = |input| TokenPrice { input, output: input, ..TokenPrice::default() };
     let list = PriceList { models: vec![("small".to_owned(), price(0.5))], others: None };
-    let prices = Prices::from([("mock".to_owned(), list)]);
+    let prices = ProviderPriceLists::from([("mock".to_owned(), list)]);
     for dialect in Dialect::ALL {
         for (served, expected) in [("small-2025-04-14", Some(price(0.5))), ("unlisted", None)] {
             let behaviours = vec![dialect.text("Hi.").serving(served), half(dialect).serving(served).cut()];

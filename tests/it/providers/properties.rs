@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 use synthdev::adapters::providers::{anthropic, openai, responses as answers};
-use synthdev::domain::message::{ChatMessage, ChatRole, Sealed, ToolCall};
+use synthdev::domain::message::{ChatMessage, ChatRole, OpaqueBlock, ToolCall};
 use synthdev::domain::model::{ModelRequest, ToolChoice};
 
 use super::anthropic::tool;
@@ -34,13 +34,13 @@ fn call() -> impl Strategy<Value = ToolCall> {
     })
 }
 
-fn sealed() -> impl Strategy<Value = Sealed> {
+fn sealed() -> impl Strategy<Value = OpaqueBlock> {
     let blocks = vec![
         json!({"type": "redacted_thinking", "data": "x"}),
         thinking_block("Hm", "sig-1"),
         json!({"type": "reasoning", "summary": [], "encrypted_content": "enc-1"}),
     ];
-    (0..4_usize, prop::sample::select(blocks)).prop_map(|(after, block)| Sealed { after, block })
+    (0..4_usize, prop::sample::select(blocks)).prop_map(|(after, block)| OpaqueBlock { after, block })
 }
 
 fn message() -> impl Strategy<Value = ChatMessage> {

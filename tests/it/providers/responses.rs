@@ -3,7 +3,7 @@
 mod refusals;
 
 use serde_json::{Value, json};
-use synthdev::domain::message::Sealed;
+use synthdev::domain::message::OpaqueBlock;
 use synthdev::domain::model::FinishReason;
 use synthdev::ports::model::ModelPort;
 
@@ -164,7 +164,7 @@ async fn what_a_server_refuses_to_give_is_left_out_from_then_on() {
     let mut asked = asking(Dialect::Responses, &server.base_url);
     asked.choice.parameters.reasoning_effort = Some("low".to_owned());
     let mut before = super::calls(&[("c", "read", "{}")]);
-    before.sealed = vec![Sealed {
+    before.sealed = vec![OpaqueBlock {
         after: 0,
         block: json!({"type": "reasoning", "summary": [], "encrypted_content": "enc-1"}),
     }];

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::{BoxFuture, pending};
-use synthdev::domain::cost::{Price, Usage, Used};
+use synthdev::domain::cost::{AttemptUsage, TokenPrice, TokenUsage};
 use synthdev::domain::message::{ChatMessage, ChatRole};
 use synthdev::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest, ToolChoice};
 use synthdev::ports::model::{DeltaSink, ModelPort};
-use synthdev::runtime::aside::Ended;
-use synthdev::runtime::handle::{Handle, Options, RetryPolicy};
+use synthdev::runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions};
+use synthdev::runtime::one_shot_query::OneShotOutcome;
 use tokio::sync::Notify;
 
 use crate::support::stage::{Stage, Texts};
@@ -32,7 +32,7 @@ impl ModelPort for Line {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         let (tokens, end) = self.calls.lock().unwrap().pop_front().expect("one call too many");
-        sink.used(Used { usage: usage(tokens), ..Used::default() });
+        sink.report_usage(AttemptUsage { usage: usage(tokens), ..AttemptUsage::default() });
         Box::pin(async move {
             match end {
                 Some(end) => end,
@@ -45,12 +45,12 @@ impl ModelPort for Line {
     }
 }
 
-fn usage(prompt: u64) -> Usage {
-    Usage { prompt, ..Usage::default() }
+fn usage(prompt: u64) -> TokenUsage {
+    TokenUsage { prompt, ..TokenUsage::default() }
 }
 
 fn choice(model: &str, dollars: Option<f64>) -> ModelChoice {
-    let price = dollars.map(|input| Price { input, ..Price::default() });
+    let price = dollars.map(|input| TokenPrice { input, ..TokenPrice::default() });
     ModelChoice { model: model.into(), price, ..ModelChoice::default() }
 }
 
@@ -79,13 +79,13 @@ async fn ask(
     let line = Line { calls: Mutex::new(calls.into()), hangs: Arc::clone(&hangs) };
     let stage = Stage::with_model(&Texts::default(), |_| Arc::new(line));
     let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
-    let options = Options { retry, secrets: vec![KEY.into()], ..Options::default() };
-    let handle = Handle::new(stage.handle.ports().clone(), options);
-    let asked = handle.ask(request(fallback), async move { hangs.notified().await }).await;
+    let options = RuntimeOptions { retry, secrets: vec![KEY.into()], ..RuntimeOptions::default() };
+    let handle = RuntimeHandle::new(stage.handle.ports().clone(), options);
+    let asked = handle.ask_model(request(fallback), async move { hangs.notified().await }).await;
     let ended = match asked.ended {
-        Ended::Answered(reply) => reply.text,
-        Ended::Failed(error) => error.to_string(),
-        Ended::Stopped => "stopped".to_owned(),
+        OneShotOutcome::Answered(reply) => reply.text,
+        OneShotOutcome::Failed(error) => error.to_string(),
+        OneShotOutcome::Stopped => "stopped".to_owned(),
     };
     let spent = asked.spent.into_iter().map(|entry| (entry.model, entry.usage.prompt, entry.cost_usd));
     (ended, spent.collect(), stage)

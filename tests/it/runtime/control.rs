@@ -1,36 +1,36 @@
 //! A run that another process drives: paused there to be taken up here, or ended. Two stores on one file are two processes.
 
 use super::*;
-use synthdev::app::wiring;
-use synthdev::config::catalog::{Catalog, Sources};
-use synthdev::engine::steering::Steering;
-use synthdev::runtime::control::Pausing;
-use synthdev::runtime::ending::Ending;
-use synthdev::runtime::resume::Going;
+use synthdev::app::bootstrap;
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::engine::steering::SteeringAction;
+use synthdev::runtime::cancel::CancelOutcome;
+use synthdev::runtime::control_requests::PauseOutcome;
+use synthdev::runtime::resume::ResumeRequest;
 
 /// Another process of the same person.
-fn other(world: &World) -> Handle {
-    let store = Arc::new(SqliteStore::at(world.directory.path().join("data/runs.sqlite")));
-    Handle::new(Ports { store, ..world.handle.ports().clone() }, Options::default())
+fn other(world: &World) -> RuntimeHandle {
+    let store = Arc::new(SqliteStore::new(world.directory.path().join("data/runs.sqlite")));
+    RuntimeHandle::new(RuntimePorts { store, ..world.handle.ports().clone() }, RuntimeOptions::default())
 }
 
-fn with(work: Work, agents: Vec<AgentSpec>) -> Arc<Workflow> {
+fn with(work: StateBody, agents: Vec<AgentSpec>) -> Arc<Workflow> {
     workflow(ParameterType::String, work, Vec::new(), agents)
 }
 
-fn asks_model() -> Work {
-    Work::Agent {
+fn asks_model() -> StateBody {
+    StateBody::Agent {
         agent: AgentIx(0),
         function: AgentFunction::SendUserMessage,
-        input: Input::Text("Who are you?".into()),
+        input: ValueSource::Text("Who are you?".into()),
     }
 }
 
-fn present() -> Going {
-    Going { present: true, ..Going::default() }
+fn present() -> ResumeRequest {
+    ResumeRequest { present: true, ..ResumeRequest::default() }
 }
 
-fn status(handle: &Handle, run: &RunId) -> RunStatus {
+fn status(handle: &RuntimeHandle, run: &RunId) -> RunStatus {
     handle.summary(run.as_str()).unwrap().progress.status
 }
 
@@ -49,20 +49,20 @@ async fn what_waits_for_a_person_there_is_answered_here() {
     let here = other(&world);
     let run = world.start(&with(pause("Ship it?"), Vec::new()));
     world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
-    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     let (seen, there, _) = world.end().await;
     let said = seen.iter().any(|event| matches!(event, RunEvent::Warning { code, .. } if code == "control"));
     assert_eq!((there, said), (RunStatus::Paused, true));
     let open = here.summary(run.as_str()).unwrap().progress.pauses;
     assert_eq!((open.len(), open[0].message.as_str()), (1, "Ship it?"));
     // whoever answers there is too late
-    world.handle.send(&run, Command::Answer { call: open[0].call, answer: Answer::Continue });
+    world.handle.send(&run, RunCommand::Answer { call: open[0].call, answer: UserAnswer::Continue });
     let mut events = here.subscribe(false);
-    let answers = vec![(open[0].call, Answer::Text { text: "yes".into() })];
-    here.resume(&run, Going { answers, ..present() }).await.unwrap();
+    let answers = vec![(open[0].call, UserAnswer::Text { text: "yes".into() })];
+    here.resume(&run, ResumeRequest { answers, ..present() }).await.unwrap();
     assert_eq!(finished(&mut events).await, (RunStatus::Completed, Some(json!("yes"))));
     // nobody drives it, so nobody is asked
-    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -75,22 +75,22 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
         times.display(),
         ready.display()
     );
-    let waits = Work::Step(Step {
+    let waits = StateBody::Step(ActionSpec {
         tool: "execute_terminal".into(),
         risk: ToolRisk::Execute,
-        arguments: vec![(vec!["command".into()], Input::Text(command))],
-        expect: Expect::Ok,
+        arguments: vec![(vec!["command".into()], ValueSource::Text(command))],
+        expect: ActionExpectation::Ok,
     });
-    let touch = Work::Step(Step {
+    let touch = StateBody::Step(ActionSpec {
         tool: "execute_terminal".into(),
         risk: ToolRisk::Execute,
-        arguments: vec![(vec!["command".into()], Input::Text("true".into()))],
-        expect: Expect::Ok,
+        arguments: vec![(vec!["command".into()], ValueSource::Text("true".into()))],
+        expect: ActionExpectation::Ok,
     });
     let mut flow = with(waits, Vec::new());
     let states = &mut Arc::get_mut(&mut flow).unwrap().states;
     states[0].transitions = go(2);
-    states.push(State { name: "second".into(), work: touch, transitions: go(1), ..State::default() });
+    states.push(StateSpec { name: "second".into(), work: touch, transitions: go(1), ..StateSpec::default() });
     let mut spec = spec(&flow, true);
     spec.approvals = spec.approvals.approving_all();
     let run = world.handle.start(spec).unwrap();
@@ -101,15 +101,15 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
     // on a busy machine it takes a while until that is heard
     let first = loop {
         match here.pause(&run, Duration::from_millis(100)).await {
-            Ok(Pausing::Unheard(pid)) => assert_eq!(pid, own),
+            Ok(PauseOutcome::Unheard(pid)) => assert_eq!(pid, own),
             told => break told,
         }
     };
-    assert_eq!(first, Ok(Pausing::Told(Some(own))));
+    assert_eq!(first, Ok(PauseOutcome::Told(Some(own))));
     assert_eq!(status(&here, &run), RunStatus::Running);
     std::fs::write(ready, "").unwrap();
     // who gave up waiting finds it paused, before what comes next
-    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     assert_eq!(world.end().await.1, RunStatus::Paused);
     let stands = here.summary(run.as_str()).unwrap().progress;
     assert_eq!((stands.path, stands.pauses[0].state.as_str()), (vec!["fork".to_owned()], "second"));
@@ -117,19 +117,19 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
     here.resume(&run, present()).await.unwrap();
     assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
     assert_eq!(std::fs::read_to_string(times).unwrap(), "once\n");
-    assert!(here.verify(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
+    assert!(here.verify_replay(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_only_takes_time_there_goes_on_here() {
     let mut world = World::new();
     let here = other(&world);
-    let run = world.start(&with(Work::Wait(Wait::For(Input::Value(json!(1)))), Vec::new()));
+    let run = world.start(&with(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(1)))), Vec::new()));
     world.until(|event| matches!(event, RunEvent::Waiting { .. })).await;
-    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     assert_eq!(status(&here, &run), RunStatus::Paused);
     let mut events = here.subscribe(false);
-    here.resume(&run, Going::default()).await.unwrap();
+    here.resume(&run, ResumeRequest::default()).await.unwrap();
     assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
 }
 
@@ -142,7 +142,7 @@ async fn a_run_is_ended_from_elsewhere_whatever_it_does() {
     own.conversational = true;
     let rows: [(&str, Arc<Workflow>); 4] = [
         ("asks", with(pause("Ship it?"), Vec::new())),
-        ("waits", with(Work::Wait(Wait::For(Input::Value(json!(60)))), Vec::new())),
+        ("waits", with(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(60)))), Vec::new())),
         ("asks a model", with(asks_model(), vec![agent(0, &server.base_url)])),
         ("talks", chat),
     ];
@@ -163,7 +163,7 @@ async fn a_run_is_ended_from_elsewhere_whatever_it_does() {
             assert_eq!(status(&here, &run), RunStatus::Running);
             continue;
         }
-        assert_eq!(here.cancel(&run).await, Ok(Ending::Done), "{what}");
+        assert_eq!(here.cancel(&run).await, Ok(CancelOutcome::Done), "{what}");
         let ended = (world.end().await.1, status(&here, &run));
         assert_eq!(ended, (RunStatus::Cancelled, RunStatus::Cancelled), "{what}");
         let again = here.cancel(&run).await.unwrap_err();
@@ -191,7 +191,7 @@ async fn a_driver_that_hears_nothing_is_named() {
     let own = std::process::id();
     // as a process that was stopped
     let stopped = std::os::unix::net::UnixListener::bind(&place).unwrap();
-    assert_eq!(here.pause(&run, Duration::from_millis(20)).await, Ok(Pausing::Unheard(own)));
+    assert_eq!(here.pause(&run, Duration::from_millis(20)).await, Ok(PauseOutcome::Unheard(own)));
     drop(stopped);
     let said = format!("run {run} belongs to process {own}, which does not let go of it");
     assert_eq!(here.cancel(&run).await.unwrap_err().message, said);
@@ -206,7 +206,7 @@ async fn a_driver_that_hears_nothing_is_named() {
     let said = format!("run {idle} belongs to process {own}, which does not let go of it");
     assert_eq!(here.cancel(&idle).await.unwrap_err().message, said);
     // here it is
-    assert_eq!(world.handle.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(world.handle.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     assert_eq!(status(&here, &run), RunStatus::Paused);
 }
 
@@ -215,19 +215,19 @@ async fn of_many_who_want_it_each_gets_it_once_it_is_free() {
     let mut world = World::new();
     let run = world.start(&with(pause("Ship it?"), Vec::new()));
     world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
-    let others: Vec<Handle> = (0..8).map(|_| other(&world)).collect();
+    let others: Vec<RuntimeHandle> = (0..8).map(|_| other(&world)).collect();
     let taking = others.iter().map(|here| async {
         let paused = here.pause(&run, PATIENCE).await;
         (paused, here.resume(&run, present()).await)
     });
     let told = futures_util::future::join_all(taking).await;
-    assert!(told.iter().all(|(paused, _)| *paused == Ok(Pausing::Done)), "{told:?}");
+    assert!(told.iter().all(|(paused, _)| *paused == Ok(PauseOutcome::Done)), "{told:?}");
     assert!(told.iter().any(|(_, resumed)| resumed.is_ok()), "{told:?}");
     // one of them has it in the end
     let driving = others.iter().filter(|here| here.running().contains(&run)).count();
     assert_eq!((driving, status(&world.handle, &run)), (1, RunStatus::Running));
     let ends = others.iter().find(|here| !here.running().contains(&run)).unwrap();
-    assert_eq!(ends.cancel(&run).await, Ok(Ending::Done));
+    assert_eq!(ends.cancel(&run).await, Ok(CancelOutcome::Done));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -238,24 +238,25 @@ async fn one_that_stands_is_left_as_it_stands() {
     flow.stops.step = true;
     let run = world.handle.start(flow).unwrap();
     world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
-    assert_eq!(here.pause(&run, PATIENCE).await, Ok(Pausing::Done));
+    assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     let mut events = here.subscribe(false);
     here.resume(&run, present()).await.unwrap();
-    here.send(&run, Command::Steer(Steering::Continue));
-    let asked =
-        |event: &RunEvent| matches!(event, RunEvent::PersonAsked { question: Question::Pause { .. }, .. });
+    here.send(&run, RunCommand::Steer(SteeringAction::Continue));
+    let asked = |event: &RunEvent| {
+        matches!(event, RunEvent::PersonAsked { question: UserQuestion::Pause { .. }, .. })
+    };
     while !asked(&events.recv().await.unwrap().event) {}
-    assert_eq!(here.cancel(&run).await, Ok(Ending::Told));
+    assert_eq!(here.cancel(&run).await, Ok(CancelOutcome::Told));
 }
 
 #[tokio::test]
 async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
     let directory = tempfile::tempdir().unwrap();
-    let catalog = Catalog::load(Sources::default(), wiring::specs(directory.path()));
+    let catalog = ConfigCatalog::load(ConfigSources::default(), bootstrap::specs(directory.path()));
     let (project, data) = (directory.path(), directory.path().join("data"));
-    let wired = wiring::wire(project, &data, &catalog, None);
-    let again = wiring::rewire(&wired, project, &data, &catalog);
-    let beside = wiring::beside(&again, (project, &project.join("tree")), &data, &catalog);
-    let store = |wired: &wiring::Wired| Arc::clone(&wired.handle.ports().store);
+    let wired = bootstrap::wire(project, &data, &catalog, None);
+    let again = bootstrap::rewire(&wired, project, &data, &catalog);
+    let beside = bootstrap::beside(&again, (project, &project.join("tree")), &data, &catalog);
+    let store = |wired: &bootstrap::WiredRuntime| Arc::clone(&wired.handle.ports().store);
     assert!([&again, &beside].iter().all(|other| Arc::ptr_eq(&store(other), &store(&wired))));
 }

@@ -6,19 +6,19 @@ use std::task::{Context, Poll, Waker};
 
 use super::sub_agents::watched;
 use super::*;
-use synthdev::engine::event::Published;
-use synthdev::runtime::ending::Ending;
-use synthdev::runtime::resume::Going;
+use synthdev::engine::event::PublishedEvent;
+use synthdev::runtime::cancel::CancelOutcome;
+use synthdev::runtime::resume::ResumeRequest;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_is_being_taken_up_is_told_to_end_once_it_is_driven() {
     let (world, store) = watched();
-    let mut asks = two_branches([Work::None, Work::None]);
+    let mut asks = two_branches([StateBody::None, StateBody::None]);
     Arc::get_mut(&mut asks).unwrap().states[0].work = pause("Ship it?");
     let (handle, mut events) = (world.handle.clone(), world.handle.subscribe(false));
     let run = handle.start(spec(&asks, false)).unwrap();
-    let status = |handle: &Handle, run: &RunId| handle.summary(run.as_str()).unwrap().progress.status;
-    let ended = |published: &Published| matches!(&published.event, RunEvent::Finished { .. });
+    let status = |handle: &RuntimeHandle, run: &RunId| handle.summary(run.as_str()).unwrap().progress.status;
+    let ended = |published: &PublishedEvent| matches!(&published.event, RunEvent::Finished { .. });
     while !events.recv().await.is_some_and(|published| ended(&published)) {}
     assert_eq!(status(&handle, &run), RunStatus::Paused);
     // somebody ends it in the moment in which it belongs to this process, and nobody drives it yet
@@ -31,9 +31,9 @@ async fn a_run_that_is_being_taken_up_is_told_to_end_once_it_is_driven() {
         assert!(matches!(early, Poll::Pending), "{early:?}");
         *kept.lock().unwrap() = Some(tokio::spawn(cancel));
     });
-    handle.resume(&run, Going { present: true, ..Going::default() }).await.unwrap();
+    handle.resume(&run, ResumeRequest { present: true, ..ResumeRequest::default() }).await.unwrap();
     let cancelling = cancelling.lock().unwrap().take().unwrap();
-    assert_eq!(cancelling.await.unwrap(), Ok(Ending::Told));
+    assert_eq!(cancelling.await.unwrap(), Ok(CancelOutcome::Told));
     while !events.recv().await.is_some_and(|published| ended(&published)) {}
     assert_eq!(status(&handle, &run), RunStatus::Cancelled);
     while handle.running().contains(&run) {

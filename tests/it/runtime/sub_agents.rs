@@ -8,11 +8,13 @@ use synthdev::domain::model::{DeltaKind, ModelRequest, ToolChoice};
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::domain::workflow::SubAgents;
 use synthdev::engine;
-use synthdev::engine::steering::Steering;
+use synthdev::engine::steering::SteeringAction;
 use synthdev::ports::model::{DeltaSink, ModelPort};
-use synthdev::runtime::errands::{Ended, Handed, Look, Next, Patience, step_id};
-use synthdev::runtime::interactions::{Delegating, Interactions, PROVIDER, counts};
+use synthdev::runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort, PROVIDER, is_id_valid};
 use synthdev::runtime::leases::LIMIT;
+use synthdev::runtime::task_queue::{
+    AssignedStep, DelegatedTaskStatus, NextAssignment, TaskOutcome, TaskTimeouts, step_id,
+};
 
 use crate::support::watched_store::Watched;
 
@@ -24,8 +26,8 @@ fn tasks(items: &[&str]) -> Arc<Workflow> {
 }
 
 fn loop_over(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents) -> Arc<Workflow> {
-    let fork = Work::ForEach(ForEach {
-        items: Input::Value(items.clone()),
+    let fork = StateBody::ForEach(ForEachSpec {
+        items: ValueSource::Value(items.clone()),
         each: "item".into(),
         at: "index".into(),
         start: StateIx(2),
@@ -36,11 +38,11 @@ fn loop_over(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents)
         handed_out: (sub_agents == SubAgents::Items).then(Vec::new),
         sub_agent: None,
     });
-    let command = Work::Step(Step {
+    let command = StateBody::Step(ActionSpec {
         tool: "shell".into(),
         risk: ToolRisk::Execute,
-        arguments: vec![(vec!["command".into()], Input::Text("check".into()))],
-        expect: Expect::Ok,
+        arguments: vec![(vec!["command".into()], ValueSource::Text("check".into()))],
+        expect: ActionExpectation::Ok,
     });
     let mut flow = workflow(ParameterType::Array, fork, vec![("fork".into(), command)], Vec::new());
     let own = Arc::get_mut(&mut flow).unwrap();
@@ -59,9 +61,11 @@ pub fn watched() -> (World, Arc<Watched>) {
     (world, seen.unwrap())
 }
 
-async fn handed(handle: &Handle, id: &str) -> Handed {
+async fn handed(handle: &RuntimeHandle, id: &str) -> AssignedStep {
     for _ in 0..1_000 {
-        if let Next::Step(handed, _) = handle.desk().next(id, "w", 1, Timestamp(0)) {
+        if let NextAssignment::Step(handed, _) =
+            handle.task_broker().next_assignment(id, "w", 1, Timestamp(0))
+        {
             return *handed;
         }
         tokio::time::sleep(SOON).await;
@@ -69,14 +73,18 @@ async fn handed(handle: &Handle, id: &str) -> Handed {
     panic!("no step of {id}");
 }
 
-async fn looked(handle: &Handle, id: &str, wanted: impl Fn(&Look) -> bool) -> Look {
+async fn looked(
+    handle: &RuntimeHandle,
+    id: &str,
+    wanted: impl Fn(&DelegatedTaskStatus) -> bool,
+) -> DelegatedTaskStatus {
     for _ in 0..1_000 {
-        if let Some(look) = handle.desk().look(id).filter(&wanted) {
+        if let Some(look) = handle.task_broker().task_status(id).filter(&wanted) {
             return look;
         }
         tokio::time::sleep(SOON).await;
     }
-    panic!("{:?}", handle.desk().look(id));
+    panic!("{:?}", handle.task_broker().task_status(id));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -86,28 +94,35 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
     {
         let (mut world, store) = watched();
         let handle = world.handle.clone();
-        handle.serve_sub_agents(Patience::default());
+        handle.serve_sub_agents(TaskTimeouts::default());
         let run = handle.start(spec(&tasks(&["a"]), false)).unwrap();
-        let id = handle.desk().tasks(&run)[0].id.clone();
+        let id = handle.task_broker().open_tasks(&run)[0].id.clone();
         let handed = handed(&handle, &id).await;
         // the end stands in the store, and who drives the run has not come to anything else yet
         let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
         let (asks, noted, of) = (handle.clone(), Arc::clone(&seen), id.clone());
         store.at_end(move || {
-            let desk = asks.desk();
-            let look = desk.look(&of).unwrap();
-            noted.lock().unwrap().push((desk.next(&of, "w", 1, Timestamp(0)), look.current, look.remaining));
+            let desk = asks.task_broker();
+            let look = desk.task_status(&of).unwrap();
+            noted.lock().unwrap().push((
+                desk.next_assignment(&of, "w", 1, Timestamp(0)),
+                look.current,
+                look.remaining,
+            ));
         });
         if cancelled {
-            handle.send(&run, Command::Cancel);
+            handle.send(&run, RunCommand::Cancel);
         } else {
-            let left: Vec<_> = (0..5).map(|_| handle.misfit(&id, &handed.step, "no")).collect();
+            let left: Vec<_> = (0..5).map(|_| handle.reject_result(&id, &handed.step, "no")).collect();
             assert_eq!(left, [4, 3, 2, 1, 0]);
         }
         assert_eq!(world.end().await.1, status);
-        assert_eq!(*seen.lock().unwrap(), [(Next::Waiting, None, Some(0))], "{code}");
-        let after = handle.desk().next(&id, "w", 1, Timestamp(0));
-        assert!(matches!(&after, Next::Ended(Ended::Failed { code: told, .. }) if told == code), "{after:?}");
+        assert_eq!(*seen.lock().unwrap(), [(NextAssignment::Waiting, None, Some(0))], "{code}");
+        let after = handle.task_broker().next_assignment(&id, "w", 1, Timestamp(0));
+        assert!(
+            matches!(&after, NextAssignment::Ended(TaskOutcome::Failed { code: told, .. }) if told == code),
+            "{after:?}"
+        );
     }
 }
 
@@ -115,17 +130,17 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
 async fn a_task_that_goes_back_is_not_taken_for_another_one() {
     let world = World::new();
     let handle = &world.handle;
-    handle.serve_sub_agents(Patience::default());
+    handle.serve_sub_agents(TaskTimeouts::default());
     let run = handle.start(spec(&tasks(&["a", "b"]), false)).unwrap();
-    let ids: Vec<String> = handle.desk().tasks(&run).into_iter().map(|task| task.id).collect();
+    let ids: Vec<String> = handle.task_broker().open_tasks(&run).into_iter().map(|task| task.id).collect();
     for id in &ids {
         handed(handle, id).await;
     }
-    let (lane, name) = (handle.desk().look(&ids[0]).unwrap().lane, "here".to_owned());
-    handle.send(&run, Command::Steer(Steering::Keep { lane, name: name.clone() }));
-    handle.send(&run, Command::Steer(Steering::GoBack { lane, name }));
+    let (lane, name) = (handle.task_broker().task_status(&ids[0]).unwrap().lane, "here".to_owned());
+    handle.send(&run, RunCommand::Steer(SteeringAction::Keep { lane, name: name.clone() }));
+    handle.send(&run, RunCommand::Steer(SteeringAction::GoBack { lane, name }));
     let back = looked(handle, &ids[0], |look| look.went_back > 0).await;
-    let other = handle.desk().look(&ids[1]).unwrap();
+    let other = handle.task_broker().task_status(&ids[1]).unwrap();
     assert_eq!((back.went_back, other.went_back), (1, 0));
 }
 
@@ -134,19 +149,19 @@ async fn what_has_no_room_in_the_queue_comes_later() {
     const ITEMS: usize = LIMIT + 3;
     let world = World::new();
     let handle = &world.handle;
-    handle.serve_sub_agents(Patience::default());
+    handle.serve_sub_agents(TaskTimeouts::default());
     let items: Vec<usize> = (0..ITEMS).collect();
     let at_once = u32::try_from(ITEMS).ok();
     let run = handle.start(spec(&loop_over(&json!(items), at_once, SubAgents::Run), false)).unwrap();
-    let id = handle.desk().tasks(&run)[0].id.clone();
+    let id = handle.task_broker().open_tasks(&run)[0].id.clone();
     let open = looked(handle, &id, |look| look.remaining == Some(ITEMS)).await;
     assert_eq!(open.completed.len(), 0);
-    let next = |at: usize| handle.desk().next(&id, &format!("w{at}"), 1, Timestamp(0));
+    let next = |at: usize| handle.task_broker().next_assignment(&id, &format!("w{at}"), 1, Timestamp(0));
     let mut seen = std::collections::BTreeSet::new();
     for at in 0..ITEMS {
         match next(at) {
-            Next::Step(handed, _) => assert!(seen.insert(handed.step.call), "{handed:?}"),
-            Next::Waiting => assert!(at >= LIMIT, "{at}"),
+            NextAssignment::Step(handed, _) => assert!(seen.insert(handed.step.call), "{handed:?}"),
+            NextAssignment::Waiting => assert!(at >= LIMIT, "{at}"),
             other => panic!("{other:?}"),
         }
     }
@@ -157,7 +172,7 @@ async fn what_has_no_room_in_the_queue_comes_later() {
         let input = engine::input::Input::ToolDone { call, outcome };
         let (step, worker) = (step_id(call), format!("w{at}"));
         handle.submit(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
-        let Next::Step(handed, _) = next(LIMIT + at) else { panic!("none came") };
+        let NextAssignment::Step(handed, _) = next(LIMIT + at) else { panic!("none came") };
         assert!(seen.insert(handed.step.call), "{handed:?}");
     }
     assert_eq!(seen.len(), ITEMS, "none was lost");
@@ -172,9 +187,9 @@ impl DeltaSink for Nowhere {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
     const ITEMS: usize = 200;
-    let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));
-    let fork = Work::ForEach(ForEach {
-        items: Input::Script(ScriptIx(0)),
+    let nap = StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(0.001))));
+    let fork = StateBody::ForEach(ForEachSpec {
+        items: ValueSource::Script(ScriptIx(0)),
         each: "item".into(),
         at: "index".into(),
         start: StateIx(2),
@@ -196,8 +211,8 @@ async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
     let read = store.rows();
     assert!(read - before > ITEMS, "what is read is counted");
     let ports = world.handle.ports();
-    let interactions = Arc::new(Interactions::default());
-    let models = Delegating::new(run.clone(), Arc::clone(&interactions), ports);
+    let interactions = Arc::new(DelegatedCalls::default());
+    let models = DelegatingModelPort::new(run.clone(), Arc::clone(&interactions), ports);
     let request = ModelRequest {
         agent: "a".into(),
         state: "s".into(),
@@ -208,12 +223,12 @@ async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
         tool_choice: ToolChoice::Auto,
     };
     let asking = tokio::spawn(async move { models.call(&request, &Nowhere).await });
-    while !interactions.asks(&run) {
+    while !interactions.has_unclaimed_call(&run) {
         tokio::time::sleep(SOON).await;
     }
     assert_eq!(store.rows() - read, 1);
-    let id = interactions.open(&run)[0].id.clone();
-    assert!(counts(&*store, &run, &id, ports.clock.now()), "it is known again by what was read");
+    let id = interactions.open_calls(&run)[0].id.clone();
+    assert!(is_id_valid(&*store, &run, &id, ports.clock.now()), "it is known again by what was read");
     assert_eq!(store.rows() - read, 2);
     asking.abort();
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::engine::event::RunEvent;
-use synthdev::runtime::travel::{Changes, StepPlace, Verdict};
+use synthdev::runtime::time_travel::{ReplayVerdict, RunStep, StepChanges};
 
 use self::recorded::Recorded;
 use self::stage::{Stage, program};
@@ -28,7 +28,7 @@ const GO_ON: usize = 3;
 /// A run as it was the first time.
 struct Original {
     run: RunId,
-    steps: Vec<StepPlace>,
+    steps: Vec<RunStep>,
     events: Vec<Value>,
     trees: Vec<Tree>,
     /// How many tools had run when each step began, or when its fork did.
@@ -41,7 +41,8 @@ struct Original {
 impl Original {
     async fn record(stage: &mut Stage, recorded: &Recorded) -> Self {
         let run = stage.record(program(&recorded.workflows)).await;
-        let (steps, record) = (stage.handle.steps(&run).unwrap(), stage.handle.run(run.as_str()).unwrap());
+        let (steps, record) =
+            (stage.handle.steps(&run).unwrap(), stage.handle.load_record(run.as_str()).unwrap());
         Self {
             tools: tools(record.events.iter().map(|(_, event)| event)),
             events: events(stage, &run),
@@ -54,7 +55,7 @@ impl Original {
         }
     }
 
-    fn files_of(&self, step: &StepPlace) -> &Tree {
+    fn files_of(&self, step: &RunStep) -> &Tree {
         &self.trees[self.tools[step.step as usize - 1]]
     }
 }
@@ -75,7 +76,7 @@ fn tools<'a>(events: impl Iterator<Item = &'a RunEvent>) -> Vec<usize> {
 
 /// What a run tells, without ids, times, money (what was paid stays paid) and snapshots, which are taken beside it.
 fn events(stage: &Stage, run: &RunId) -> Vec<Value> {
-    let told = stage.handle.run(run.as_str()).unwrap().events;
+    let told = stage.handle.load_record(run.as_str()).unwrap().events;
     let mut all: Vec<Value> = told.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect();
     all.retain(|event| {
         let beside = ["returned", "resumed", "snapshot_taken", "snapshot_failed"];
@@ -157,7 +158,7 @@ fn meddle(stage: &Stage, luck: &mut Luck) -> String {
 fn go_to(
     stage: &Stage,
     original: &Original,
-    step: &StepPlace,
+    step: &RunStep,
     (fork, kept): (bool, bool),
     luck: &mut Luck,
 ) -> RunId {
@@ -170,7 +171,7 @@ fn go_to(
     } else {
         Some(snapshot)
     };
-    let changes = Changes { files, ..Changes::default() };
+    let changes = StepChanges { files, ..StepChanges::default() };
     let run = if fork {
         stage.handle.fork(&original.run, step.step, changes, store).unwrap().0
     } else {
@@ -185,8 +186,8 @@ fn go_to(
 
 impl Stage {
     /// It waits before the step, with the data of then.
-    fn stands(&self, run: &RunId, step: &StepPlace) {
-        let record = self.handle.run(run.as_str()).unwrap();
+    fn stands(&self, run: &RunId, step: &RunStep) {
+        let record = self.handle.load_record(run.as_str()).unwrap();
         let origin = record.summary.origin.unwrap().run;
         assert_eq!(record.summary.progress.status, RunStatus::Paused);
         let data = |run| self.handle.data_before(run, step.step).unwrap();
@@ -240,9 +241,9 @@ async fn travel(recorded: Recorded, seed: u64, unordered: bool) {
             same(&now, &original.events, &what);
             saw.iter().for_each(|(now, then)| same(now, &rest(then, now), &what));
         }
-        let record = stage.handle.run(run.as_str()).unwrap();
+        let record = stage.handle.load_record(run.as_str()).unwrap();
         assert_eq!(record.summary.progress.output, original.output, "{what}");
-        assert!(matches!(stage.handle.verify(&run), Ok(Verdict::Same { .. })), "{what}");
+        assert!(matches!(stage.handle.verify_replay(&run), Ok(ReplayVerdict::Same { .. })), "{what}");
         if step.within.is_none() {
             assert_eq!(&stage.tree(), original.trees.last().unwrap(), "{what}");
         }

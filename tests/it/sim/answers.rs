@@ -1,8 +1,8 @@
 //! What the world might answer to an effect.
 
 use serde_json::{Map, Value, json};
-use synthdev::domain::approval::Decision;
-use synthdev::domain::cost::Usage;
+use synthdev::domain::approval::ApprovalDecision;
+use synthdev::domain::cost::TokenUsage;
 use synthdev::domain::ids::{CallId, ScriptIx, SnapshotId, Timestamp};
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
@@ -13,8 +13,8 @@ use synthdev::domain::script::{
 use synthdev::domain::snapshot::SnapshotInfo;
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::engine::effect::Effect;
-use synthdev::engine::input::{Answer, Input};
-use synthdev::engine::steering::{Breakpoint, Steering};
+use synthdev::engine::input::{Input, UserAnswer};
+use synthdev::engine::steering::{Breakpoint, SteeringAction};
 
 use super::luck::Luck;
 use super::program::DECISION;
@@ -106,10 +106,16 @@ pub fn snapshot(luck: &mut Luck, call: CallId) -> Input {
     Input::SnapshotTaken { call, info }
 }
 
-fn decision(luck: &mut Luck) -> Decision {
-    let deny = |reason: Option<&str>| Decision::Deny { reason: reason.map(str::to_owned) };
-    let usual = [Decision::Allow, Decision::Allow, Decision::AllowTool, deny(None), deny(Some("no"))];
-    if luck.chance(3) { Decision::Stop } else { luck.pick(&usual) }
+fn decision(luck: &mut Luck) -> ApprovalDecision {
+    let deny = |reason: Option<&str>| ApprovalDecision::Deny { reason: reason.map(str::to_owned) };
+    let usual = [
+        ApprovalDecision::Allow,
+        ApprovalDecision::Allow,
+        ApprovalDecision::AllowTool,
+        deny(None),
+        deny(Some("no")),
+    ];
+    if luck.chance(3) { ApprovalDecision::Stop } else { luck.pick(&usual) }
 }
 
 fn outcome(luck: &mut Luck) -> ToolOutcome {
@@ -129,14 +135,14 @@ fn outcome(luck: &mut Luck) -> ToolOutcome {
     }
 }
 
-pub fn answer(luck: &mut Luck) -> Answer {
-    let text = |text: &str| Answer::Text { text: text.to_owned() };
+pub fn answer(luck: &mut Luck) -> UserAnswer {
+    let text = |text: &str| UserAnswer::Text { text: text.to_owned() };
     if luck.chance(8) {
-        Answer::Stop
+        UserAnswer::Stop
     } else {
-        let value = |value: Value| Answer::Value { value };
+        let value = |value: Value| UserAnswer::Value { value };
         let values = [json!(true), json!("hello"), json!(4), json!({"a": 1}), Value::Null].map(value);
-        let words = [text("hello"), text(" "), text("more words"), Answer::Continue];
+        let words = [text("hello"), text(" "), text("more words"), UserAnswer::Continue];
         luck.pick(&[&words[..], &words, &values].concat())
     }
 }
@@ -232,7 +238,7 @@ fn reply(text: &str, tool_calls: Vec<ToolCall>) -> ModelReply {
         reasoning: String::new(),
         tool_calls,
         sealed: Vec::new(),
-        usage: Usage { prompt: 3, completion: 1, ..Usage::default() },
+        usage: TokenUsage { prompt: 3, completion: 1, ..TokenUsage::default() },
         usage_estimated: false,
         model: None,
         finish: FinishReason::Stop,
@@ -262,13 +268,13 @@ pub fn steering(luck: &mut Luck) -> Input {
         _ => Breakpoint::state(&state),
     };
     let steering = match luck.between(0, 10) {
-        0 => Steering::Pause,
-        8 | 9 => Steering::Interrupt { partial: Vec::new() },
-        1 | 2 => Steering::Step,
-        3 | 4 => Steering::Break { point },
-        5 => Steering::Unbreak { point },
-        6 => Steering::Set { call: None, set: vec![(vec!["task".to_owned(), state], json!(1))] },
-        _ => Steering::Continue,
+        0 => SteeringAction::Pause,
+        8 | 9 => SteeringAction::Interrupt { partial: Vec::new() },
+        1 | 2 => SteeringAction::Step,
+        3 | 4 => SteeringAction::Break { point },
+        5 => SteeringAction::Unbreak { point },
+        6 => SteeringAction::Set { call: None, set: vec![(vec!["task".to_owned(), state], json!(1))] },
+        _ => SteeringAction::Continue,
     };
     Input::Steered(Box::new(steering))
 }

@@ -6,21 +6,23 @@ mod remedies;
 use std::sync::Arc;
 
 use serde_json::{Map, json};
-use synthdev::domain::agent::{AgentSpec, InputVisibility, Memory, ToolLoop};
-use synthdev::domain::approval::{ApprovalPolicy, Permission};
-use synthdev::domain::context::{Author, ContextSpec, Entry, Side, ToolVisibility, Trim};
-use synthdev::domain::cost::Price;
+use synthdev::domain::agent::{AgentSpec, InputVisibility, MemoryPolicy, ToolLoop};
+use synthdev::domain::approval::{ApprovalPolicy, ToolPermission};
+use synthdev::domain::context::{
+    ContextEntry, ContextSpec, ConversationSide, MessageAuthor, ToolVisibility, TrimPolicy,
+};
+use synthdev::domain::cost::TokenPrice;
 use synthdev::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::ModelChoice;
-use synthdev::domain::place::{Layer, Place};
-use synthdev::domain::script::{Script, ScriptForm, ScriptKind};
+use synthdev::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use synthdev::domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
 use synthdev::domain::workflow::{
-    AgentFunction, Input, Limits, NoMatch, Parameter, ParameterType, Program, SnapshotPolicy, State,
-    Transition, Work, Workflow,
+    AgentFunction, NoMatch, ParameterType, SnapshotPolicy, StateBody, StateSpec, Transition, ValueSource,
+    Workflow, WorkflowLimits, WorkflowParameter, WorkflowProgram,
 };
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 
 use super::luck::Luck;
 
@@ -30,10 +32,10 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
     let chat = luck.chance(15);
     let count = if chat { 1 } else { luck.between(1, 3) };
     let workflows = (0..count).map(|at| Arc::new(workflow(luck, at, count, chat))).collect();
-    let rules = [Permission::Allow, Permission::Allow, Permission::Ask, Permission::Deny];
+    let rules = [ToolPermission::Allow, ToolPermission::Allow, ToolPermission::Ask, ToolPermission::Deny];
     RunSpec {
         machine_version: MACHINE_VERSION,
-        program: Program { workflows, hash: "seeded".to_owned(), start_warnings: Vec::new() },
+        program: WorkflowProgram { workflows, hash: "seeded".to_owned(), start_warnings: Vec::new() },
         inputs: Map::from_iter([("task".to_owned(), json!("the task"))]),
         approvals: ApprovalPolicy {
             read: luck.pick(&rules),
@@ -47,14 +49,14 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
     }
 }
 
-fn place() -> Place {
-    Place { file: "w.json".to_owned(), line: 1, column: 1 }
+fn place() -> SourceLocation {
+    SourceLocation { file: "w.json".to_owned(), line: 1, column: 1 }
 }
 
 /// One script per kind; the simulation answers for them.
-fn scripts() -> Vec<Script> {
+fn scripts() -> Vec<WorkflowScript> {
     [ScriptKind::Condition, ScriptKind::Before, ScriptKind::Action, ScriptKind::Input]
-        .map(|kind| Script {
+        .map(|kind| WorkflowScript {
             kind,
             form: ScriptForm::Expression,
             source: "x".to_owned(),
@@ -70,13 +72,13 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
     let agents: Vec<AgentSpec> =
         (0..luck.between(1, 3)).map(|name| agent(luck, name, contexts.len(), chat)).collect();
     let inner = if chat { 1 } else { luck.between(1, 5) };
-    let mut states: Vec<State> =
+    let mut states: Vec<StateSpec> =
         (0..inner).map(|name| state(luck, name, inner, &agents, (at, count), chat)).collect();
     states.push(stop(luck));
     if !chat {
         bodies::add(luck, &mut states, inner, &agents, (at, count));
     }
-    let output = Parameter {
+    let output = WorkflowParameter {
         name: "result".to_owned(),
         kind: if luck.chance(85) { ParameterType::String } else { ParameterType::Number },
         description: String::new(),
@@ -96,12 +98,12 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         scripts: Arc::new(scripts()),
         start: StateIx(0),
         stop: StateIx(inner),
-        limits: Limits {
+        limits: WorkflowLimits {
             max_steps: u32::try_from(luck.between(3, 40)).unwrap(),
             max_visits: u32::try_from(luck.between(1, 6)).unwrap(),
             max_depth: u32::try_from(luck.between(1, 4)).unwrap(),
             max_concurrency: u32::try_from(luck.between(1, 4)).unwrap(),
-            ..Limits::default()
+            ..WorkflowLimits::default()
         },
         no_match: luck.pick(&[NoMatch::Error, NoMatch::Go(StateIx(inner))]),
         condition_errors_are_false: luck.chance(20),
@@ -112,7 +114,7 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
             SnapshotPolicy::Off,
         ]),
         conversational: chat,
-        layer: Layer::Project,
+        layer: ConfigLayer::Project,
         place: place(),
         ..Workflow::default()
     };
@@ -127,11 +129,20 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
     ContextSpec {
         name: format!("c{name}"),
         starting_messages: (0..luck.below(3))
-            .map(|at| Entry { pinned: true, ..Entry::text(Author::Start, starting[at].0, starting[at].1) })
+            .map(|at| ContextEntry {
+                pinned: true,
+                ..ContextEntry::text(MessageAuthor::Start, starting[at].0, starting[at].1)
+            })
             .collect(),
         max_length: luck.pick(&[20, 90, 90, 400, 400, 50_000]),
         max_tokens: luck.pick(&[None, None, None, Some(30)]),
-        trim: luck.pick(&[Trim::DropOldest, Trim::DropOldest, Trim::Summarize, Trim::Summarize, Trim::Error]),
+        trim: luck.pick(&[
+            TrimPolicy::DropOldest,
+            TrimPolicy::DropOldest,
+            TrimPolicy::Summarize,
+            TrimPolicy::Summarize,
+            TrimPolicy::Error,
+        ]),
         summary: None,
         pin_first: luck.pick(&[0, 0, 1, 3]),
         tool_visibility: luck.pick(&[ToolVisibility::Summary, ToolVisibility::None, ToolVisibility::Full]),
@@ -140,7 +151,7 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
 
 fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec {
     let tools = [("write", ToolRisk::Write), ("look", ToolRisk::Read), ("execute", ToolRisk::Execute)];
-    let side = if luck.chance(60) || chat { Side::Assistant } else { Side::User };
+    let side = if luck.chance(60) || chat { ConversationSide::Assistant } else { ConversationSide::User };
     let decides = luck.chance(50);
     AgentSpec {
         id: format!("a{name}"),
@@ -152,10 +163,10 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         choice: ModelChoice {
             level: "base".to_owned(),
             provider: "scripted".to_owned(),
-            price: luck.chance(70).then_some(Price {
+            price: luck.chance(70).then_some(TokenPrice {
                 input: 1_000_000.0,
                 output: 1_000_000.0,
-                ..Price::default()
+                ..TokenPrice::default()
             }),
             ..ModelChoice::default()
         },
@@ -178,7 +189,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
             Some(InputVisibility::Shared),
             Some(InputVisibility::Private),
         ]),
-        memory: luck.pick(&[Memory::None, Memory::Private]),
+        memory: luck.pick(&[MemoryPolicy::None, MemoryPolicy::Private]),
         budget: Default::default(),
         reminder: None,
         network: None,
@@ -202,34 +213,40 @@ fn state(
     agents: &[AgentSpec],
     (own, workflows): (usize, usize),
     chat: bool,
-) -> State {
-    let input = luck.pick(&[Input::Absent, Input::Text("do it".to_owned()), Input::Script(ScriptIx(3))]);
+) -> StateSpec {
+    let input = luck.pick(&[
+        ValueSource::Absent,
+        ValueSource::Text("do it".to_owned()),
+        ValueSource::Script(ScriptIx(3)),
+    ]);
     let agent = luck.below(agents.len());
     let work = match luck.below(10) {
-        _ if chat => {
-            Work::Agent { agent: AgentIx(0), function: AgentFunction::SendUserMessage, input: Input::Human }
-        }
-        0 => Work::None,
-        1 => Work::Agent {
+        _ if chat => StateBody::Agent {
+            agent: AgentIx(0),
+            function: AgentFunction::SendUserMessage,
+            input: ValueSource::Human,
+        },
+        0 => StateBody::None,
+        1 => StateBody::Agent {
             agent: AgentIx(agent),
             function: AgentFunction::ClearConversation,
-            input: Input::Absent,
+            input: ValueSource::Absent,
         },
         // A26: without an input this is refused while loading
-        2 if input != Input::Absent => {
-            Work::Agent { agent: AgentIx(agent), function: AgentFunction::AddUserMessage, input }
+        2 if input != ValueSource::Absent => {
+            StateBody::Agent { agent: AgentIx(agent), function: AgentFunction::AddUserMessage, input }
         }
-        3 | 4 if workflows > 1 => Work::Child {
+        3 | 4 if workflows > 1 => StateBody::Child {
             // mostly a later one, sometimes itself or an earlier one: max_depth ends that
             workflow: WorkflowIx(if luck.chance(90) { (own + 1) % workflows } else { luck.below(workflows) }),
             inputs: vec![(
                 "task".to_owned(),
-                luck.pick(&[Input::Text("sub".to_owned()), Input::Script(ScriptIx(3))]),
+                luck.pick(&[ValueSource::Text("sub".to_owned()), ValueSource::Script(ScriptIx(3))]),
             )],
         },
-        _ => Work::Agent { agent: AgentIx(agent), function: AgentFunction::SendUserMessage, input },
+        _ => StateBody::Agent { agent: AgentIx(agent), function: AgentFunction::SendUserMessage, input },
     };
-    let decides = matches!(work, Work::Agent { function: AgentFunction::SendUserMessage, .. })
+    let decides = matches!(work, StateBody::Agent { function: AgentFunction::SendUserMessage, .. })
         && !agents[agent].parsing_tools.is_empty()
         && luck.chance(50);
     let transitions = if chat {
@@ -237,16 +254,16 @@ fn state(
     } else {
         (0..luck.between(1, 3)).map(|_| transition(luck, count)).collect()
     };
-    State {
+    StateSpec {
         name: format!("s{name}"),
         script: (!chat && luck.chance(25)).then_some(ScriptIx(2)),
         work,
         transitions,
         terminal: false,
-        output: Input::Absent,
+        output: ValueSource::Absent,
         expects: if decides { vec![DECISION.to_owned()] } else { Vec::new() },
         place: place(),
-        ..State::default()
+        ..StateSpec::default()
     }
 }
 
@@ -258,15 +275,19 @@ fn transition(luck: &mut Luck, count: usize) -> Transition {
     }
 }
 
-fn stop(luck: &mut Luck) -> State {
-    State {
+fn stop(luck: &mut Luck) -> StateSpec {
+    StateSpec {
         name: "stop".to_owned(),
         script: None,
-        work: Work::None,
+        work: StateBody::None,
         transitions: Vec::new(),
         terminal: true,
-        output: luck.pick(&[Input::Absent, Input::Text("end".to_owned()), Input::Script(ScriptIx(3))]),
+        output: luck.pick(&[
+            ValueSource::Absent,
+            ValueSource::Text("end".to_owned()),
+            ValueSource::Script(ScriptIx(3)),
+        ]),
         place: place(),
-        ..State::default()
+        ..StateSpec::default()
     }
 }

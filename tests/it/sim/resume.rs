@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use synthdev::domain::approval::Decision;
+use synthdev::domain::approval::ApprovalDecision;
 use synthdev::domain::ids::CallId;
 use synthdev::domain::journal::{PauseReason, RunProgress};
 use synthdev::engine::effect::Effect;
-use synthdev::engine::input::{Input, Resumed};
-use synthdev::engine::look::Look;
-use synthdev::engine::replay::{Replayed, replay};
+use synthdev::engine::input::{Input, ResumeInput};
+use synthdev::engine::replay::{ReplayResult, replay};
+use synthdev::engine::streaming_replay::StreamingReplay;
 
 use super::{Arc, Weather, answers};
 
 impl Weather {
     /// What a new process makes of the journal: the same machine, and the same things still to be done.
     pub fn rebuild(&mut self) {
-        let Replayed { machine, events, pending } = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let ReplayResult { machine, events, pending } = replay(Arc::clone(&self.spec), self.inputs.clone());
         assert!(events == self.events, "the machine that was rebuilt tells another story");
         let rebuilt: BTreeSet<CallId> = pending.iter().filter_map(|one| one.effect.call()).collect();
         let own: BTreeSet<CallId> =
@@ -29,12 +29,12 @@ impl Weather {
 
     /// Who only looks sees the same, without knowing what comes next.
     pub fn look(&self, progress: &RunProgress) {
-        let (mut look, mut events) = (Look::new(Arc::clone(&self.spec)), Vec::new());
+        let (mut look, mut events) = (StreamingReplay::new(Arc::clone(&self.spec)), Vec::new());
         for (at, input) in &self.inputs {
             let fed = look.feed(*at, input.clone(), &mut |at, event| events.push((at, event)));
             assert_eq!(fed, Ok(()), "nothing here needs the whole journal");
         }
-        let machine = look.end(&mut |at, event| events.push((at, event)));
+        let machine = look.finish(&mut |at, event| events.push((at, event)));
         assert!(events == self.events, "who only looks is told another story");
         assert_eq!(machine.progress(), *progress);
         assert_eq!(machine.ledger(), self.machine.ledger());
@@ -46,13 +46,14 @@ impl Weather {
 
     /// The same where old texts are let go of at once; a script that rewrites a conversation may need them.
     fn look_and_let_go(&self) {
-        let (mut look, mut events) = (Look::new(Arc::clone(&self.spec)).forgetting(1), Vec::new());
+        let (mut look, mut events) =
+            (StreamingReplay::new(Arc::clone(&self.spec)).with_compaction(1), Vec::new());
         for (at, input) in &self.inputs {
             if look.feed(*at, input.clone(), &mut |at, event| events.push((at, event))).is_err() {
                 return;
             }
         }
-        look.end(&mut |at, event| events.push((at, event)));
+        look.finish(&mut |at, event| events.push((at, event)));
         assert!(events == self.events, "who has let go of old texts is told another story");
     }
 
@@ -60,11 +61,11 @@ impl Weather {
         self.rebuild();
         let parked = self.machine.is_over();
         let present = if parked { self.luck.chance(70) } else { self.present };
-        let mut resumed = Resumed { present, ..Resumed::default() };
+        let mut resumed = ResumeInput { present, ..ResumeInput::default() };
         for pause in self.machine.pauses() {
             if pause.reason == PauseReason::Approval {
                 if self.luck.chance(50) {
-                    resumed.decisions.push((pause.call, Decision::Deny { reason: None }));
+                    resumed.decisions.push((pause.call, ApprovalDecision::Deny { reason: None }));
                 }
             } else if self.luck.chance(60) {
                 resumed.answers.push((pause.call, answers::answer(&mut self.luck)));

@@ -107,11 +107,11 @@ fn a_driver_learns_of_a_stolen_claim_also_with_nothing_to_write() {
     let (one, other) = (place.store(), place.store());
     let run = header("r", 1);
     one.create(&run).unwrap();
-    assert!(one.drives(&run.id) && !other.drives(&run.id));
+    assert!(one.is_driver_of(&run.id) && !other.is_driver_of(&run.id));
     // as if its driver could not be seen
     tamper(&place.path, "UPDATE progress SET process = 'an earlier boot 1'");
     other.claim(&run.id).unwrap();
-    assert!(other.drives(&run.id) && !one.drives(&run.id));
+    assert!(other.is_driver_of(&run.id) && !one.is_driver_of(&run.id));
     for end in [one.append(&run.id, &[], None), one.append_and_end_tokens(&run.id, &[], None, &[], None)] {
         assert!(end.unwrap_err().message.contains("run r is now driven by process"));
     }
@@ -145,7 +145,7 @@ fn a_run_that_was_let_go_can_be_claimed_again_also_where_that_could_not_be_writt
     store.create(&run).unwrap();
     store.release(&run.id);
     assert_eq!(place.store().find("r").unwrap().progress.status, RunStatus::Interrupted);
-    assert!(!store.drives(&run.id));
+    assert!(!store.is_driver_of(&run.id));
     store.claim(&run.id).unwrap();
     tamper(&place.path, "CREATE TRIGGER no BEFORE UPDATE ON progress BEGIN SELECT raise(ABORT, 'no'); END");
     store.release(&run.id);

@@ -12,7 +12,7 @@ const WRITER: &str = "STORE_TEST_WRITER";
 #[test]
 fn child_that_appends_until_killed() {
     let Some(path) = std::env::var_os(WRITER) else { return };
-    let store = SqliteStore::at(PathBuf::from(path));
+    let store = SqliteStore::new(PathBuf::from(path));
     let run = header("victim", 1);
     if store.find("victim").is_err() {
         store.create(&run).unwrap();

@@ -1,7 +1,7 @@
 //! What a reader sees of a run first: kept with the rows that it belongs to, and worth nothing without them.
 
 use synthdev::adapters::sqlite::salvage;
-use synthdev::domain::journal::Freed;
+use synthdev::domain::journal::ReclaimedSpace;
 
 use super::*;
 
@@ -14,17 +14,17 @@ fn standing(place: &Place) -> (SqliteStore, RunId) {
     store.create(&header(RUN, 1)).unwrap();
     store.append(&run, &[row(None, "1")], None).unwrap();
     let paused = progress(RunStatus::Paused);
-    store.append_with_glance(&run, &[row(None, "2")], Some(&paused), "as it stood").unwrap();
+    store.append_with_preview(&run, &[row(None, "2")], Some(&paused), "as it stood").unwrap();
     (store, run)
 }
 
 fn seen(store: &SqliteStore, run: &RunId) -> Option<String> {
-    store.glance(run).unwrap().filter(|(_, since)| *since == 0).map(|(text, _)| text)
+    store.preview(run).unwrap().filter(|(_, since)| *since == 0).map(|(text, _)| text)
 }
 
 /// As it stood so many rows ago.
 fn behind(store: &SqliteStore, run: &RunId) -> Option<u64> {
-    store.glance(run).unwrap().map(|(_, since)| since)
+    store.preview(run).unwrap().map(|(_, since)| since)
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn it_comes_and_goes_with_the_rows() {
     store.append(&run, &[row(None, "4"), row(None, "5")], None).unwrap();
     assert_eq!(behind(&other, &run), Some(3));
     // also without rows of its own
-    store.append_with_glance(&run, &[], None, "as it stands now").unwrap();
+    store.append_with_preview(&run, &[], None, "as it stands now").unwrap();
     assert_eq!(seen(&other, &run).as_deref(), Some("as it stands now"));
     assert_eq!(question(&place.path, "SELECT count(*) FROM glances"), 1, "one a run");
     // which may go with rows that make earlier ones void
@@ -65,9 +65,9 @@ fn a_driver_that_was_replaced_writes_none() {
     let (store, run) = standing(&place);
     let second = place.store();
     second.claim(&run).unwrap();
-    store.append_with_glance(&run, &[], None, "not mine any more").unwrap_err();
+    store.append_with_preview(&run, &[], None, "not mine any more").unwrap_err();
     assert_eq!(seen(&second, &run).as_deref(), Some("as it stood"), "claiming it changes nothing yet");
-    place.store().append_with_glance(&RunId::from("nobody"), &[], None, "x").unwrap_err();
+    place.store().append_with_preview(&RunId::from("nobody"), &[], None, "x").unwrap_err();
 }
 
 #[test]
@@ -93,13 +93,13 @@ fn it_takes_room_and_goes_with_its_run() {
     let place = Place::new();
     let (store, run) = standing(&place);
     let bytes = "as it stood".len() as u64;
-    assert_eq!(store.space().unwrap().glances_bytes, bytes);
+    assert_eq!(store.storage_usage().unwrap().glances_bytes, bytes);
     let spec = header(RUN, 1).spec.len() as u64;
-    let all = Freed { runs: 1, bytes: 2 + bytes + spec };
-    assert_eq!(store.weigh(std::slice::from_ref(&run)).unwrap(), all);
+    let all = ReclaimedSpace { runs: 1, bytes: 2 + bytes + spec };
+    assert_eq!(store.measure_deletion(std::slice::from_ref(&run)).unwrap(), all);
     assert_eq!(store.delete(&[run]).unwrap(), all);
     assert_eq!(question(&place.path, "SELECT count(*) FROM glances"), 0);
-    assert_eq!(store.space().unwrap().glances_bytes, 0);
+    assert_eq!(store.storage_usage().unwrap().glances_bytes, 0);
 }
 
 #[test]
@@ -110,6 +110,6 @@ fn salvage_leaves_it_out() {
     let to = place.path.with_file_name("salvaged.sqlite");
     let saved = salvage::salvage(&place.path, &to).unwrap();
     assert_eq!((saved.runs, saved.rows), (1, 2));
-    let store = SqliteStore::at(to);
+    let store = SqliteStore::new(to);
     assert_eq!((seen(&store, &run), store.load(&run).unwrap().1.len()), (None, 2));
 }

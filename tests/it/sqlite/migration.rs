@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use synthdev::domain::journal::{OriginKind, SearchQuery};
+use synthdev::domain::journal::{RunOriginKind, SearchQuery};
 
 use super::*;
 
@@ -110,21 +110,24 @@ fn what_version_2_had_more_is_there_too() {
     let store = place.store();
     let (running, paused) = (RunId::from("2m5running"), RunId::from("2m3paused"));
     let origin = store.find("2m5running").unwrap().origin.unwrap();
-    assert_eq!((origin.run.as_str(), origin.kind, origin.step), ("2m1completed", OriginKind::Fork, Some(2)));
+    assert_eq!(
+        (origin.run.as_str(), origin.kind, origin.step),
+        ("2m1completed", RunOriginKind::Fork, Some(2))
+    );
     assert_eq!(store.load(&running).unwrap().1[0].digest, Some(7_u64.wrapping_neg()));
     let tokens = store.open_tokens(&paused).unwrap();
     assert_eq!(tokens.iter().map(|token| (token.call, token.tries)).collect::<Vec<_>>(), [(CallId(4), 1)]);
-    assert_eq!(store.glance(&running).unwrap(), None, "it was not stored then");
+    assert_eq!(store.preview(&running).unwrap(), None, "it was not stored then");
     store.claim(&running).unwrap();
-    store.append_with_glance(&running, &[row(None, "{}")], None, "its end").unwrap();
-    assert_eq!(store.glance(&running).unwrap(), Some(("its end".to_owned(), 0)));
+    store.append_with_preview(&running, &[row(None, "{}")], None, "its end").unwrap();
+    assert_eq!(store.preview(&running).unwrap(), Some(("its end".to_owned(), 0)));
 }
 
 #[test]
 fn old_runs_go_on_and_are_found() {
     let place = version_1();
     let store = place.store();
-    let words = |row: &Row| Some(row.body.clone());
+    let words = |row: &JournalRow| Some(row.body.clone());
     let find = |text: &str| {
         let query = SearchQuery { text: text.to_owned(), ..SearchQuery::default() };
         store.search(&query, &words).unwrap().len()
@@ -170,7 +173,7 @@ const OPENER: &str = "MIGRATION_TEST_OPENER";
 fn child_that_opens_an_old_store() {
     let Some(path) = std::env::var_os(OPENER) else { return };
     println!("\nopening");
-    SqliteStore::at(PathBuf::from(path)).list(&RunQuery::newest(1)).unwrap();
+    SqliteStore::new(PathBuf::from(path)).list(&RunQuery::newest(1)).unwrap();
     println!("\nopened");
 }
 

@@ -1,7 +1,7 @@
 //! Lists narrowed down by what a person asks (HIST-3).
 
-use synthdev::domain::journal::{Origin, OriginKind};
-use synthdev::domain::snapshot::Worktree;
+use synthdev::domain::journal::{RunOrigin, RunOriginKind};
+use synthdev::domain::snapshot::RunWorktree;
 
 use super::*;
 
@@ -18,15 +18,23 @@ fn filled() -> (Place, SqliteStore) {
             "/p/two",
             RunStatus::Failed,
             Some(0.2),
-            Some(("a1", OriginKind::Fork)),
+            Some(("a1", RunOriginKind::Fork)),
         ),
-        ("b3", "planner", "plan", "/p/one", RunStatus::Paused, Some(0.3), Some(("a1", OriginKind::Child))),
+        ("b3", "planner", "plan", "/p/one", RunStatus::Paused, Some(0.3), Some(("a1", RunOriginKind::Child))),
         ("B4", "planner", "x_y 100%", "/p/one", RunStatus::Running, None, None),
-        ("b5", "planner", "plan", "/p/one", RunStatus::Running, Some(0.5), Some(("zz", OriginKind::Import))),
+        (
+            "b5",
+            "planner",
+            "plan",
+            "/p/one",
+            RunStatus::Running,
+            Some(0.5),
+            Some(("zz", RunOriginKind::Import)),
+        ),
     ];
     for (at, (id, workflow, input, project, status, cost_usd, origin)) in (1..).zip(rows) {
-        let origin = origin.map(|(run, kind)| Origin { run: RunId::from(run), kind, step: Some(7) });
-        let worktree = (id == "b5").then(|| Worktree {
+        let origin = origin.map(|(run, kind)| RunOrigin { run: RunId::from(run), kind, step: Some(7) });
+        let worktree = (id == "b5").then(|| RunWorktree {
             path: "/w/b5".to_owned(),
             branch: "runs/b5".to_owned(),
             base: "c0ffee".to_owned(),
@@ -117,7 +125,7 @@ fn where_a_run_came_from_and_works_is_shown() {
     let run = store.find("b5").unwrap();
     assert_eq!(
         run.origin.unwrap(),
-        Origin { run: RunId::from("zz"), kind: OriginKind::Import, step: Some(7) }
+        RunOrigin { run: RunId::from("zz"), kind: RunOriginKind::Import, step: Some(7) }
     );
     assert_eq!(run.worktree.unwrap().branch, "runs/b5");
     let run = store.find("a1").unwrap();

@@ -1,10 +1,10 @@
 //! Bringing runs in, removing them, and how much room they take.
 
-use synthdev::domain::journal::{Freed, Origin, OriginKind, SearchQuery, Space};
+use synthdev::domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunOrigin, RunOriginKind, SearchQuery};
 
 use super::*;
 
-fn words(row: &Row) -> Option<String> {
+fn words(row: &JournalRow) -> Option<String> {
     Some(row.body.clone())
 }
 
@@ -16,12 +16,12 @@ fn hits(store: &SqliteStore, text: &str) -> usize {
 fn a_run_from_elsewhere_is_whole_and_nobody_drives_it() {
     let place = Place::new();
     let store = place.store();
-    let origin = Some(Origin { run: RunId::from("there"), kind: OriginKind::Import, step: None });
+    let origin = Some(RunOrigin { run: RunId::from("there"), kind: RunOriginKind::Import, step: None });
     let run = RunHeader { origin, ..header("here", 5) };
     let large = format!("\"{}\"", "x".repeat(200_000));
     let rows = [
-        Row { digest: Some(7), ..row(Some(1), "a pelican") },
-        Row::new(RowKind::Begun, Timestamp(1), Some(CallId(2)), large),
+        JournalRow { digest: Some(7), ..row(Some(1), "a pelican") },
+        JournalRow::new(JournalRowKind::Begun, Timestamp(1), Some(CallId(2)), large),
     ];
     store.import(&run, &rows, &progress(RunStatus::Running), None).unwrap();
     assert_eq!(store.load(&run.id).unwrap(), (run.clone(), rows.to_vec()));
@@ -39,7 +39,11 @@ fn a_run_from_elsewhere_is_whole_and_nobody_drives_it() {
     store.append(&run.id, &[row(None, "1")], None).unwrap_err();
     store.claim(&run.id).unwrap();
     store
-        .append(&run.id, &[Row { words: Some("an ostrich".to_owned()), ..row(None, "an ostrich") }], None)
+        .append(
+            &run.id,
+            &[JournalRow { words: Some("an ostrich".to_owned()), ..row(None, "an ostrich") }],
+            None,
+        )
         .unwrap();
     assert_eq!(hits(&store, "ostrich"), 1);
 }
@@ -52,7 +56,7 @@ fn removed_runs_leave_nothing_behind() {
     for (id, at) in [("keep", 1), ("gone", 2), ("gone too", 3)] {
         let run = RunHeader { spec: if id == "keep" { "k" } else { "g" }.to_owned(), ..header(id, at) };
         store.create(&run).unwrap();
-        let text = Row { words: Some("pelican".to_owned()), ..row(None, "a pelican") };
+        let text = JournalRow { words: Some("pelican".to_owned()), ..row(None, "a pelican") };
         store.append(&run.id, &[text, row(None, &*shared)], None).unwrap();
         if id == "gone" {
             store.append(&run.id, &[row(None, &*own)], None).unwrap();
@@ -63,7 +67,7 @@ fn removed_runs_leave_nothing_behind() {
     let gone = [RunId::from("gone"), RunId::from("gone too"), RunId::from("gone")];
     let previews = 2 * 200 + 200;
     let freed = store.delete(&gone).unwrap();
-    assert_eq!(freed, Freed { runs: 2, bytes: 2 * 9 + previews + 150_000 + 1 });
+    assert_eq!(freed, ReclaimedSpace { runs: 2, bytes: 2 * 9 + previews + 150_000 + 1 });
     assert_eq!(hits(&store, "pelican"), 1);
     assert_eq!(store.list(&RunQuery::default()).unwrap().len(), 1);
     assert_eq!(store.load(&RunId::from("keep")).unwrap().1[1].body, shared);
@@ -76,7 +80,7 @@ fn removed_runs_leave_nothing_behind() {
         question(&place.path, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
         1
     );
-    assert_eq!(store.delete(&[]).unwrap(), Freed::default());
+    assert_eq!(store.delete(&[]).unwrap(), ReclaimedSpace::default());
 }
 
 #[test]
@@ -100,15 +104,15 @@ fn one_that_cannot_be_removed_keeps_all() {
 fn room_is_told() {
     let place = Place::new();
     let store = place.store();
-    assert_eq!(store.space().unwrap(), Space::default());
+    assert_eq!(store.storage_usage().unwrap(), HistoryStorageUsage::default());
     for (id, at) in [("a", 30), ("b", 20)] {
         store.create(&RunHeader { spec: "s".repeat(1_000), ..header(id, at) }).unwrap();
-        let rows: Vec<Row> = (0..100)
-            .map(|n| Row { words: Some(format!("word{n}")), ..row(None, "x".repeat(1_000)) })
+        let rows: Vec<JournalRow> = (0..100)
+            .map(|n| JournalRow { words: Some(format!("word{n}")), ..row(None, "x".repeat(1_000)) })
             .collect();
         store.append(&RunId::from(id), &rows, Some(&progress(RunStatus::Completed))).unwrap();
     }
-    let space = store.space().unwrap();
+    let space = store.storage_usage().unwrap();
     assert_eq!(
         (space.runs, space.rows, space.blobs_bytes, space.oldest),
         (2, 200, 1_000, Some(Timestamp(20)))
@@ -118,7 +122,7 @@ fn room_is_told() {
         "{space:?}"
     );
     store.delete(&[RunId::from("a")]).unwrap();
-    let less = store.space().unwrap();
+    let less = store.storage_usage().unwrap();
     assert_eq!((less.runs, less.rows, less.oldest), (1, 100, Some(Timestamp(20))));
     assert!(less.free_bytes > space.free_bytes + 50_000, "{less:?}");
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 
-use synthdev::adapters::sqlite::salvage::{self, Salvaged};
+use synthdev::adapters::sqlite::salvage::{self, SalvageReport};
 use synthdev::domain::journal::{SearchQuery, TokenRecord};
-use synthdev::domain::snapshot::Worktree;
+use synthdev::domain::snapshot::RunWorktree;
 
 use super::*;
 
@@ -45,11 +45,16 @@ fn fill(place: &Place) {
             ..header(&name(run), run)
         };
         store.create(&begun).unwrap();
-        let rows: Vec<Row> = (1..=ROWS)
-            .map(|seq| Row {
+        let rows: Vec<JournalRow> = (1..=ROWS)
+            .map(|seq| JournalRow {
                 digest: Some(seq),
                 words: Some(format!("word{run}")),
-                ..Row::new(RowKind::Input, Timestamp(seq as i64), Some(CallId(seq)), body(run, seq))
+                ..JournalRow::new(
+                    JournalRowKind::Input,
+                    Timestamp(seq as i64),
+                    Some(CallId(seq)),
+                    body(run, seq),
+                )
             })
             .collect();
         let done = RunProgress { updated: Timestamp(ROWS as i64), ..progress(RunStatus::Completed) };
@@ -64,7 +69,7 @@ impl Place {
         self.path.with_file_name("runs-salvaged.sqlite")
     }
 
-    fn salvage(&self) -> Salvaged {
+    fn salvage(&self) -> SalvageReport {
         salvage::salvage(&self.path, &self.new_file()).unwrap()
     }
 
@@ -98,8 +103,8 @@ fn write_at(path: &Path, at: u64, bytes: &[u8]) {
 
 /// What a reader finds in a history is a part of what was written: whole runs, or beginnings of runs that count as
 /// interrupted. Returns how many rows each run has.
-fn check_salvaged(path: &Path, saved: &Salvaged) -> Vec<(String, usize)> {
-    let store = SqliteStore::at(path.to_owned());
+fn check_salvaged(path: &Path, saved: &SalvageReport) -> Vec<(String, usize)> {
+    let store = SqliteStore::new(path.to_owned());
     let runs = store.list(&RunQuery::newest(0)).unwrap();
     assert_eq!(runs.len() as u64, saved.runs);
     let mut all = Vec::new();
@@ -149,11 +154,11 @@ fn a_whole_history_loses_nothing() {
     let place = filled();
     let before = place.bytes();
     let saved = place.salvage();
-    assert_eq!(saved, Salvaged { runs: RUNS as u64, rows: RUNS as u64 * ROWS, lost: Vec::new() });
+    assert_eq!(saved, SalvageReport { runs: RUNS as u64, rows: RUNS as u64 * ROWS, lost: Vec::new() });
     check_salvaged(&place.new_file(), &saved);
     assert!(place.bytes() == before);
-    let store = SqliteStore::at(place.new_file());
-    let words = |row: &Row| Some(row.body.chars().take(60).collect());
+    let store = SqliteStore::new(place.new_file());
+    let words = |row: &JournalRow| Some(row.body.chars().take(60).collect());
     let hits = store
         .search(&SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() }, &words)
         .unwrap();
@@ -335,7 +340,7 @@ fn a_damaged_index_file_of_the_log_is_made_anew() {
 #[test]
 fn a_damaged_search_index_mends_itself() {
     let place = filled();
-    let words = |row: &Row| Some(row.body.chars().take(60).collect::<String>());
+    let words = |row: &JournalRow| Some(row.body.chars().take(60).collect::<String>());
     let query = SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() };
     assert_eq!(place.store().search(&query, &words).unwrap().len() as u64, ROWS);
     tamper(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
@@ -396,7 +401,7 @@ fn a_token_of_a_paused_run_is_still_good() {
     drop(store);
     place.overwrite(0, &[0; 100]);
     place.salvage();
-    let store = SqliteStore::at(place.new_file());
+    let store = SqliteStore::new(place.new_file());
     assert_eq!(store.token(&token.hash).unwrap(), Some(token));
     assert_eq!(store.find("2k50").unwrap().progress, waits);
 }
@@ -408,7 +413,7 @@ fn a_version_1_file_is_salvaged_too() {
     fs::write(&place.path, include_bytes!("../../data/stores/v1.db")).unwrap();
     place.overwrite(0, &[0; 4096]);
     salvage::salvage(&place.path, &place.new_file()).unwrap();
-    let runs = SqliteStore::at(place.new_file()).list(&RunQuery::newest(0)).unwrap();
+    let runs = SqliteStore::new(place.new_file()).list(&RunQuery::newest(0)).unwrap();
     let ids: Vec<_> = runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(ids, ["2m6begun", "2m5running", "2m4cancelled", "2m3paused", "2m2failed", "2m1completed"]);
     assert_eq!(runs[4].input, "größere Änderung am Parser");
@@ -510,11 +515,11 @@ fn a_run_that_was_pieced_together_works_nowhere() {
         place.overwrite(page * PAGE, &[0; PAGE as usize]);
         let _ = fs::remove_file(place.new_file());
         let saved = place.salvage();
-        let store = SqliteStore::at(place.new_file());
+        let store = SqliteStore::new(place.new_file());
         for run in store.list(&RunQuery::newest(0)).unwrap() {
             let told = |line: &String| line.contains(run.id.as_str()) && line.contains("where it worked");
             let lost = saved.lost.iter().any(told);
-            assert_eq!(run.worktree, lost.then(Worktree::unknown), "{}: {:?}", run.id, saved.lost);
+            assert_eq!(run.worktree, lost.then(RunWorktree::unknown), "{}: {:?}", run.id, saved.lost);
             pieced += usize::from(lost);
         }
     }

@@ -3,25 +3,25 @@
 use std::cell::Cell;
 use std::process::{Command, Stdio};
 
-use synthdev::domain::journal::{Hit, SearchQuery};
+use synthdev::domain::journal::{SearchHit, SearchQuery};
 
 use super::*;
 
-fn said(text: &str) -> Row {
-    Row { words: Some(text.to_owned()), ..row(None, text) }
+fn said(text: &str) -> JournalRow {
+    JournalRow { words: Some(text.to_owned()), ..row(None, text) }
 }
 
 /// The bodies of these tests are their words, unless they are secret.
-fn words(row: &Row) -> Option<String> {
+fn words(row: &JournalRow) -> Option<String> {
     (!row.body.starts_with("silent")).then(|| row.body.clone())
 }
 
-fn find(store: &SqliteStore, text: &str) -> Vec<Hit> {
+fn find(store: &SqliteStore, text: &str) -> Vec<SearchHit> {
     store.search(&SearchQuery { text: text.to_owned(), ..SearchQuery::default() }, &words).unwrap()
 }
 
 /// `run:seq` of each hit.
-fn places(hits: &[Hit]) -> Vec<String> {
+fn places(hits: &[SearchHit]) -> Vec<String> {
     hits.iter().map(|hit| format!("{}:{}", hit.run, hit.seq)).collect()
 }
 
@@ -108,7 +108,7 @@ fn a_hit_shows_its_run_and_row() {
     let hits = find(&store, "foxtrot");
     assert_eq!(
         hits,
-        [Hit {
+        [SearchHit {
             run: RunId::from("r3"),
             workflow: "coder".to_owned(),
             started: Timestamp(3),
@@ -171,7 +171,7 @@ fn words_are_indexed_by_whoever_has_them() {
     store.append(&run.id, &[said("five")], None).unwrap();
     drop(store);
     assert_eq!(indexed(), 6);
-    let never = |_: &Row| -> Option<String> { panic!("all words are in the index") };
+    let never = |_: &JournalRow| -> Option<String> { panic!("all words are in the index") };
     let query = SearchQuery { text: "fi".to_owned(), ..SearchQuery::default() };
     let found = std::panic::catch_unwind(|| {
         place.store().search(&SearchQuery { text: "none".to_owned(), ..query.clone() }, &never)
@@ -205,7 +205,7 @@ const WRITER: &str = "SEARCH_TEST_WRITER";
 #[test]
 fn child_that_dies_before_its_words_are_indexed() {
     let Some(path) = std::env::var_os(WRITER) else { return };
-    let store = SqliteStore::at(PathBuf::from(path));
+    let store = SqliteStore::new(PathBuf::from(path));
     let run = header("victim", 1);
     store.create(&run).unwrap();
     for at in 0..5_000 {
@@ -237,7 +237,7 @@ fn what_a_killed_process_did_not_index_is_found_by_the_next_search() {
     assert!((100..5_000).contains(&before), "{before} rows were indexed before the end");
     let store = place.store();
     let asked = Cell::new(0);
-    let counted = |row: &Row| {
+    let counted = |row: &JournalRow| {
         asked.set(asked.get() + 1);
         words(row)
     };

@@ -1,6 +1,6 @@
 //! Resume tokens in the store: used once, with the rows, or not at all (rules B3 to B8, B15).
 
-use synthdev::domain::journal::{Redeemed, TokenRecord};
+use synthdev::domain::journal::{TokenRecord, TokenRedeemOutcome};
 
 use super::*;
 
@@ -47,7 +47,10 @@ fn a_token_is_kept_until_it_is_used() {
     assert_eq!(open(&store), ["t2", "t1", "t0"]);
     assert_eq!(store.open_tokens(&RunId::from("other")).unwrap(), []);
     let now = Timestamp(300);
-    assert_eq!(store.redeem("t1", "x", "ok", now, &[row(Some(3), "2")], None).unwrap(), Redeemed::Accepted);
+    assert_eq!(
+        store.redeem("t1", "x", "ok", now, &[row(Some(3), "2")], None).unwrap(),
+        TokenRedeemOutcome::Accepted
+    );
     assert_eq!(open(&place.store()), ["t2"], "the other token of the same pause is used up too");
     store.append(&RunId::from("r"), &[row(None, "3")], None).unwrap();
     assert_eq!(open(&store), ["t2"]);
@@ -83,14 +86,14 @@ fn the_same_results_get_the_same_answer_and_others_a_conflict() {
             Some(&progress(RunStatus::Running)),
         )
     };
-    assert_eq!(use_it("t1", "x", 200).unwrap(), Redeemed::Accepted);
+    assert_eq!(use_it("t1", "x", 200).unwrap(), TokenRedeemOutcome::Accepted);
     assert_eq!(store.find("r").unwrap().progress.status, RunStatus::Running);
     for (hash, results, at, expected) in [
-        ("t1", "x", 201, Redeemed::Duplicate { answer: "first".to_owned() }),
-        ("t1", "x", 99_999, Redeemed::Duplicate { answer: "first".to_owned() }),
-        ("t1", "y", 202, Redeemed::Conflict),
-        ("t0", "x", 203, Redeemed::Duplicate { answer: "first".to_owned() }),
-        ("t0", "y", 204, Redeemed::Conflict),
+        ("t1", "x", 201, TokenRedeemOutcome::Duplicate { answer: "first".to_owned() }),
+        ("t1", "x", 99_999, TokenRedeemOutcome::Duplicate { answer: "first".to_owned() }),
+        ("t1", "y", 202, TokenRedeemOutcome::Conflict),
+        ("t0", "x", 203, TokenRedeemOutcome::Duplicate { answer: "first".to_owned() }),
+        ("t0", "y", 204, TokenRedeemOutcome::Conflict),
     ] {
         assert_eq!(use_it(hash, results, at).unwrap(), expected, "{hash} {results} {at}");
     }
@@ -101,7 +104,7 @@ fn the_same_results_get_the_same_answer_and_others_a_conflict() {
 #[test]
 fn of_many_that_answer_at_once_one_is_accepted() {
     let (place, store) = paused();
-    let answers: Vec<Redeemed> = std::thread::scope(|scope| {
+    let answers: Vec<TokenRedeemOutcome> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..8)
             .map(|number| {
                 let store = place.store();
@@ -114,10 +117,11 @@ fn of_many_that_answer_at_once_one_is_accepted() {
             .collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    let count = |wanted: fn(&Redeemed) -> bool| answers.iter().filter(|answer| wanted(answer)).count();
-    assert_eq!(count(|answer| *answer == Redeemed::Accepted), 1);
-    assert_eq!(count(|answer| matches!(answer, Redeemed::Duplicate { .. })), 3);
-    assert_eq!(count(|answer| *answer == Redeemed::Conflict), 4);
+    let count =
+        |wanted: fn(&TokenRedeemOutcome) -> bool| answers.iter().filter(|answer| wanted(answer)).count();
+    assert_eq!(count(|answer| *answer == TokenRedeemOutcome::Accepted), 1);
+    assert_eq!(count(|answer| matches!(answer, TokenRedeemOutcome::Duplicate { .. })), 3);
+    assert_eq!(count(|answer| *answer == TokenRedeemOutcome::Conflict), 4);
     assert_eq!(rows(&store), 2);
 }
 
@@ -150,7 +154,7 @@ fn who_claimed_the_run_may_use_its_token() {
     store.claim(&RunId::from("r")).unwrap();
     assert_eq!(
         store.redeem("t1", "x", "ok", Timestamp(200), &[row(Some(3), "2")], None).unwrap(),
-        Redeemed::Accepted
+        TokenRedeemOutcome::Accepted
     );
     store.append(&RunId::from("r"), &[row(None, "3")], None).unwrap();
     assert_eq!(rows(&store), 3);

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use synthdev::adapters::providers::Providers;
+use synthdev::adapters::providers::ModelProviders;
 use synthdev::adapters::providers::scripted::ScriptedModel;
-use synthdev::app::wiring;
-use synthdev::config::catalog::{Catalog, Sources};
-use synthdev::config::settings::layers::Overrides;
+use synthdev::app::bootstrap;
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::config::settings::layers::SettingOverrides;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::RunId;
-use synthdev::domain::place::Layer;
-use synthdev::domain::workflow::Program;
-use synthdev::engine::event::{DEFINITION_WARNING, Published, RunEvent};
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::domain::workflow::WorkflowProgram;
+use synthdev::engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent};
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev::ports::model::ModelPort;
 use synthdev::ports::tool::ToolPort;
-use synthdev::runtime::handle::{EventReceiver, Handle, Options, Ports, RetryPolicy};
+use synthdev::runtime::handle::{EventReceiver, RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
 use tempfile::TempDir;
 
 use super::requests::{self, Recorder};
@@ -48,13 +48,13 @@ pub struct Texts {
 }
 
 pub struct Stage {
-    pub handle: Handle,
-    pub catalog: Catalog,
+    pub handle: RuntimeHandle,
+    pub catalog: ConfigCatalog,
     pub heard: Arc<Recorder>,
     pub project: TempDir,
-    providers: Arc<Providers>,
+    providers: Arc<ModelProviders>,
     events: EventReceiver,
-    seen: Vec<Published>,
+    seen: Vec<PublishedEvent>,
     data: TempDir,
 }
 
@@ -82,17 +82,23 @@ impl Stage {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text.as_str().unwrap()).unwrap();
         }
-        let catalog = Catalog::load(sources(texts), wiring::specs(project.path()));
+        let catalog = ConfigCatalog::load(sources(texts), bootstrap::specs(project.path()));
         let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
-        let wired = wiring::wire(project.path(), data.path(), &catalog, Some(script));
+        let wired = bootstrap::wire(project.path(), data.path(), &catalog, Some(script));
         let heard = Arc::new(Recorder::new(model(wired.providers.clone())));
         let ports = wired.handle.ports().clone();
-        let ports = Ports { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };
+        let ports = RuntimePorts { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };
         let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
         let keys = texts.keys.clone();
-        let options = Options { project: "stage".into(), pid: 1, retry, secrets: keys, ..Options::default() };
-        let handle = Handle::new(ports, options);
+        let options = RuntimeOptions {
+            project: "stage".into(),
+            pid: 1,
+            retry,
+            secrets: keys,
+            ..RuntimeOptions::default()
+        };
+        let handle = RuntimeHandle::new(ports, options);
         let events = handle.subscribe(true);
         let providers = wired.providers;
         Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), data }
@@ -101,8 +107,8 @@ impl Stage {
     /// Waits before another attempt as long as a server wishes.
     pub fn waiting_for_servers(self) -> Self {
         let retry = RetryPolicy { longest_delay_ms: u64::MAX, ..RetryPolicy::default() };
-        let options = Options { project: "stage".into(), pid: 1, retry, ..Options::default() };
-        let handle = Handle::new(self.handle.ports().clone(), options);
+        let options = RuntimeOptions { project: "stage".into(), pid: 1, retry, ..RuntimeOptions::default() };
+        let handle = RuntimeHandle::new(self.handle.ports().clone(), options);
         let events = handle.subscribe(true);
         Self { handle, events, ..self }
     }
@@ -172,7 +178,7 @@ impl Stage {
         }));
         let told = self.seen.iter().filter(|published| published.run == *run && journaled(&published.event));
         let told: Vec<_> = told.map(|published| (published.at, published.event.clone())).collect();
-        match self.handle.run(run.as_str()) {
+        match self.handle.load_record(run.as_str()) {
             Err(error) => faults.push(format!("the journal cannot be read: {}", error.message)),
             Ok(record) if record.events != told => faults.push(format!(
                 "replay differs from what was published:\n{:#?}\nreplay:\n{:#?}",
@@ -192,37 +198,37 @@ fn journaled(event: &RunEvent) -> bool {
 }
 
 /// The shipped configuration with every level answered from the script.
-pub fn sources(texts: &Texts) -> Sources {
-    let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
-    let layers = [Layer::User, Layer::Project];
+pub fn sources(texts: &Texts) -> ConfigSources {
+    let built_in = |name: &str, text: &str| SourceFile::new(ConfigLayer::BuiltIn, name, text);
+    let layers = [ConfigLayer::User, ConfigLayer::Project];
     let roles = texts.roles.iter().zip(layers).enumerate();
     let roles =
         roles.map(|(at, (text, layer))| SourceFile::new(layer, format!("roles{at}.json"), text.as_str()));
     let workflows = texts.workflows.iter().enumerate();
     let workflows =
-        workflows.map(|(at, text)| SourceFile::new(Layer::User, format!("w{at}.json"), text.as_str()));
-    let beside = texts
-        .beside
-        .iter()
-        .map(|(name, text)| SourceFile::new(Layer::User, name.as_str(), text.as_str().unwrap_or_default()));
-    let models = texts.models.iter().map(|text| SourceFile::new(Layer::User, "models.json", text.as_str()));
-    let mut command_line = Overrides::default();
+        workflows.map(|(at, text)| SourceFile::new(ConfigLayer::User, format!("w{at}.json"), text.as_str()));
+    let beside = texts.beside.iter().map(|(name, text)| {
+        SourceFile::new(ConfigLayer::User, name.as_str(), text.as_str().unwrap_or_default())
+    });
+    let models =
+        texts.models.iter().map(|text| SourceFile::new(ConfigLayer::User, "models.json", text.as_str()));
+    let mut command_line = SettingOverrides::default();
     for level in ["base", "smart", "fast"] {
         command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
     }
-    Sources {
+    ConfigSources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
         models: std::iter::once(built_in("built-in:config/models.json", MODELS)).chain(models).collect(),
         roles: std::iter::once(built_in("built-in:roles/core.json", ROLES)).chain(roles).collect(),
         workflows: workflows.collect(),
         texts: beside.collect(),
         command_line,
-        ..Sources::default()
+        ..ConfigSources::default()
     }
 }
 
 /// Headless, everything approved.
-pub fn spec(program: Program, inputs: Map<String, Value>) -> RunSpec {
+pub fn spec(program: WorkflowProgram, inputs: Map<String, Value>) -> RunSpec {
     RunSpec {
         machine_version: MACHINE_VERSION,
         program,

@@ -18,23 +18,26 @@ macro_rules! as_other_tools {
             self.$tools.refusal(call)
         }
 
-        fn foresee<'a>(
+        fn plan_file_edit<'a>(
             &'a self,
             call: &'a synthdev::domain::tool::ToolInvocation,
-        ) -> futures_util::future::BoxFuture<'a, Option<synthdev::domain::tool::Foreseen>> {
-            self.$tools.foresee(call)
+        ) -> futures_util::future::BoxFuture<'a, Option<synthdev::domain::tool::PlannedFileEdit>> {
+            self.$tools.plan_file_edit(call)
         }
 
-        fn examine<'a>(
+        fn check_interrupted_call<'a>(
             &'a self,
             call: &'a synthdev::domain::tool::ToolInvocation,
-            foreseen: &'a synthdev::domain::tool::Foreseen,
-        ) -> futures_util::future::BoxFuture<'a, synthdev::domain::tool::Standing> {
-            self.$tools.examine(call, foreseen)
+            foreseen: &'a synthdev::domain::tool::PlannedFileEdit,
+        ) -> futures_util::future::BoxFuture<'a, synthdev::domain::tool::InterruptedCallStatus> {
+            self.$tools.check_interrupted_call(call, foreseen)
         }
 
-        fn repeat(&self, call: &synthdev::domain::tool::ToolInvocation) -> synthdev::domain::tool::Repeat {
-            self.$tools.repeat(call)
+        fn rerun_policy(
+            &self,
+            call: &synthdev::domain::tool::ToolInvocation,
+        ) -> synthdev::domain::tool::RerunPolicy {
+            self.$tools.rerun_policy(call)
         }
     };
 }

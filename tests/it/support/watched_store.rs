@@ -9,10 +9,12 @@ use futures_util::stream::BoxStream;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
 use synthdev::domain::journal::{
-    Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary, SearchQuery, Space,
-    TokenRecord,
+    HistoryStorageUsage, JournalRow, ReclaimedSpace, RunHeader, RunOutline, RunProgress, RunQuery,
+    RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
-use synthdev::ports::run_store::{Asking, Request, RowRef, RunReader, RunStore, StoreError, WordsOf};
+use synthdev::ports::run_store::{
+    DriverAnswers, DriverRequest, JournalRowRef, RunReader, RunStore, SearchTextOfRow, StoreError,
+};
 
 type Look = Box<dyn Fn() + Send>;
 
@@ -62,7 +64,7 @@ impl RunReader for Counting<'_> {
         self.reader.header(header)
     }
 
-    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()> {
+    fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()> {
         self.rows.fetch_add(1, Ordering::SeqCst);
         self.reader.row(row)
     }
@@ -86,7 +88,12 @@ impl RunStore for Watched {
         self.inner.definition_is_intact(run)
     }
 
-    fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
+    fn append(
+        &self,
+        run: &RunId,
+        rows: &[JournalRow],
+        progress: Option<&RunProgress>,
+    ) -> Result<(), StoreError> {
         self.inner.append(run, rows, progress)?;
         self.wrote(progress);
         Ok(())
@@ -95,7 +102,7 @@ impl RunStore for Watched {
     fn append_and_end_tokens(
         &self,
         run: &RunId,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
         void: &[CallId],
         glance: Option<&str>,
@@ -105,32 +112,32 @@ impl RunStore for Watched {
         Ok(())
     }
 
-    fn append_with_glance(
+    fn append_with_preview(
         &self,
         run: &RunId,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
         glance: &str,
     ) -> Result<(), StoreError> {
-        self.inner.append_with_glance(run, rows, progress, glance)?;
+        self.inner.append_with_preview(run, rows, progress, glance)?;
         self.wrote(progress);
         Ok(())
     }
 
-    fn glance(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
-        self.inner.glance(run)
+    fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
+        self.inner.preview(run)
     }
 
-    fn requests(&self) -> BoxStream<'static, Request> {
+    fn requests(&self) -> BoxStream<'static, DriverRequest> {
         self.inner.requests()
     }
 
-    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<Asking>, StoreError> {
+    fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<DriverAnswers>, StoreError> {
         self.inner.ask_driver(run, text)
     }
 
-    fn drives(&self, run: &RunId) -> bool {
-        self.inner.drives(run)
+    fn is_driver_of(&self, run: &RunId) -> bool {
+        self.inner.is_driver_of(run)
     }
 
     fn release(&self, run: &RunId) {
@@ -157,7 +164,7 @@ impl RunStore for Watched {
         self.inner.find(id)
     }
 
-    fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError> {
+    fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<JournalRow>), StoreError> {
         let (header, rows) = self.inner.load(run)?;
         self.rows.fetch_add(rows.len(), Ordering::SeqCst);
         Ok((header, rows))
@@ -167,7 +174,7 @@ impl RunStore for Watched {
         self.inner.read(run, &mut Counting { reader, rows: &self.rows })
     }
 
-    fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {
+    fn search(&self, query: &SearchQuery, words: SearchTextOfRow<'_>) -> Result<Vec<SearchHit>, StoreError> {
         self.inner.search(query, words)
     }
 
@@ -193,31 +200,31 @@ impl RunStore for Watched {
         results_hash: &str,
         answer: &str,
         now: Timestamp,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: Option<&RunProgress>,
-    ) -> Result<Redeemed, StoreError> {
+    ) -> Result<TokenRedeemOutcome, StoreError> {
         self.inner.redeem(hash, results_hash, answer, now, rows, progress)
     }
 
     fn import(
         &self,
         header: &RunHeader,
-        rows: &[Row],
+        rows: &[JournalRow],
         progress: &RunProgress,
         glance: Option<&str>,
     ) -> Result<(), StoreError> {
         self.inner.import(header, rows, progress, glance)
     }
 
-    fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
+    fn delete(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError> {
         self.inner.delete(runs)
     }
 
-    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
-        self.inner.weigh(runs)
+    fn measure_deletion(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError> {
+        self.inner.measure_deletion(runs)
     }
 
-    fn space(&self) -> Result<Space, StoreError> {
-        self.inner.space()
+    fn storage_usage(&self) -> Result<HistoryStorageUsage, StoreError> {
+        self.inner.storage_usage()
     }
 }

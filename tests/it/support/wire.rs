@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest};
 use synthdev::ports::model::{DeltaSink, ModelPort};
 
@@ -16,7 +16,7 @@ use super::model_server::{Dialect, ModelServer};
 pub struct Wire {
     pub server: ModelServer,
     dialect: Dialect,
-    providers: Providers,
+    providers: ModelProviders,
     asked: AtomicUsize,
     /// Where to ask instead of at the server.
     pub elsewhere: Mutex<Option<String>>,
@@ -32,14 +32,14 @@ struct Behind {
 
 impl Wire {
     pub async fn new(dialect: Dialect) -> Arc<Self> {
-        Self::patient(dialect, Patience::default()).await
+        Self::patient(dialect, ModelTimeouts::default()).await
     }
 
-    pub async fn patient(dialect: Dialect, patience: Patience) -> Arc<Self> {
+    pub async fn patient(dialect: Dialect, patience: ModelTimeouts) -> Arc<Self> {
         Arc::new(Self {
             server: ModelServer::speak(dialect, Vec::new()).await,
             dialect,
-            providers: Providers::new(BTreeMap::new(), patience),
+            providers: ModelProviders::new(BTreeMap::new(), patience),
             asked: AtomicUsize::new(0),
             elsewhere: Mutex::default(),
             heard: Mutex::default(),

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use synthdev::adapters::sandbox::Sandbox;
-use synthdev::adapters::sandbox::places::SandboxPlaces;
+use synthdev::adapters::sandbox::CommandSandbox;
+use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev::adapters::tools::ToolSettings;
 use synthdev::domain::sandbox::{SandboxMode, SandboxSettings};
 use synthdev::domain::tool::ToolPreview;
@@ -123,7 +123,8 @@ fn policy(mode: SandboxMode) -> SandboxSettings {
 
 fn sandboxed(mode: SandboxMode) -> impl FnOnce(&mut ToolSettings) {
     move |settings| {
-        settings.sandbox = Arc::new(Sandbox::new(policy(mode), SandboxPlaces::of_project(&settings.root)));
+        settings.sandbox =
+            Arc::new(CommandSandbox::new(policy(mode), SandboxPlaces::for_project(&settings.root)));
     }
 }
 
@@ -259,9 +260,9 @@ async fn a_worktree_among_our_own_files_is_read_although_nothing_may_be_written(
         settings.root.push("runs/r1");
         let places = SandboxPlaces {
             data: settings.root.parent().and_then(Path::parent).unwrap().to_owned(),
-            ..SandboxPlaces::of_project(&settings.root)
+            ..SandboxPlaces::for_project(&settings.root)
         };
-        settings.sandbox = Arc::new(Sandbox::new(policy(SandboxMode::ReadOnly), places));
+        settings.sandbox = Arc::new(CommandSandbox::new(policy(SandboxMode::ReadOnly), places));
     });
     project.good("read_files", json!({"file_paths": ["a.txt"]}), "text").await;
     project.bad("write_file", json!({"file_path": "a.txt", "content": "x"}), "may not be written").await;

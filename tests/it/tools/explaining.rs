@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use synthdev::adapters::project_index::ProjectIndex;
-use synthdev::adapters::sandbox::Sandbox;
-use synthdev::adapters::sandbox::places::SandboxPlaces;
-use synthdev::domain::project_index::{Entry, SizeLimit};
+use synthdev::adapters::sandbox::CommandSandbox;
+use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
+use synthdev::domain::project_index::{ProjectIndexEntry, SizeLimit};
 use synthdev::domain::sandbox::SandboxSettings;
 use synthdev::ports::project_index::ProjectIndexPort;
 
@@ -36,14 +36,14 @@ fn summary(path: &str) -> &str {
 
 /// Describes everything as it is now.
 fn index(project: &Project) {
-    let port = ProjectIndex::of(project.root(), Vec::new(), Vec::new());
+    let port = ProjectIndex::new(project.root(), Vec::new(), Vec::new());
     let seen = port.scan(SizeLimit::default()).unwrap();
     let mut writer = port.writer().unwrap();
     let files = seen.files.iter().map(|file| (&file.path, &file.sum, false));
     for (path, sum, directory) in files.chain(seen.directories.iter().map(|one| (&one.path, &one.sum, true)))
     {
         let summary = summary(path).to_owned();
-        writer.add(&Entry { path: path.clone(), directory, sum: sum.clone(), summary }).unwrap();
+        writer.add(&ProjectIndexEntry { path: path.clone(), directory, sum: sum.clone(), summary }).unwrap();
     }
 }
 
@@ -117,7 +117,7 @@ async fn without_an_index_it_says_how_to_make_one() {
 async fn what_the_policy_hides_is_not_described() {
     let hiding = |hidden: &str, root: &std::path::Path| {
         let settings = SandboxSettings { hidden: vec![hidden.to_owned()], ..SandboxSettings::default() };
-        Arc::new(Sandbox::new(settings, SandboxPlaces::of_project(root)))
+        Arc::new(CommandSandbox::new(settings, SandboxPlaces::for_project(root)))
     };
     let project =
         Project::with(&FILES, |settings| settings.sandbox = hiding("src/config/read.rs", &settings.root));
@@ -127,7 +127,7 @@ async fn what_the_policy_hides_is_not_described() {
     assert!(!answer.contains("read.rs"), "it was described before it was hidden: {answer}");
     let under = json!({"question": "settings", "path": "src/config/read.rs"});
     project.bad(TOOL, under, "[sandbox] src/config/read.rs may not be read (policy project)").await;
-    let port = ProjectIndex::of(project.root(), Vec::new(), Vec::new())
+    let port = ProjectIndex::new(project.root(), Vec::new(), Vec::new())
         .under_policy(hiding("src/config", project.root()));
     let seen = port.scan(SizeLimit::default()).unwrap();
     let files: Vec<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use synthdev::adapters::tools::scripted::ScriptedTools;
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
-use synthdev::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
+use synthdev::domain::tool::{
+    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec,
+};
 use synthdev::ports::tool::ToolPort;
 use tempfile::TempDir;
 
@@ -65,7 +67,7 @@ async fn three_hundred_random_changes_are_told_truly() {
         let path = luck.pick(&paths);
         let call = some_call(&mut luck, &project, path);
         let before = content(&project, path);
-        let Some(foreseen) = project.tools.foresee(&call).await else {
+        let Some(foreseen) = project.tools.plan_file_edit(&call).await else {
             let refused = project.tools.run(&call).await;
             assert!(!refused.ok, "not foreseen, yet done: {call:?}");
             *told.entry("refused").or_default() += 1;
@@ -85,22 +87,22 @@ async fn three_hundred_random_changes_are_told_truly() {
             std::fs::write(project.root().join(path), stranger).unwrap();
         }
         let nothing_to_do = foreseen.before.as_ref() == Some(&foreseen.after);
-        let standing = project.tools.examine(&call, &foreseen).await;
+        let standing = project.tools.check_interrupted_call(&call, &foreseen).await;
         let kind = match (meddled, performed || nothing_to_do) {
             (true, _) => {
                 assert!(
-                    matches!(&standing, Standing::Unclear { reason } if reason.contains(path)),
+                    matches!(&standing, InterruptedCallStatus::Unclear { reason } if reason.contains(path)),
                     "{standing:?}"
                 );
                 "unclear"
             }
             (false, true) => {
                 expected.summary.push_str(", found done after a restart");
-                assert_eq!(standing, Standing::Done(expected), "{call:?}");
+                assert_eq!(standing, InterruptedCallStatus::Done(expected), "{call:?}");
                 "done"
             }
             (false, false) => {
-                assert_eq!(standing, Standing::NotBegun, "{call:?}");
+                assert_eq!(standing, InterruptedCallStatus::NotBegun, "{call:?}");
                 assert_eq!(content(&project, path), before);
                 "not begun"
             }
@@ -127,7 +129,7 @@ async fn writer() {
     let mut journal = std::fs::File::create(Path::new(&place).join("journal")).unwrap();
     for n in 0.. {
         let call = invocation("write_file", json!({"file_path": "deep/a", "content": text(n)}));
-        let foreseen = serde_json::to_string(&tools.foresee(&call).await.unwrap()).unwrap();
+        let foreseen = serde_json::to_string(&tools.plan_file_edit(&call).await.unwrap()).unwrap();
         journal.write_all(format!("{foreseen}\n").as_bytes()).unwrap();
         assert!(tools.run(&call).await.ok);
         journal.write_all(b"done\n").unwrap();
@@ -174,22 +176,22 @@ impl Killed {
     }
 
     /// What is told of the last call that was begun is true, and nothing else lies in the project.
-    async fn check(&self) -> Standing {
+    async fn check(&self) -> InterruptedCallStatus {
         let journal = self.journal();
         // a row that was not written to its end was never acknowledged
         let whole = &journal[..journal.rfind('\n').unwrap() + 1];
         let begun = whole.lines().filter(|line| *line != "done");
-        let begun: Vec<Foreseen> = begun.map(|line| serde_json::from_str(line).unwrap()).collect();
+        let begun: Vec<PlannedFileEdit> = begun.map(|line| serde_json::from_str(line).unwrap()).collect();
         let last = begun.len() - 1;
         let call = invocation("write_file", json!({"file_path": "deep/a", "content": text(last)}));
         let tools = ProjectTools::new(ToolSettings::new(self.project()));
         let now = std::fs::read_to_string(self.project().join("deep/a")).ok();
-        let standing = tools.examine(&call, &begun[last]).await;
+        let standing = tools.check_interrupted_call(&call, &begun[last]).await;
         if now.as_ref() == Some(&text(last)) {
-            assert!(matches!(standing, Standing::Done(_)), "{standing:?}");
+            assert!(matches!(standing, InterruptedCallStatus::Done(_)), "{standing:?}");
         } else {
             assert!(now == last.checked_sub(1).map(text), "half a file");
-            assert_eq!(standing, Standing::NotBegun);
+            assert_eq!(standing, InterruptedCallStatus::NotBegun);
             assert!(!whole.ends_with("done\n"), "a finished write is lost");
         }
         let names = walk(&self.project());
@@ -227,7 +229,7 @@ async fn a_write_that_is_killed_in_its_middle_leaves_nothing() {
     assert!(!writer.wait().unwrap().success());
     let half = killed.half().unwrap();
     assert!(half.metadata().unwrap().len() > 0);
-    assert_eq!(killed.check().await, Standing::NotBegun);
+    assert_eq!(killed.check().await, InterruptedCallStatus::NotBegun);
 }
 
 fn walk(root: &Path) -> Vec<String> {
@@ -249,30 +251,30 @@ fn what_may_be_repeated() {
         ("http_request", arguments)
     };
     let rows = [
-        (("read_files", json!({"file_paths": ["a"]})), Repeat::Safe),
-        (("list_directory", json!({"directory_path": "."})), Repeat::Safe),
-        (("exact_search", json!({"search_string": "a"})), Repeat::Safe),
-        (("write_file", json!({"file_path": "a", "content": "a"})), Repeat::Compare),
-        (("edit_file", json!({"file_path": "a", "old_text": "a", "new_text": "b"})), Repeat::Compare),
-        (("execute_terminal", json!({"command": "true"})), Repeat::Ask),
-        (("shell", json!({"command": "true"})), Repeat::Ask),
-        (("mcp", json!({"server": "s", "tool": "t"})), Repeat::Ask),
-        (http(None), Repeat::Safe),
-        (http(Some("GET")), Repeat::Safe),
-        (http(Some("head")), Repeat::Safe),
-        (http(Some("OPTIONS")), Repeat::Safe),
-        (http(Some("POST")), Repeat::Ask),
-        (http(Some("PUT")), Repeat::Ask),
-        (http(Some("DELETE")), Repeat::Ask),
-        (http(Some("GET ")), Repeat::Ask),
-        (("http_request", json!({"method": "GET"})), Repeat::Ask),
-        (("unheard_of", json!({})), Repeat::Ask),
+        (("read_files", json!({"file_paths": ["a"]})), RerunPolicy::Safe),
+        (("list_directory", json!({"directory_path": "."})), RerunPolicy::Safe),
+        (("exact_search", json!({"search_string": "a"})), RerunPolicy::Safe),
+        (("write_file", json!({"file_path": "a", "content": "a"})), RerunPolicy::Compare),
+        (("edit_file", json!({"file_path": "a", "old_text": "a", "new_text": "b"})), RerunPolicy::Compare),
+        (("execute_terminal", json!({"command": "true"})), RerunPolicy::Ask),
+        (("shell", json!({"command": "true"})), RerunPolicy::Ask),
+        (("mcp", json!({"server": "s", "tool": "t"})), RerunPolicy::Ask),
+        (http(None), RerunPolicy::Safe),
+        (http(Some("GET")), RerunPolicy::Safe),
+        (http(Some("head")), RerunPolicy::Safe),
+        (http(Some("OPTIONS")), RerunPolicy::Safe),
+        (http(Some("POST")), RerunPolicy::Ask),
+        (http(Some("PUT")), RerunPolicy::Ask),
+        (http(Some("DELETE")), RerunPolicy::Ask),
+        (http(Some("GET ")), RerunPolicy::Ask),
+        (("http_request", json!({"method": "GET"})), RerunPolicy::Ask),
+        (("unheard_of", json!({})), RerunPolicy::Ask),
     ];
     let scripted = ScriptedTools::new(project.tools.specs().to_vec(), Vec::new(), "*");
     for ((tool, arguments), expected) in rows {
         let call = invocation(tool, arguments);
-        assert_eq!(project.tools.repeat(&call), expected, "{call:?}");
-        assert_eq!(scripted.repeat(&call), Repeat::Safe, "nothing happens outside");
+        assert_eq!(project.tools.rerun_policy(&call), expected, "{call:?}");
+        assert_eq!(scripted.rerun_policy(&call), RerunPolicy::Safe, "nothing happens outside");
     }
 }
 
@@ -281,16 +283,18 @@ fn what_may_be_repeated() {
 fn a_tool_may_declare_its_repeat() {
     let bare = json!({"name": "t", "description": "", "parameters": {}, "risk": "execute"});
     let mut spec: ToolSpec = serde_json::from_value(bare.clone()).unwrap();
-    assert_eq!((spec.repeat(), serde_json::to_value(&spec).unwrap()), (Repeat::Ask, bare));
-    for (risk, expected) in
-        [(ToolRisk::Read, Repeat::Safe), (ToolRisk::Write, Repeat::Compare), (ToolRisk::Execute, Repeat::Ask)]
-    {
+    assert_eq!((spec.repeat(), serde_json::to_value(&spec).unwrap()), (RerunPolicy::Ask, bare));
+    for (risk, expected) in [
+        (ToolRisk::Read, RerunPolicy::Safe),
+        (ToolRisk::Write, RerunPolicy::Compare),
+        (ToolRisk::Execute, RerunPolicy::Ask),
+    ] {
         spec.risk = risk;
         assert_eq!(spec.repeat(), expected);
     }
-    spec.repeat = Some(Repeat::Safe);
+    spec.repeat = Some(RerunPolicy::Safe);
     assert_eq!(
         (spec.repeat(), &serde_json::to_value(&spec).unwrap()["repeat"]),
-        (Repeat::Safe, &json!("safe"))
+        (RerunPolicy::Safe, &json!("safe"))
     );
 }

@@ -2,14 +2,17 @@
 //! backend.
 
 use synthdev::domain::journal::{RunProgress, RunSummary};
-use synthdev::tui::archive::list::PAGE;
-use synthdev::tui::archive::steps::Walk;
-use synthdev::tui::archive::{After, Asked, Filter, Look, RunRow, Runs, Text, Told};
-use synthdev::tui::backend::{Plan, Travel, Travelled};
+use synthdev::tui::backend::{TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use synthdev::tui::history_browser::run_list::PAGE;
+use synthdev::tui::history_browser::step_list::StepListBuilder;
+use synthdev::tui::history_browser::{
+    HistoryReply, HistoryRequest, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
+    RunRow,
+};
 use synthdev::tui::report::history::row;
-use synthdev::tui::transcript::item::{Block, Item, Tone};
-use synthdev::tui::update::past::fold;
-use synthdev::tui::update::past::step::StepFold;
+use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev::tui::update::past_run::fold;
+use synthdev::tui::update::past_run::step_details::StepDetailsBuilder;
 
 use super::*;
 
@@ -20,8 +23,8 @@ pub(super) fn run_row(number: usize, workflow: &str, status: RunStatus) -> RunRo
     let started = Timestamp(1_000_000 - number as i64 * 1_000);
     let mut run = summary(&format!("run{number:09}"), workflow, status, started);
     if status == RunStatus::Failed {
-        let failure = Failure::new("model.transport", "the model cannot be reached", "connection refused");
-        run.progress.error = Some(Failure { state: Some("code".into()), ..failure });
+        let failure = RunError::new("model.transport", "the model cannot be reached", "connection refused");
+        run.progress.error = Some(RunError { state: Some("code".into()), ..failure });
     }
     let again = status == RunStatus::Failed;
     RunRow { again, ..row(run, HERE, None) }
@@ -43,7 +46,7 @@ fn summary(id: &str, workflow: &str, status: RunStatus, started: Timestamp) -> R
             cost_usd: Some(0.0123),
             updated: Timestamp(started.0 + 83_000),
             snapshot: Some(SnapshotId::from("ab12")),
-            ..RunProgress::begun(started)
+            ..RunProgress::new(started)
         },
     }
 }
@@ -54,24 +57,28 @@ pub(super) fn many(from: usize, count: usize) -> Vec<RunRow> {
 }
 
 /// The questions of the history, with their numbers.
-pub(super) fn asked(desk: &mut Desk) -> Vec<(u64, Asked)> {
-    let only = |cmd| if let Cmd::Archive(number, asked) = cmd { Some((number, *asked)) } else { None };
+pub(super) fn asked(desk: &mut Desk) -> Vec<(u64, HistoryRequest)> {
+    let only = |cmd| if let UiCommand::Archive(number, asked) = cmd { Some((number, *asked)) } else { None };
     desk.take().into_iter().filter_map(only).collect()
 }
 
-pub(super) fn tell(desk: &mut Desk, number: u64, told: Told) {
-    desk.msg(Msg::Reply(Reply::Archive(number, Box::new(told))));
+pub(super) fn tell(desk: &mut Desk, number: u64, told: HistoryReply) {
+    desk.msg(UiMessage::Reply(BackendReply::Archive(number, Box::new(told))));
 }
 
 /// Answers the page that was asked for last.
-pub(super) fn page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> Asked {
+pub(super) fn page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> HistoryRequest {
     let all = asked(desk);
-    for (number, _) in all.iter().filter(|(_, asked)| *asked == Asked::Changes) {
-        tell(desk, *number, Told::Changes(Some(1)));
+    for (number, _) in all.iter().filter(|(_, asked)| *asked == HistoryRequest::Changes) {
+        tell(desk, *number, HistoryReply::Changes(Some(1)));
     }
-    let last = all.into_iter().rev().find(|(_, asked)| matches!(asked, Asked::Page { .. }));
+    let last = all.into_iter().rev().find(|(_, asked)| matches!(asked, HistoryRequest::Page { .. }));
     let (number, asked) = last.expect("no page was asked for");
-    tell(desk, number, Told::Page(Ok(Runs { rows, more, at: Timestamp(1_000_000 + HOUR) })));
+    tell(
+        desk,
+        number,
+        HistoryReply::Page(Ok(HistoryRunPage { rows, more, at: Timestamp(1_000_000 + HOUR) })),
+    );
     asked
 }
 
@@ -101,12 +108,12 @@ fn story() -> Vec<(Timestamp, RunEvent)> {
         entered("start"),
         transition("start", "code"),
         entered("code"),
-        called(5, "coder", Side::Assistant),
-        replied(5, "coder", Side::Assistant, "I add the flag.", ""),
+        called(5, "coder", ConversationSide::Assistant),
+        replied(5, "coder", ConversationSide::Assistant, "I add the flag.", ""),
         tool,
         data("tries", json!(2)),
         data("plan", json!("größe 日本")),
-        finished(RunStatus::Failed, None, Some(Failure::new("x", "the model cannot be reached", "refused"))),
+        finished(RunStatus::Failed, None, Some(RunError::new("x", "the model cannot be reached", "refused"))),
     ]
     .into_iter()
     .enumerate()
@@ -114,15 +121,15 @@ fn story() -> Vec<(Timestamp, RunEvent)> {
     .collect()
 }
 
-pub(super) fn look() -> Look {
-    let mut walk = Walk::default();
+pub(super) fn look() -> RunDetails {
+    let mut walk = StepListBuilder::default();
     story().iter().for_each(|(at, event)| walk.event(*at, event));
     let facts = vec![
         ("started".to_owned(), "2026-01-31 10:00:00 UTC".to_owned()),
         ("path".to_owned(), "start > code".to_owned()),
         ("error".to_owned(), "model.transport: the model cannot be reached refused".to_owned()),
     ];
-    Look { row: run_row(1, "coder_reviewer", RunStatus::Failed), facts, steps: walk.end() }
+    RunDetails { row: run_row(1, "coder_reviewer", RunStatus::Failed), facts, steps: walk.into_steps() }
 }
 
 /// The failed run of two is open.
@@ -130,9 +137,9 @@ pub(super) fn in_run() -> Desk {
     let mut desk = opened(many(0, 2), false);
     desk.key(KeyCode::Down).key(KeyCode::Enter);
     let all = asked(&mut desk);
-    let [(number, Asked::Open { run, known: None })] = all.as_slice() else { panic!("{all:?}") };
+    let [(number, HistoryRequest::Open { run, known: None })] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(run.as_str(), "run000000001");
-    tell(&mut desk, *number, Told::Opened(Ok(Some(Box::new(look())))));
+    tell(&mut desk, *number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
     desk
 }
 
@@ -161,13 +168,13 @@ fn a_run_its_steps_and_a_step_look_good() {
     desk.shot("history_run");
     desk.key(KeyCode::Enter);
     let all = asked(&mut desk);
-    let [(number, Asked::Step { run, step: 2 })] = all.as_slice() else { panic!("{all:?}") };
-    let mut fold = StepFold::new(run, 2);
+    let [(number, HistoryRequest::Step { run, step: 2 })] = all.as_slice() else { panic!("{all:?}") };
+    let mut fold = StepDetailsBuilder::new(run, 2);
     story().into_iter().for_each(|(at, event)| fold.event(at, event));
     let variables =
         serde_json::Map::from_iter([("tries".to_owned(), json!(1)), ("same".to_owned(), json!("x"))]);
-    let (title, items) = fold.end(&variables, "  create       notes.txt").unwrap();
-    tell(&mut desk, *number, Told::Text(Ok(Text { title, items, step: Some(2) })));
+    let (title, items) = fold.into_report(&variables, "  create       notes.txt").unwrap();
+    tell(&mut desk, *number, HistoryReply::Text(Ok(HistoryText { title, items, step: Some(2) })));
     desk.shot("history_step");
     let screen = desk.screen(120, 40);
     for expected in
@@ -186,7 +193,9 @@ fn steps_count_what_happened_in_them() {
     assert_eq!((code.step, code.took, code.tools, code.changed), (2, Some(6_000), 1, 2));
     assert_eq!((code.tokens, code.cost_usd), (1_540, Some(0.0123)));
     assert_eq!(code.bad.as_deref(), Some("the model cannot be reached"));
-    assert!(StepFold::new(&RunId::from("r1"), 9).end(&serde_json::Map::new(), "").is_none());
+    assert!(
+        StepDetailsBuilder::new(&RunId::from("r1"), 9).into_report(&serde_json::Map::new(), "").is_none()
+    );
 }
 
 #[test]
@@ -194,25 +203,33 @@ fn pages_are_read_as_the_cursor_comes_near() {
     let mut desk = Desk::new();
     desk.line("/history");
     desk.screen(80, 24);
-    assert_eq!(page(&mut desk, many(0, PAGE), true), Asked::Page { filter: Filter::default(), after: None });
+    assert_eq!(
+        page(&mut desk, many(0, PAGE), true),
+        HistoryRequest::Page { filter: HistoryRunFilter::default(), after: None }
+    );
     assert_eq!(asked(&mut desk), [], "nobody is near the end");
     for _ in 0..9 {
         desk.key(KeyCode::PageDown);
     }
     let last = many(PAGE - 1, 1)[0].started;
-    let after = Some(After { started: last, known: 1 });
+    let after = Some(RunListCursor { started: last, known: 1 });
     let all = asked(&mut desk);
-    let [(number, Asked::Page { after: found, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let [(number, HistoryRequest::Page { after: found, .. })] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(*found, after);
     // one page at a time; the end is read up to
     desk.key(KeyCode::End);
     assert_eq!(asked(&mut desk), []);
-    let rows =
-        |from| Told::Page(Ok(Runs { rows: many(from, PAGE), more: from < 4 * PAGE, at: Timestamp(0) }));
+    let rows = |from| {
+        HistoryReply::Page(Ok(HistoryRunPage {
+            rows: many(from, PAGE),
+            more: from < 4 * PAGE,
+            at: Timestamp(0),
+        }))
+    };
     tell(&mut desk, *number, rows(PAGE));
     for turn in 2..5 {
         let all = asked(&mut desk);
-        let [(number, Asked::Page { .. })] = all.as_slice() else { panic!("{turn}: {all:?}") };
+        let [(number, HistoryRequest::Page { .. })] = all.as_slice() else { panic!("{turn}: {all:?}") };
         tell(&mut desk, *number, rows(turn * PAGE));
     }
     assert_eq!(asked(&mut desk), []);
@@ -229,12 +246,16 @@ fn words_are_looked_for_while_they_are_typed() {
     desk.key(KeyCode::Char('/')).typed("pa");
     let all = asked(&mut desk);
     // one question at a time: the last words are asked for when the first are answered
-    let [(number, Asked::Page { filter, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let [(number, HistoryRequest::Page { filter, .. })] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(filter.words, "p");
-    tell(&mut desk, *number, Told::Page(Ok(Runs { rows: many(0, 4), more: false, at: Timestamp(0) })));
+    tell(
+        &mut desk,
+        *number,
+        HistoryReply::Page(Ok(HistoryRunPage { rows: many(0, 4), more: false, at: Timestamp(0) })),
+    );
     let mut found = many(3, 1);
     found[0].text = "message: the parser fails".into();
-    let Asked::Page { filter, after: None } = page(&mut desk, found, false) else { panic!() };
+    let HistoryRequest::Page { filter, after: None } = page(&mut desk, found, false) else { panic!() };
     assert_eq!(filter.words, "pa");
     let screen = desk.screen(80, 24);
     assert!(
@@ -243,19 +264,23 @@ fn words_are_looked_for_while_they_are_typed() {
     );
     assert!(desk.screen(120, 24).contains("message: the parser fails"));
     desk.key(KeyCode::Enter).key(KeyCode::Char('s'));
-    let Asked::Page { filter, .. } = page(&mut desk, many(3, 1), false) else { panic!() };
+    let HistoryRequest::Page { filter, .. } = page(&mut desk, many(3, 1), false) else { panic!() };
     assert_eq!((filter.words.as_str(), filter.status), ("pa", Some(RunStatus::Failed)));
     desk.key(KeyCode::Char('o')).key(KeyCode::Char('p'));
     let all = asked(&mut desk);
-    let (number, Asked::Page { filter, .. }) = all[0].clone() else { panic!() };
+    let (number, HistoryRequest::Page { filter, .. }) = all[0].clone() else { panic!() };
     assert_eq!(filter.workflow.as_deref(), Some("coder_reviewer"));
-    tell(&mut desk, number, Told::Page(Ok(Runs { rows: vec![], more: false, at: Timestamp(0) })));
-    let Asked::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
+    tell(
+        &mut desk,
+        number,
+        HistoryReply::Page(Ok(HistoryRunPage { rows: vec![], more: false, at: Timestamp(0) })),
+    );
+    let HistoryRequest::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
     assert!(filter.here);
     let screen = desk.screen(80, 24);
     assert!(screen.contains("no runs match") && screen.contains("of this project · failed"), "{screen}");
     desk.key(KeyCode::Esc);
-    let Asked::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
+    let HistoryRequest::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
     assert_eq!(filter.words, "");
     desk.key(KeyCode::Esc);
     assert!(desk.model.archive.is_none());
@@ -270,12 +295,20 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     }
     desk.key(KeyCode::Enter);
     let (number, _) = asked(&mut desk)[0].clone();
-    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
+    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
     desk.key(KeyCode::Char('w'));
     let all = asked(&mut desk);
-    let [(number, Asked::Why { step: 2, .. })] = all.as_slice() else { panic!("{all:?}") };
-    let items = vec![Item::Block(Block::new(Tone::Plain, "", "step 2: code, after start (step 1)"))];
-    tell(&mut desk, *number, Told::Text(Ok(Text { title: "why step 2".into(), items, step: None })));
+    let [(number, HistoryRequest::Why { step: 2, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let items = vec![TranscriptItem::Block(TranscriptBlock::new(
+        ItemTone::Plain,
+        "",
+        "step 2: code, after start (step 1)",
+    ))];
+    tell(
+        &mut desk,
+        *number,
+        HistoryReply::Text(Ok(HistoryText { title: "why step 2".into(), items, step: None })),
+    );
     assert!(desk.screen(80, 24).contains("after start (step 1)"));
     desk.key(KeyCode::Esc);
     assert!(desk.screen(80, 24).contains("2 steps"));
@@ -284,11 +317,11 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     // what waits can be left; its answer is nobody's then
     desk.key(KeyCode::Enter).key(KeyCode::Esc);
     let (number, _) = asked(&mut desk)[0].clone();
-    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
+    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
     assert!(desk.model.archive.as_ref().unwrap().run.is_none());
     desk.key(KeyCode::Esc);
     assert!(desk.model.archive.is_none());
-    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
+    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
     assert!(desk.model.archive.is_none() && desk.take().is_empty());
 }
 
@@ -330,18 +363,22 @@ fn what_is_not_possible_says_why() {
 fn a_failed_run_is_retried_and_the_history_is_left() {
     let mut desk = opened(many(1, 1), false);
     desk.key(KeyCode::Char('t'));
-    assert_eq!(desk.take(), [Cmd::Past("run000000001".into())]);
-    let refused = Reply::Past { run: "run000000001".into(), past: Err("run run000000001 is running".into()) };
-    desk.msg(Msg::Reply(refused));
+    assert_eq!(desk.take(), [UiCommand::Past("run000000001".into())]);
+    let refused =
+        BackendReply::Past { run: "run000000001".into(), past: Err("run run000000001 is running".into()) };
+    desk.msg(UiMessage::Reply(refused));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("run run000000001 is running") && screen.contains("history · 1 run"), "{screen}");
     for (key, expected) in
-        [('t', Cmd::Retry("run000000001".into())), ('r', Cmd::Resume("run000000001".into()))]
+        [('t', UiCommand::Retry("run000000001".into())), ('r', UiCommand::Resume("run000000001".into()))]
     {
         let mut desk = opened(many(1, 1), false);
         desk.key(KeyCode::Char(key)).take();
         let past = fold(&RunId::from("run000000001"), story(), Default::default());
-        desk.msg(Msg::Reply(Reply::Past { run: "run000000001".into(), past: Ok(Box::new(past)) }));
+        desk.msg(UiMessage::Reply(BackendReply::Past {
+            run: "run000000001".into(),
+            past: Ok(Box::new(past)),
+        }));
         assert_eq!(desk.take(), [expected], "{key}");
         assert!(desk.model.archive.is_none());
     }
@@ -350,15 +387,15 @@ fn a_failed_run_is_retried_and_the_history_is_left() {
 #[test]
 fn files_are_listed_before_they_go_back() {
     let mut desk = opened(many(1, 1), false);
-    let travel = Travel::Undo { run: Some("run000000001".into()) };
-    let plan = || Plan {
-        travel: Travel::Undo { run: Some("run000000001".into()) },
+    let travel = TimeTravelRequest::Undo { run: Some("run000000001".into()) };
+    let plan = || TimeTravelPreview {
+        travel: TimeTravelRequest::Undo { run: Some("run000000001".into()) },
         title: "Undo coder_reviewer run000000001: 1 file?".into(),
         body: "  revert       src/lib.rs\n\nThe present is snapshotted first.".into(),
     };
     desk.key(KeyCode::Char('u'));
-    assert_eq!(desk.take(), [Cmd::Plan(travel.clone())]);
-    desk.msg(Msg::Reply(Reply::Planned(Ok(plan()))));
+    assert_eq!(desk.take(), [UiCommand::Plan(travel.clone())]);
+    desk.msg(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
     assert!(desk.model.dialogs.is_empty());
     desk.shot("history_undo");
     // somebody was typing: that is no yes
@@ -367,18 +404,21 @@ fn files_are_listed_before_they_go_back() {
     desk.pause(2_000).key(KeyCode::Char('n'));
     assert!(desk.screen(80, 24).contains("nothing was changed"));
     desk.pause(2_000).key(KeyCode::Char('u')).take();
-    desk.msg(Msg::Reply(Reply::Planned(Ok(plan()))));
+    desk.msg(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
     desk.pause(2_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take(), [Cmd::Travel(travel)]);
-    let done = Travelled { text: "1 file restored\nundo this: /snapshot restore cd34".into(), stands: None };
-    desk.msg(Msg::Reply(Reply::Travelled(Ok(done))));
+    assert_eq!(desk.take(), [UiCommand::Travel(travel)]);
+    let done =
+        TimeTravelOutcome { text: "1 file restored\nundo this: /snapshot restore cd34".into(), stands: None };
+    desk.msg(UiMessage::Reply(BackendReply::Travelled(Ok(done))));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("Done") && screen.contains("/snapshot restore cd34"), "{screen}");
     desk.key(KeyCode::Esc).key(KeyCode::Esc);
     assert!(desk.screen(80, 24).contains("/snapshot restore cd34"), "the conversation tells it, too");
     let mut desk = opened(many(1, 1), false);
     desk.key(KeyCode::Char('u'));
-    desk.msg(Msg::Reply(Reply::Planned(Err("nothing to undo: the files are as they were".into()))));
+    desk.msg(UiMessage::Reply(BackendReply::Planned(Err(
+        "nothing to undo: the files are as they were".into()
+    ))));
     assert!(desk.screen(80, 24).contains("nothing to undo: the files are as they were"));
 }
 
@@ -389,17 +429,23 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     assert!(desk.screen(80, 24).contains("write it as name=value"));
     desk.line("=5 tone=\"dry wit\"");
     let set = vec![(vec!["limit".to_owned()], json!(5)), (vec!["tone".to_owned()], json!("dry wit"))];
-    assert_eq!(desk.take(), [Cmd::Travel(Travel::Fork { run: Some("run000000001".into()), step: 2, set })]);
-    desk.msg(Msg::Reply(Reply::Travelled(Err("no such step".into()))));
+    assert_eq!(
+        desk.take(),
+        [UiCommand::Travel(TimeTravelRequest::Fork { run: Some("run000000001".into()), step: 2, set })]
+    );
+    desk.msg(UiMessage::Reply(BackendReply::Travelled(Err("no such step".into()))));
     assert!(desk.screen(80, 24).contains("no such step"));
     desk.key(KeyCode::Char('b'));
-    assert_eq!(desk.take(), [Cmd::Plan(Travel::Rewind { run: Some("run000000001".into()), step: 2 })]);
-    desk.msg(Msg::Reply(Reply::Planned(Err("it is running".into()))));
+    assert_eq!(
+        desk.take(),
+        [UiCommand::Plan(TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2 })]
+    );
+    desk.msg(UiMessage::Reply(BackendReply::Planned(Err("it is running".into()))));
     desk.key(KeyCode::Char('e')).control('u').line("out.md");
     let all = asked(&mut desk);
-    let [(number, Asked::Export { to, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let [(number, HistoryRequest::Export { to, .. })] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(to, "out.md");
-    tell(&mut desk, *number, Told::Done(Ok("written to /project/out.md".into())));
+    tell(&mut desk, *number, HistoryReply::Done(Ok("written to /project/out.md".into())));
     assert!(desk.screen(80, 24).contains("written to /project/out.md"));
 }
 
@@ -410,10 +456,18 @@ fn two_runs_are_marked_and_compared() {
     assert!(desk.screen(80, 24).contains("◆ run000000000"));
     desk.key(KeyCode::Down).key(KeyCode::Char('c'));
     let all = asked(&mut desk);
-    let [(number, Asked::Compare(first, second))] = all.as_slice() else { panic!("{all:?}") };
+    let [(number, HistoryRequest::Compare(first, second))] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((first.as_str(), second.as_str()), ("run000000000", "run000000001"));
-    let items = vec![Item::Block(Block::new(Tone::Plain, "", "status     ≠ completed   failed"))];
-    tell(&mut desk, *number, Told::Text(Ok(Text { title: "two runs".into(), items, step: None })));
+    let items = vec![TranscriptItem::Block(TranscriptBlock::new(
+        ItemTone::Plain,
+        "",
+        "status     ≠ completed   failed",
+    ))];
+    tell(
+        &mut desk,
+        *number,
+        HistoryReply::Text(Ok(HistoryText { title: "two runs".into(), items, step: None })),
+    );
     assert!(desk.screen(80, 24).contains("≠ completed"));
 }
 
@@ -421,20 +475,20 @@ fn two_runs_are_marked_and_compared() {
 fn what_starts_elsewhere_appears() {
     let mut desk = opened(many(1, 2), false);
     let tick = |desk: &mut Desk| {
-        desk.msg(Msg::Tick(Timestamp(2_000_000)));
+        desk.msg(UiMessage::Tick(Timestamp(2_000_000)));
         asked(desk)
     };
     assert!(!desk.model.ticking(), "nothing works");
-    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
+    let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
     assert_eq!(tick(&mut desk), [], "one question at a time");
-    tell(&mut desk, number, Told::Changes(Some(1)));
+    tell(&mut desk, number, HistoryReply::Changes(Some(1)));
     assert_eq!(asked(&mut desk), []);
-    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, Told::Changes(Some(1)));
+    let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, HistoryReply::Changes(Some(1)));
     assert_eq!(asked(&mut desk), [], "nobody wrote");
     desk.key(KeyCode::Down);
-    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, Told::Changes(Some(2)));
+    let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, HistoryReply::Changes(Some(2)));
     let mut rows = many(0, 3);
     rows[2].status = RunStatus::Running;
     page(&mut desk, rows, false);
@@ -443,16 +497,16 @@ fn what_starts_elsewhere_appears() {
     assert_eq!(desk.model.archive.as_ref().unwrap().list.chosen().unwrap().id.as_str(), "run000000002");
     assert!(desk.model.ticking(), "a run that is listed works");
     // it has ended; its row is another, and all stand where they stood
-    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, Told::Changes(Some(3)));
+    let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, HistoryReply::Changes(Some(3)));
     page(&mut desk, many(0, 3), false);
     assert!(!desk.model.ticking() && !desk.screen(80, 24).contains("running"));
     assert_eq!(desk.model.archive.as_ref().unwrap().list.chosen().unwrap().id.as_str(), "run000000002");
     // a key looks, but not each of many in a row
     desk.at += 5_000;
     desk.key(KeyCode::Up);
-    let [(number, Asked::Changes)] = asked(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, Told::Changes(Some(3)));
+    let [(number, HistoryRequest::Changes)] = asked(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, HistoryReply::Changes(Some(3)));
     desk.key(KeyCode::Down);
     assert_eq!(asked(&mut desk), []);
     desk.key(KeyCode::Esc);
@@ -464,27 +518,27 @@ fn what_starts_elsewhere_appears() {
 fn an_open_run_is_read_again_when_it_went_on() {
     let mut desk = in_run();
     let tick = |desk: &mut Desk, count: u64| {
-        desk.msg(Msg::Tick(Timestamp(2_000_000)));
+        desk.msg(UiMessage::Tick(Timestamp(2_000_000)));
         let changes = asked(desk);
-        let [(number, Asked::Changes)] = changes.as_slice() else { panic!("{changes:?}") };
-        tell(desk, *number, Told::Changes(Some(count)));
+        let [(number, HistoryRequest::Changes)] = changes.as_slice() else { panic!("{changes:?}") };
+        tell(desk, *number, HistoryReply::Changes(Some(count)));
         asked(desk)
     };
     let all = tick(&mut desk, 2);
     let again = all.iter().find_map(|(number, asked)| match asked {
-        Asked::Open { known: Some((updated, RunStatus::Failed)), .. } => Some((*number, *updated)),
+        HistoryRequest::Open { known: Some((updated, RunStatus::Failed)), .. } => Some((*number, *updated)),
         _ => None,
     });
     let (number, updated) = again.unwrap_or_else(|| panic!("{all:?}"));
     assert_eq!(updated, look().row.updated);
-    tell(&mut desk, number, Told::Opened(Ok(None)));
+    tell(&mut desk, number, HistoryReply::Opened(Ok(None)));
     assert!(desk.screen(80, 24).contains("2 steps"));
     let all = tick(&mut desk, 3);
-    let number = all.iter().find(|(_, asked)| matches!(asked, Asked::Open { .. })).unwrap().0;
+    let number = all.iter().find(|(_, asked)| matches!(asked, HistoryRequest::Open { .. })).unwrap().0;
     let mut more = look();
     more.steps.push(more.steps[1].clone());
     more.row.status = RunStatus::Running;
-    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(more)))));
+    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(more)))));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("3 steps") && screen.contains("· running"), "{screen}");
     assert_eq!(desk.model.archive.as_ref().unwrap().step(), Some(2), "the cursor stays");

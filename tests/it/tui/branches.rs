@@ -17,7 +17,7 @@ fn begins(branch: &str, index: usize) -> RunEvent {
     RunEvent::BranchStarted { state: "analyse".into(), branch: branch.into(), index }
 }
 
-fn ends(branch: &str, index: usize, error: Option<Failure>) -> RunEvent {
+fn ends(branch: &str, index: usize, error: Option<RunError>) -> RunEvent {
     RunEvent::BranchFinished {
         state: "analyse".into(),
         branch: branch.into(),
@@ -33,7 +33,7 @@ fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
         call: CallId(call),
         state: state.into(),
         agent: agent.into(),
-        side: Side::Assistant,
+        side: ConversationSide::Assistant,
         model: "m-base".into(),
         provider: "scripted".into(),
         messages: 1,
@@ -77,7 +77,7 @@ fn what_several_say_at_once_does_not_mix() {
     }
     desk.frames("branches_streaming");
     for (call, word) in [(33, "three"), (31, "one"), (32, "two")] {
-        desk.run("r1", replied(call, "coder", Side::Assistant, &format!("{word} in all"), ""));
+        desk.run("r1", replied(call, "coder", ConversationSide::Assistant, &format!("{word} in all"), ""));
     }
     let screen = desk.screen(80, 40);
     for (branch, word) in [("alpha", "one"), ("beta", "two"), ("gamma", "three")] {
@@ -85,7 +85,7 @@ fn what_several_say_at_once_does_not_mix() {
     }
     desk.run("r1", transition("analyse.alpha/start", "analyse.alpha/stop"))
         .run("r1", ends("alpha", 0, None))
-        .run("r1", ends("beta", 1, Some(Failure::new("tool.failed", "A step failed", "exit 1"))))
+        .run("r1", ends("beta", 1, Some(RunError::new("tool.failed", "A step failed", "exit 1"))))
         .run("r1", ends("gamma", 2, None))
         .run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 2, failed: 1, stopped: 0 });
     desk.frames("branches_joined");
@@ -100,7 +100,7 @@ fn a_tool_of_a_branch_that_was_stopped_runs_no_more() {
         tool: "execute_terminal".into(),
         arguments: json!({"command": "sleep 60"}),
     };
-    let failed = Failure::new("tool.failed", "A step failed", "exit 1");
+    let failed = RunError::new("tool.failed", "A step failed", "exit 1");
     desk.run("r1", tool).run("r1", ends("beta", 1, Some(failed)));
     assert!(desk.screen(80, 40).contains("sleep 60 — running"), "another branch may be its own");
     desk.run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 0, failed: 1, stopped: 2 });
@@ -127,7 +127,7 @@ fn the_status_line_counts_what_runs() {
 #[test]
 fn every_question_says_who_asks_and_is_answered_once() {
     let mut desk = three();
-    let pause = Question::Pause {
+    let pause = UserQuestion::Pause {
         state: "analyse.gamma/gate".into(),
         kind: PauseKind::Text,
         message: "How far?".into(),
@@ -145,24 +145,28 @@ fn every_question_says_who_asks_and_is_answered_once() {
     assert!(screen.contains("in state analyse.alpha/start") && screen.contains("(+2 more)"), "{screen}");
     desk.frames("branches_ask");
     desk.key(KeyCode::Char('y'));
-    assert_eq!(desk.take(), [decided("r1", 41, Decision::Allow)]);
+    assert_eq!(desk.take(), [decided("r1", 41, ApprovalDecision::Allow)]);
     desk.run(
         "r1",
-        RunEvent::ApprovalAnswered { call: CallId(41), tool: String::new(), decision: Decision::Allow },
+        RunEvent::ApprovalAnswered {
+            call: CallId(41),
+            tool: String::new(),
+            decision: ApprovalDecision::Allow,
+        },
     );
     let screen = desk.screen(80, 24);
     assert!(screen.contains("analyse.gamma/gate: your answer"), "{screen}");
     desk.line("far");
-    let answer = Answer::Value { value: json!("far") };
-    let command = Command::Answer { call: CallId(43), answer };
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), command)]);
+    let answer = UserAnswer::Value { value: json!("far") };
+    let command = RunCommand::Answer { call: CallId(43), answer };
+    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), command)]);
     let screen = desk.screen(80, 24);
     assert!(
         screen.contains("Allow workflow to execute") && screen.contains("in state analyse.beta/verify"),
         "{screen}"
     );
     desk.pause(1_000).key(KeyCode::Char('n'));
-    assert_eq!(desk.take(), [decided("r1", 42, Decision::Deny { reason: None })]);
+    assert_eq!(desk.take(), [decided("r1", 42, ApprovalDecision::Deny { reason: None })]);
     assert!(desk.model.dialogs.is_empty());
 }
 
@@ -179,7 +183,7 @@ fn a_branch_that_was_stopped_asks_no_more() {
 
 #[test]
 fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
-    let error = || Failure::new("model.overloaded", "The model is overloaded", "503");
+    let error = || RunError::new("model.overloaded", "The model is overloaded", "503");
     let retrying = RunEvent::Retrying {
         state: "code".into(),
         attempt: 2,

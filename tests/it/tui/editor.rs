@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use synthdev::config::catalog::{Catalog, Sources};
-use synthdev::config::graph::Graph;
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::config::graph::WorkflowGraph;
 use synthdev::config::source::SourceFile;
-use synthdev::domain::diagnostic::{Diagnostic, Severity};
-use synthdev::domain::place::Place;
-use synthdev::tui::backend::{Changed, Reload};
-use synthdev::tui::editor::fresh::{Pattern, Patterns, Wish};
-use synthdev::tui::editor::simulated::Simulated;
+use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev::domain::source_location::SourceLocation;
+use synthdev::tui::backend::{ConfigReload, UntrustedDefinitions};
+use synthdev::tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates};
+use synthdev::tui::editor::simulation_result::EditorSimulatedRun;
 use synthdev::tui::editor::{
-    Asked, Begun, Edit, EditFile, Editor, Known, Opened, Refused, Report, Saved, Told, Tool, What,
+    CatalogSymbols, DefinitionEditor, EditFile, EditFileKind, EditorCheckReport, EditorReply, EditorRequest,
+    EditorSaveError, EditorScreen, NewEditFile, OpenedEditFile, SavedEditFile, ToolSymbol,
 };
 
 use super::*;
@@ -20,44 +21,54 @@ use super::*;
 const NAME: &str = ".synthdev/workflows/mine.json";
 const TEXT: &str = "{\n  \"workflow_name\": \"mine\",\n  \"states\": [\n    { \"name\": \"start\", \"transition\": [{ \"target\": \"stop\" }] }\n  ]\n}\n";
 
-pub(super) fn file(layer: Layer) -> EditFile {
-    let name = if layer == Layer::BuiltIn { "built-in:workflows/mine.json" } else { NAME };
-    EditFile { name: name.into(), layer, what: What::Workflow, defines: vec!["mine".into()], problem: None }
+pub(super) fn file(layer: ConfigLayer) -> EditFile {
+    let name = if layer == ConfigLayer::BuiltIn { "built-in:workflows/mine.json" } else { NAME };
+    EditFile {
+        name: name.into(),
+        layer,
+        what: EditFileKind::Workflow,
+        defines: vec!["mine".into()],
+        problem: None,
+    }
 }
 
-fn known() -> Known {
-    let tool = Tool { name: "read_file".into(), about: "reads".into(), arguments: vec!["path".into()] };
-    Known { roles: vec![("coder".into(), "writes code".into())], tools: vec![tool], ..Known::default() }
+fn known() -> CatalogSymbols {
+    let tool = ToolSymbol { name: "read_file".into(), about: "reads".into(), arguments: vec!["path".into()] };
+    CatalogSymbols {
+        roles: vec![("coder".into(), "writes code".into())],
+        tools: vec![tool],
+        ..CatalogSymbols::default()
+    }
 }
 
-pub(super) fn told(desk: &mut Desk, told: Told) {
+pub(super) fn told(desk: &mut Desk, told: EditorReply) {
     let number = desk.model.edits;
-    desk.msg(Msg::Reply(Reply::Edit(number, told)));
+    desk.msg(UiMessage::Reply(BackendReply::Edit(number, told)));
 }
 
-fn asked(desk: &mut Desk) -> Vec<Asked> {
-    let only = |cmd| if let Cmd::Edit(_, asked) = cmd { Some(*asked) } else { None };
+fn asked(desk: &mut Desk) -> Vec<EditorRequest> {
+    let only = |cmd| if let UiCommand::Edit(_, asked) = cmd { Some(*asked) } else { None };
     desk.take().into_iter().filter_map(only).collect()
 }
 
-pub(super) fn opened_in(layer: Layer, text: &str) -> Desk {
+pub(super) fn opened_in(layer: ConfigLayer, text: &str) -> Desk {
     let mut desk = Desk::new();
     desk.line("/edit mine");
-    assert_eq!(asked(&mut desk), [Asked::Open { name: "mine".into(), external: false }]);
-    let opened = Opened { file: file(layer), text: text.into(), known: known(), external: false };
-    told(&mut desk, Told::Opened(Ok(Box::new(opened))));
+    assert_eq!(asked(&mut desk), [EditorRequest::Open { name: "mine".into(), external: false }]);
+    let opened = OpenedEditFile { file: file(layer), text: text.into(), known: known(), external: false };
+    told(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
     desk
 }
 
 pub(super) fn opened() -> Desk {
-    let mut desk = opened_in(Layer::Project, TEXT);
+    let mut desk = opened_in(ConfigLayer::Project, TEXT);
     check(&mut desk);
     desk
 }
 
-fn editor(desk: &Desk) -> &Editor {
+fn editor(desk: &Desk) -> &DefinitionEditor {
     match &desk.model.edit {
-        Some(Edit::Text(editor)) => editor,
+        Some(EditorScreen::Text(editor)) => editor,
         other => panic!("no editor: {other:?}"),
     }
 }
@@ -69,28 +80,29 @@ fn text(desk: &Desk) -> String {
 /// Answers the check that was asked for as the program would, and those that follow; how many.
 pub(super) fn check(desk: &mut Desk) -> usize {
     let mut count = 0;
-    while let Some(Asked::Check { file, text, version }) = desk_check(desk) {
+    while let Some(EditorRequest::Check { file, text, version }) = desk_check(desk) {
         count += 1;
         let source = SourceFile::new(file.layer, file.name, text);
-        let catalog = Catalog::load(Sources::default(), Vec::new());
+        let catalog = ConfigCatalog::load(ConfigSources::default(), Vec::new());
         let report = match catalog.check_file(&source) {
             Ok((programs, findings)) => {
-                let graphs = programs.iter().flat_map(|program| Graph::family(program, 0, false));
-                Report { findings, graphs: graphs.map(|(_, graph)| graph).collect() }
+                let graphs =
+                    programs.iter().flat_map(|program| WorkflowGraph::with_children(program, 0, false));
+                EditorCheckReport { findings, graphs: graphs.map(|(_, graph)| graph).collect() }
             }
-            Err(findings) => Report { findings, graphs: Vec::new() },
+            Err(findings) => EditorCheckReport { findings, graphs: Vec::new() },
         };
-        told(desk, Told::Checked { version, report: Box::new(report) });
+        told(desk, EditorReply::Checked { version, report: Box::new(report) });
     }
     count
 }
 
 /// Takes the check out of what was asked for.
-fn desk_check(desk: &mut Desk) -> Option<Asked> {
-    let is_check = |cmd: &Cmd| matches!(cmd, Cmd::Edit(_, asked) if matches!(**asked, Asked::Check { .. }));
+fn desk_check(desk: &mut Desk) -> Option<EditorRequest> {
+    let is_check = |cmd: &UiCommand| matches!(cmd, UiCommand::Edit(_, asked) if matches!(**asked, EditorRequest::Check { .. }));
     let at = desk.cmds.iter().position(is_check)?;
     match desk.cmds.remove(at) {
-        Cmd::Edit(_, asked) => Some(*asked),
+        UiCommand::Edit(_, asked) => Some(*asked),
         _ => None,
     }
 }
@@ -98,10 +110,10 @@ fn desk_check(desk: &mut Desk) -> Option<Asked> {
 fn saved(desk: &mut Desk) -> (String, bool) {
     let mut all = asked(desk);
     match all.pop() {
-        Some(Asked::Save { text, replace, version, .. }) if all.is_empty() => {
+        Some(EditorRequest::Save { text, replace, version, .. }) if all.is_empty() => {
             let note = "saved mine".to_owned();
             let shown = text.to_string();
-            told(desk, Told::Saved(Ok(Saved { version, text, note })));
+            told(desk, EditorReply::Saved(Ok(SavedEditFile { version, text, note })));
             (shown, replace)
         }
         other => panic!("not saved: {other:?} {all:?}"),
@@ -112,30 +124,36 @@ fn saved(desk: &mut Desk) -> (String, bool) {
 fn files_are_listed_and_chosen_by_what_is_typed() {
     let mut desk = Desk::new();
     desk.line("/edit");
-    assert_eq!(asked(&mut desk), [Asked::Files]);
+    assert_eq!(asked(&mut desk), [EditorRequest::Files]);
     let role = EditFile {
         name: "user:roles/own.json".into(),
-        layer: Layer::User,
-        what: What::Role,
+        layer: ConfigLayer::User,
+        what: EditFileKind::Role,
         defines: vec!["poet".into()],
         problem: Some("3:5: error[C04]: unknown key".into()),
     };
-    told(&mut desk, Told::Files(Ok(vec![file(Layer::Project), role, file(Layer::BuiltIn)])));
+    told(
+        &mut desk,
+        EditorReply::Files(Ok(vec![file(ConfigLayer::Project), role, file(ConfigLayer::BuiltIn)])),
+    );
     desk.frames("editor_files");
     desk.typed("poe");
     let screen = desk.screen(80, 24);
     assert!(screen.contains("own.json") && !screen.contains("mine.json"), "{screen}");
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [Asked::Open { name: "user:roles/own.json".into(), external: false }]);
+    assert_eq!(
+        asked(&mut desk),
+        [EditorRequest::Open { name: "user:roles/own.json".into(), external: false }]
+    );
     desk.key(KeyCode::Esc);
     assert!(desk.model.edit.is_none());
     // an answer that comes after that is nobody's
     desk.line("/edit x");
     desk.line("/edit y");
     let late = desk.model.edits - 1;
-    desk.msg(Msg::Reply(Reply::Edit(late, Told::Files(Ok(Vec::new())))));
+    desk.msg(UiMessage::Reply(BackendReply::Edit(late, EditorReply::Files(Ok(Vec::new())))));
     assert!(desk.model.edit.is_none());
-    told(&mut desk, Told::Opened(Err("there is no workflow and no role y".into())));
+    told(&mut desk, EditorReply::Opened(Err("there is no workflow and no role y".into())));
     assert!(desk.screen(80, 24).contains("there is no workflow and no role y"));
 }
 
@@ -145,8 +163,8 @@ fn names_of_both_kinds_are_completed() {
     let workflow = WorkflowLine { name: "mine".into(), ..WorkflowLine::default() };
     let role = RoleLine { name: "poet".into(), ..RoleLine::default() };
     desk.typed("/edit ");
-    assert_eq!(desk.take().pop(), Some(Cmd::Names));
-    desk.msg(Msg::Reply(Reply::Names { workflows: vec![workflow], roles: vec![role] }));
+    assert_eq!(desk.take().pop(), Some(UiCommand::Names));
+    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: vec![workflow], roles: vec![role] }));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("mine") && screen.contains("poet"), "{screen}");
 }
@@ -188,14 +206,14 @@ fn a_text_is_broken_told_with_its_place_and_repaired() {
 
 #[test]
 fn newest_text_is_checked_one_at_a_time() {
-    let mut desk = opened_in(Layer::Project, TEXT);
+    let mut desk = opened_in(ConfigLayer::Project, TEXT);
     desk.typed("abc");
     // one is on its way: nothing more is asked until it is there
     let first = asked(&mut desk);
-    assert!(matches!(&first[..], [Asked::Check { version: 0, .. }]), "{first:?}");
-    told(&mut desk, Told::Checked { version: 0, report: Box::default() });
+    assert!(matches!(&first[..], [EditorRequest::Check { version: 0, .. }]), "{first:?}");
+    told(&mut desk, EditorReply::Checked { version: 0, report: Box::default() });
     let next = asked(&mut desk);
-    assert!(matches!(&next[..], [Asked::Check { version: 3, .. }]), "{next:?}");
+    assert!(matches!(&next[..], [EditorRequest::Check { version: 3, .. }]), "{next:?}");
     desk.key(KeyCode::Right);
     assert_eq!(asked(&mut desk), []);
 }
@@ -211,7 +229,7 @@ fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
     assert_eq!(saved(&mut desk), (format!(" {TEXT}"), false));
     assert!(desk.screen(80, 24).contains("saved mine"));
     assert!(!editor(&desk).is_changed());
-    assert_eq!(desk.take(), [Cmd::Names, Cmd::Status]);
+    assert_eq!(desk.take(), [UiCommand::Names, UiCommand::Status]);
     desk.typed("x").control('s');
     check(&mut desk);
     desk.key(KeyCode::Char('n')).key(KeyCode::Char('y'));
@@ -223,8 +241,10 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
     let mut desk = opened();
     desk.typed(" ").control('s');
     check(&mut desk);
-    assert!(matches!(&asked(&mut desk)[..], [Asked::Save { base: Some(base), .. }] if **base == *TEXT));
-    told(&mut desk, Told::Saved(Err(Refused::Changed("{}".into()))));
+    assert!(
+        matches!(&asked(&mut desk)[..], [EditorRequest::Save { base: Some(base), .. }] if **base == *TEXT)
+    );
+    told(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("o overwrites it · r reads it again"), "{screen}");
     desk.typed("o");
@@ -232,7 +252,7 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
     desk.typed(" ").control('s');
     check(&mut desk);
     asked(&mut desk);
-    told(&mut desk, Told::Saved(Err(Refused::Changed("{}".into()))));
+    told(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
     desk.typed("r");
     assert_eq!((text(&desk).as_str(), editor(&desk).is_changed()), ("{}", false));
     desk.control('z').control('z');
@@ -242,14 +262,14 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
 #[test]
 fn shipped_files_become_copies() {
     for (key, expected) in [('p', ".synthdev/workflows/mine.json"), ('u', "user:workflows/mine.json")] {
-        let mut desk = opened_in(Layer::BuiltIn, TEXT);
+        let mut desk = opened_in(ConfigLayer::BuiltIn, TEXT);
         check(&mut desk);
         desk.control('s');
         assert!(desk.screen(80, 24).contains("p in this project · u for you"));
         desk.key(KeyCode::Char(key));
         check(&mut desk);
         let all = asked(&mut desk);
-        let [Asked::Save { file, base: None, .. }] = &all[..] else { panic!("{all:?}") };
+        let [EditorRequest::Save { file, base: None, .. }] = &all[..] else { panic!("{all:?}") };
         assert_eq!(file.name, expected);
     }
 }
@@ -296,7 +316,7 @@ fn what_fits_is_offered_and_described() {
 #[test]
 fn keys_of_an_editor_do_what_they_do_everywhere() {
     let check = |keys: &[(KeyCode, KeyModifiers)], expected: &str| {
-        let mut desk = opened_in(Layer::Project, "one two\nthree");
+        let mut desk = opened_in(ConfigLayer::Project, "one two\nthree");
         for (code, modifiers) in keys {
             desk.press(*code, *modifiers);
         }
@@ -324,12 +344,12 @@ fn keys_of_an_editor_do_what_they_do_everywhere() {
 
 #[test]
 fn a_selection_goes_to_the_clipboard_and_pastes_come_in_whole() {
-    let mut desk = opened_in(Layer::Project, "one two");
+    let mut desk = opened_in(ConfigLayer::Project, "one two");
     desk.press(KeyCode::Right, KeyModifiers::CONTROL | KeyModifiers::SHIFT).control('c');
-    assert_eq!(desk.take().pop(), Some(Cmd::Copy("one ".into())));
-    desk.key(KeyCode::End).msg(Msg::Paste("\r\nthree\rfour".into()));
+    assert_eq!(desk.take().pop(), Some(UiCommand::Copy("one ".into())));
+    desk.key(KeyCode::End).msg(UiMessage::Paste("\r\nthree\rfour".into()));
     assert_eq!(text(&desk), "one two\nthree\nfour");
-    desk.msg(Msg::Paste("x".repeat(1 << 20)));
+    desk.msg(UiMessage::Paste("x".repeat(1 << 20)));
     assert!(desk.screen(80, 24).contains("up to 1 MB"));
     assert_eq!(text(&desk), "one two\nthree\nfour");
 }
@@ -339,21 +359,29 @@ fn another_editor_gets_the_text_and_gives_it_back() {
     let mut desk = opened();
     desk.typed(" ").control('o');
     let external = desk.take().pop();
-    let Some(Cmd::External { number, name, text: handed }) = external else { panic!("{external:?}") };
+    let Some(UiCommand::External { number, name, text: handed }) = external else { panic!("{external:?}") };
     assert_eq!((name.as_str(), &*handed), ("mine.json", format!(" {TEXT}").as_str()));
-    told(&mut desk, Told::Checked { version: 1, report: Box::default() });
-    desk.msg(Msg::Reply(Reply::Edited(number, Ok("{}".into()))));
+    told(&mut desk, EditorReply::Checked { version: 1, report: Box::default() });
+    desk.msg(UiMessage::Reply(BackendReply::Edited(number, Ok("{}".into()))));
     assert_eq!(text(&desk), "{}");
     assert!(editor(&desk).is_changed() && desk.model.repaint);
     assert_eq!(check(&mut desk), 1);
-    desk.msg(Msg::Reply(Reply::Edited(number, Err("your editor (vi) could not be used".into()))));
+    desk.msg(UiMessage::Reply(BackendReply::Edited(
+        number,
+        Err("your editor (vi) could not be used".into()),
+    )));
     assert!(desk.screen(80, 24).contains("your editor (vi) could not be used"));
     let mut desk = Desk::new();
     desk.line("/edit --external mine");
-    assert_eq!(asked(&mut desk), [Asked::Open { name: "mine".into(), external: true }]);
-    let opened = Opened { file: file(Layer::Project), text: TEXT.into(), known: known(), external: true };
-    told(&mut desk, Told::Opened(Ok(Box::new(opened))));
-    assert!(matches!(desk.take().pop(), Some(Cmd::External { .. })));
+    assert_eq!(asked(&mut desk), [EditorRequest::Open { name: "mine".into(), external: true }]);
+    let opened = OpenedEditFile {
+        file: file(ConfigLayer::Project),
+        text: TEXT.into(),
+        known: known(),
+        external: true,
+    };
+    told(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
+    assert!(matches!(desk.take().pop(), Some(UiCommand::External { .. })));
 }
 
 #[test]
@@ -371,18 +399,21 @@ fn a_question_of_a_run_waits_behind_the_editor() {
 fn changed_files_are_told_and_a_changed_project_is_asked_about_first() {
     let mut desk = Desk::new();
     let found =
-        Reload { problems: vec!["user:settings.json:1:1: error[C01]: broken".into()], question: None };
-    desk.msg(Msg::Reply(Reply::Reloaded { found, then: None }));
+        ConfigReload { problems: vec!["user:settings.json:1:1: error[C01]: broken".into()], question: None };
+    desk.msg(UiMessage::Reply(BackendReply::Reloaded { found, then: None }));
     assert!(desk.screen(80, 24).contains("error[C01]: broken"));
-    let question = Some(Changed { files: vec![NAME.into()], changes: "+ a line".into() });
-    let then = Some(Box::new(Cmd::ChooseWorkflow("mine".into())));
-    desk.msg(Msg::Reply(Reply::Reloaded { found: Reload { problems: Vec::new(), question }, then }));
+    let question = Some(UntrustedDefinitions { files: vec![NAME.into()], changes: "+ a line".into() });
+    let then = Some(Box::new(UiCommand::ChooseWorkflow("mine".into())));
+    desk.msg(UiMessage::Reply(BackendReply::Reloaded {
+        found: ConfigReload { problems: Vec::new(), question },
+        then,
+    }));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("Trust this project's definitions?") && screen.contains("+ a line"), "{screen}");
     desk.pause(1_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take().pop(), Some(Cmd::Trust(true)));
-    desk.msg(Msg::Reply(Reply::Trusted { yes: true, result: Ok(Vec::new()) }));
-    assert_eq!(desk.take(), [Cmd::Status, Cmd::ChooseWorkflow("mine".into())]);
+    assert_eq!(desk.take().pop(), Some(UiCommand::Trust(true)));
+    desk.msg(UiMessage::Reply(BackendReply::Trusted { yes: true, result: Ok(Vec::new()) }));
+    assert_eq!(desk.take(), [UiCommand::Status, UiCommand::ChooseWorkflow("mine".into())]);
 }
 
 #[test]
@@ -392,18 +423,18 @@ fn odd_texts_fit_every_screen() {
     let findings = |text: &str| -> Vec<Diagnostic> {
         let at = |line: usize, column: usize| Diagnostic {
             code: "E01".into(),
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             message: "odd \u{1b}[2J".repeat(20),
-            place: Place { file: NAME.into(), line, column },
+            place: SourceLocation { file: NAME.into(), line, column },
             span: 0..text.len(),
             hint: None,
         };
         vec![at(0, 0), at(1, 1), at(9_999, 9_999)]
     };
     for text in ["", TEXT, long.as_str(), odd, "\n\n\n", "[[[["] {
-        let mut desk = opened_in(Layer::Project, text);
-        let report = Report { findings: findings(text), graphs: Vec::new() };
-        told(&mut desk, Told::Checked { version: 0, report: Box::new(report) });
+        let mut desk = opened_in(ConfigLayer::Project, text);
+        let report = EditorCheckReport { findings: findings(text), graphs: Vec::new() };
+        told(&mut desk, EditorReply::Checked { version: 0, report: Box::new(report) });
         for keys in [KeyCode::F(4), KeyCode::End, KeyCode::Down, KeyCode::F(8), KeyCode::F(2), KeyCode::F(1)]
         {
             desk.key(keys);
@@ -417,7 +448,7 @@ fn odd_texts_fit_every_screen() {
     }
     let mut desk = Desk::new();
     desk.line("/edit");
-    told(&mut desk, Told::Files(Ok(vec![file(Layer::User)])));
+    told(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::User)])));
     desk.screen(20, 5);
     desk.screen(1, 1);
 }
@@ -427,7 +458,7 @@ fn what_is_looked_for_is_seen_and_the_cursor_stays_on_small_screens() {
     for (width, height, seen) in
         [(80, 24, true), (30, 3, true), (30, 2, true), (30, 1, true), (1, 1, false), (9, 0, false)]
     {
-        let mut desk = opened_in(Layer::Project, TEXT);
+        let mut desk = opened_in(ConfigLayer::Project, TEXT);
         desk.control('f').typed("added");
         let screen = desk.screen(width, height);
         assert_eq!(screen.lines().any(|row| row.starts_with("find: added")), seen, "{screen}");
@@ -442,64 +473,64 @@ fn what_is_looked_for_is_seen_and_the_cursor_stays_on_small_screens() {
 #[test]
 fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
     let line = "  \"key\": [1, 2, {\"a\": \"b\"}],\n";
-    let mut desk = opened_in(Layer::Project, &line.repeat(30_000));
+    let mut desk = opened_in(ConfigLayer::Project, &line.repeat(30_000));
     desk.press(KeyCode::End, KeyModifiers::CONTROL).typed("x").control('z');
     assert!(desk.screen(80, 24).contains("30001"));
     let mut desk = Desk::new();
     desk.line("/edit mine");
     let text: Arc<str> = line.repeat(40_000).into();
-    let opened = Opened { file: file(Layer::Project), text, known: known(), external: false };
-    told(&mut desk, Told::Opened(Ok(Box::new(opened))));
+    let opened = OpenedEditFile { file: file(ConfigLayer::Project), text, known: known(), external: false };
+    told(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
     assert!(desk.model.edit.is_none());
     assert!(desk.screen(80, 24).contains("larger than 1 MB"));
 }
 
-fn patterns() -> Patterns {
-    let pattern = |what: What, name: &str, about: &str, from: Option<&str>| Pattern {
+fn patterns() -> NewFileTemplates {
+    let pattern = |what: EditFileKind, name: &str, about: &str, from: Option<&str>| NewFileTemplate {
         what,
         name: name.into(),
         about: about.into(),
         from: from.map(str::to_owned),
     };
     let list = vec![
-        pattern(What::Workflow, "chain", "agents one after the other", None),
-        pattern(What::Workflow, "approval", "a plan that you agree to", None),
+        pattern(EditFileKind::Workflow, "chain", "agents one after the other", None),
+        pattern(EditFileKind::Workflow, "approval", "a plan that you agree to", None),
         pattern(
-            What::Workflow,
+            EditFileKind::Workflow,
             "coder_reviewer",
             "a coder and a reviewer",
             Some("built-in:workflows/x.json"),
         ),
-        pattern(What::Role, "poet", "writes verse", Some("built-in:roles/core.json")),
+        pattern(EditFileKind::Role, "poet", "writes verse", Some("built-in:roles/core.json")),
     ];
-    Patterns { list, project: true }
+    NewFileTemplates { list, project: true }
 }
 
 #[test]
 fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     let mut desk = Desk::new();
     desk.line("/edit");
-    assert_eq!(asked(&mut desk), [Asked::Files]);
-    told(&mut desk, Told::Files(Ok(vec![file(Layer::Project)])));
+    assert_eq!(asked(&mut desk), [EditorRequest::Files]);
+    told(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::Project)])));
     desk.control('n');
-    assert_eq!(asked(&mut desk), [Asked::Patterns]);
-    told(&mut desk, Told::Patterns(Ok(patterns())));
+    assert_eq!(asked(&mut desk), [EditorRequest::Patterns]);
+    told(&mut desk, EditorReply::Patterns(Ok(patterns())));
     desk.frames("editor_new");
     desk.typed("appr").key(KeyCode::Enter).typed("mine");
     desk.frames("editor_naming");
     let wish = |name: &str, layer| {
-        Asked::Begin(Wish { pattern: patterns().list[1].clone(), name: name.into(), layer })
+        EditorRequest::Begin(NewFileRequest { pattern: patterns().list[1].clone(), name: name.into(), layer })
     };
     desk.key(KeyCode::Enter).key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [wish("mine", Layer::Project)], "asked once");
-    told(&mut desk, Told::Begun(Err(".synthdev/workflows/mine.json is already there".into())));
+    assert_eq!(asked(&mut desk), [wish("mine", ConfigLayer::Project)], "asked once");
+    told(&mut desk, EditorReply::Begun(Err(".synthdev/workflows/mine.json is already there".into())));
     assert!(desk.screen(80, 24).contains("✗ .synthdev/workflows/mine.json is already there"));
     // a long reason is read to its end, and so are the keys
     let long =
         "`a b` cannot be the name of a workflow\nhint: up to 64 letters, digits, _ and - and nothing else";
     desk.key(KeyCode::Enter);
     asked(&mut desk);
-    told(&mut desk, Told::Begun(Err(long.into())));
+    told(&mut desk, EditorReply::Begun(Err(long.into())));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("and nothing else") && screen.contains("Ctrl+U clears · Esc back"), "{screen}");
     desk.control('u').typed("mine2").key(KeyCode::Tab);
@@ -507,10 +538,14 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     assert!(screen.contains("Ctrl+U clears · Esc back"), "{screen}");
     assert!(screen.contains("user:workflows/mine2.json") && !screen.contains("already there"), "{screen}");
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [wish("mine2", Layer::User)]);
-    let made = EditFile { name: "user:workflows/mine2.json".into(), layer: Layer::User, ..file(Layer::User) };
-    let opened = Opened { file: made, text: TEXT.into(), known: known(), external: false };
-    told(&mut desk, Told::Begun(Ok(Box::new(Begun { opened, note: None }))));
+    assert_eq!(asked(&mut desk), [wish("mine2", ConfigLayer::User)]);
+    let made = EditFile {
+        name: "user:workflows/mine2.json".into(),
+        layer: ConfigLayer::User,
+        ..file(ConfigLayer::User)
+    };
+    let opened = OpenedEditFile { file: made, text: TEXT.into(), known: known(), external: false };
+    told(&mut desk, EditorReply::Begun(Ok(Box::new(NewEditFile { opened, note: None }))));
     check(&mut desk);
     let screen = desk.screen(120, 40);
     assert!(screen.contains("user:workflows/mine2.json · changed"), "it is not saved: {screen}");
@@ -518,20 +553,20 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     assert!(desk.screen(80, 24).contains("not saved: s saves and leaves"));
     desk.key(KeyCode::Esc).control('s');
     let all = asked(&mut desk);
-    let [Asked::Save { base: None, replace: false, .. }] = all.as_slice() else { panic!("{all:?}") };
+    let [EditorRequest::Save { base: None, replace: false, .. }] = all.as_slice() else { panic!("{all:?}") };
     // a name can be given with the command
     let mut desk = Desk::new();
     desk.line("/edit --new verse");
-    told(&mut desk, Told::Patterns(Ok(patterns())));
+    told(&mut desk, EditorReply::Patterns(Ok(patterns())));
     desk.typed("poet").key(KeyCode::Enter);
     assert!(desk.screen(80, 24).contains(".synthdev/roles/verse.json"));
     desk.key(KeyCode::Esc).key(KeyCode::Esc);
     assert!(desk.model.edit.is_none());
 }
 
-fn simulated() -> Simulated {
+fn simulated() -> EditorSimulatedRun {
     let path = ["start", "work", "review", "work", "review", "stop"];
-    Simulated {
+    EditorSimulatedRun {
         workflow: "mine".into(),
         test: None,
         status: "completed".into(),
@@ -548,17 +583,17 @@ fn the_text_is_simulated_as_it_stands() {
     let mut desk = opened();
     desk.key(KeyCode::F(5));
     let all = asked(&mut desk);
-    let [Asked::Simulate { version: 0, text, .. }] = all.as_slice() else { panic!("{all:?}") };
+    let [EditorRequest::Simulate { version: 0, text, .. }] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(&**text, TEXT);
     assert!(desk.screen(120, 40).contains("simulating …"));
     desk.key(KeyCode::F(5));
     assert_eq!(asked(&mut desk), [], "one at a time");
-    let failed = Simulated {
+    let failed = EditorSimulatedRun {
         test: Some("the way back".into()),
         problems: vec!["path\n- review\n+ stop".into()],
         ..simulated()
     };
-    told(&mut desk, Told::Simulated { version: 0, result: Ok(vec![simulated(), failed]) });
+    told(&mut desk, EditorReply::Simulated { version: 0, result: Ok(vec![simulated(), failed]) });
     desk.frames("editor_simulated");
     let screen = desk.screen(120, 40);
     for shown in
@@ -571,11 +606,11 @@ fn the_text_is_simulated_as_it_stands() {
     check(&mut desk);
     assert!(desk.screen(120, 40).contains("of the text before the last changes"));
     desk.key(KeyCode::F(5));
-    assert!(matches!(asked(&mut desk).as_slice(), [Asked::Simulate { version: 1, .. }]));
+    assert!(matches!(asked(&mut desk).as_slice(), [EditorRequest::Simulate { version: 1, .. }]));
     // what comes late for an older text is nobody's
-    told(&mut desk, Told::Simulated { version: 0, result: Err("late".into()) });
+    told(&mut desk, EditorReply::Simulated { version: 0, result: Err("late".into()) });
     assert!(desk.screen(120, 40).contains("simulating …"));
-    told(&mut desk, Told::Simulated { version: 1, result: Err("it cannot be read".into()) });
+    told(&mut desk, EditorReply::Simulated { version: 1, result: Err("it cannot be read".into()) });
     assert!(desk.screen(120, 40).contains("it cannot be read"));
     // Esc closes it, and asks about leaving only then
     let screen = desk.screen(80, 24);
@@ -593,7 +628,7 @@ fn the_text_is_simulated_as_it_stands() {
     assert!(desk.screen(120, 40).contains("■ stop") && editor(&desk).simulation.is_none());
     // on every size
     desk.key(KeyCode::F(5));
-    told(&mut desk, Told::Simulated { version: 1, result: Ok(vec![simulated()]) });
+    told(&mut desk, EditorReply::Simulated { version: 1, result: Ok(vec![simulated()]) });
     for (width, height) in [(20, 5), (40, 10), (109, 12), (110, 8), (300, 80)] {
         desk.press(KeyCode::Down, KeyModifiers::ALT);
         desk.screen(width, height);

@@ -9,11 +9,12 @@ use proptest::test_runner::RngSeed;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use synthdev::domain::workflow::PauseKind;
-use synthdev::tui::archive::{Asked, Runs, Told};
 use synthdev::tui::editor::{
-    Asked as EditAsked, Edit, EditFile, Known, Opened, Report, Told as EditTold, What,
+    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorReply as EditTold,
+    EditorRequest as EditAsked, EditorScreen, OpenedEditFile,
 };
-use synthdev::tui::layout::Pane;
+use synthdev::tui::history_browser::{HistoryReply, HistoryRequest, HistoryRunPage};
+use synthdev::tui::layout::PaneKind;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -243,10 +244,10 @@ fn event(call: u64, happening: Happening) -> Option<RunEvent> {
     Some(match happening {
         Happening::Begins => workflow_started("coder_reviewer", "add"),
         Happening::Enters(at) => entered(name(at)),
-        Happening::Calls => called(call, "coder", Side::Assistant),
+        Happening::Calls => called(call, "coder", ConversationSide::Assistant),
         Happening::Streams(text) => delta(call, DeltaKind::Text, &text),
         Happening::Thinks(text) => delta(call, DeltaKind::Reasoning, &text),
-        Happening::Replies(text) => replied(call, "coder", Side::Assistant, &text, &text),
+        Happening::Replies(text) => replied(call, "coder", ConversationSide::Assistant, &text, &text),
         Happening::Fails => RunEvent::ModelFailed {
             call: CallId(call),
             agent: "coder".into(),
@@ -259,19 +260,21 @@ fn event(call: u64, happening: Happening) -> Option<RunEvent> {
         Happening::Used(text) => tool_done(call, "read_files", text.len() % 2 == 0, &text),
         Happening::Changes(text) => changed("code", json!({"a": text, "b": {"c": [1, text]}})),
         Happening::Asks(text) => approval(call, "execute_terminal", command_preview(&text)),
-        Happening::Answered => {
-            RunEvent::ApprovalAnswered { call: CallId(call), tool: "x".into(), decision: Decision::Allow }
-        }
+        Happening::Answered => RunEvent::ApprovalAnswered {
+            call: CallId(call),
+            tool: "x".into(),
+            decision: ApprovalDecision::Allow,
+        },
         Happening::Waits(kind, text) => person(call, question(kind, text)),
         Happening::Warns(text) => RunEvent::Warning { code: "x".into(), text },
         Happening::Ends(true) => finished(RunStatus::Completed, Some(json!("done")), None),
-        Happening::Ends(false) => finished(RunStatus::Failed, None, Some(Failure::new("a", "b", "c"))),
+        Happening::Ends(false) => finished(RunStatus::Failed, None, Some(RunError::new("a", "b", "c"))),
         Happening::Defines => return None,
     })
 }
 
-fn question(kind: u8, text: String) -> Question {
-    let pause = |kind: PauseKind| Question::Pause {
+fn question(kind: u8, text: String) -> UserQuestion {
+    let pause = |kind: PauseKind| UserQuestion::Pause {
         state: "gate".into(),
         kind,
         message: text.clone(),
@@ -283,13 +286,13 @@ fn question(kind: u8, text: String) -> Question {
         problem: None,
     };
     match kind {
-        0 => Question::Message,
+        0 => UserQuestion::Message,
         1 => pause(PauseKind::Choice),
         2 => pause(PauseKind::Number),
         3 => pause(PauseKind::Approval),
         4 => pause(PauseKind::Outputs),
-        5 => Question::Limit { limit: text, value: 3, text: "3".into() },
-        6 => Question::Failed { failure: Box::new(Failure::new("x", &text, "z")) },
+        5 => UserQuestion::Limit { limit: text, value: 3, text: "3".into() },
+        6 => UserQuestion::Failed { failure: Box::new(RunError::new("x", &text, "z")) },
         _ => pause(PauseKind::Text),
     }
 }
@@ -366,19 +369,19 @@ impl Fuzz {
         match step {
             Step::Key(code, modifiers) => drop(desk.press(code, modifiers).at),
             Step::Line(line) => drop(desk.line(&line).at),
-            Step::Paste(text) => drop(desk.msg(Msg::Paste(text)).at),
+            Step::Paste(text) => drop(desk.msg(UiMessage::Paste(text)).at),
             Step::Mouse(kind, column, row) => {
-                desk.msg(Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+                desk.msg(UiMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
                 assert_eq!(desk.model.composer.text(), typed, "the mouse changed what was typed");
             }
             Step::Size(columns, rows) => {
-                desk.msg(Msg::Resize(columns, rows));
+                desk.msg(UiMessage::Resize(columns, rows));
                 self.size = (columns, rows);
                 assert_eq!(desk.model.composer.text(), typed, "a resize changed what was typed");
             }
             Step::Tick => {
                 let at = desk.at;
-                desk.msg(Msg::Tick(Timestamp(at + 1_000)));
+                desk.msg(UiMessage::Tick(Timestamp(at + 1_000)));
                 assert_eq!(desk.model.composer.text(), typed, "time changed what was typed");
             }
             Step::Pause => drop(desk.pause(2_000).at),
@@ -404,25 +407,29 @@ impl Fuzz {
         let cmd = self.desk.cmds.remove(at);
         let run = RunId::from("r0");
         let reply = match cmd {
-            Cmd::StartChat { role } => Reply::ChatStarted { role, run: Ok(run) },
-            Cmd::StartWorkflow { name, input } => {
-                Reply::WorkflowStarted { name, input, run: Ok(run), note: None }
+            UiCommand::StartChat { role } => BackendReply::ChatStarted { role, run: Ok(run) },
+            UiCommand::StartWorkflow { name, input } => {
+                BackendReply::WorkflowStarted { name, input, run: Ok(run), note: None }
             }
-            Cmd::ChooseWorkflow(wanted) => Reply::WorkflowChosen { wanted, workflows: workflow_lines() },
-            Cmd::Names => Reply::Names { workflows: workflow_lines(), roles: role_lines() },
-            Cmd::Files => Reply::Files(Ok(vec!["src/größe 日本.rs".into(), "a/b".into()])),
-            Cmd::Archive(number, asked) => Reply::Archive(number, Box::new(told(*asked))),
-            Cmd::Edit(number, asked) => match edited(*asked) {
-                Some(told) => Reply::Edit(number, told),
+            UiCommand::ChooseWorkflow(wanted) => {
+                BackendReply::WorkflowChosen { wanted, workflows: workflow_lines() }
+            }
+            UiCommand::Names => BackendReply::Names { workflows: workflow_lines(), roles: role_lines() },
+            UiCommand::Files => BackendReply::Files(Ok(vec!["src/größe 日本.rs".into(), "a/b".into()])),
+            UiCommand::Archive(number, asked) => BackendReply::Archive(number, Box::new(told(*asked))),
+            UiCommand::Edit(number, asked) => match edited(*asked) {
+                Some(told) => BackendReply::Edit(number, told),
                 None => return,
             },
-            Cmd::External { number, .. } => Reply::Edited(number, Ok("{}\n\x1b[2J".into())),
-            Cmd::Theme(_) => Reply::Themed(Ok(Theme::default())),
-            Cmd::Prices(models) => Reply::Prices(models.into_iter().map(|model| (model, None)).collect()),
-            Cmd::Workflows => Reply::Workflows(workflow_lines()),
+            UiCommand::External { number, .. } => BackendReply::Edited(number, Ok("{}\n\x1b[2J".into())),
+            UiCommand::Theme(_) => BackendReply::Themed(Ok(ColorTheme::default())),
+            UiCommand::Prices(models) => {
+                BackendReply::Prices(models.into_iter().map(|model| (model, None)).collect())
+            }
+            UiCommand::Workflows => BackendReply::Workflows(workflow_lines()),
             _ => return,
         };
-        self.desk.msg(Msg::Reply(reply));
+        self.desk.msg(UiMessage::Reply(reply));
     }
 
     /// Draws over the last frame and looks at what is there.
@@ -464,7 +471,7 @@ impl Fuzz {
         let byte = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
         let between = byte == line.len() || line.grapheme_indices(true).any(|(at, _)| at == byte);
         assert!(column <= line.chars().count() && between, "column {column} of {line:?}");
-        for pane in Pane::ALL.into_iter().filter(|pane| model.on_screen().contains(pane)) {
+        for pane in PaneKind::ALL.into_iter().filter(|pane| model.on_screen().contains(pane)) {
             let state = model.panes.state(pane);
             let len = view::body(model, pane).map_or(1, |body| body.len());
             let inside = state.cursor < len.max(1) && state.top < len.max(1);
@@ -489,7 +496,7 @@ impl Fuzz {
         if let Some(archive) = &model.archive {
             assert!(archive.list.cursor < archive.list.len().max(1), "{}", archive.list.cursor);
         }
-        if let Some(Edit::Text(editor)) = &model.edit {
+        if let Some(EditorScreen::Text(editor)) = &model.edit {
             let (row, column) = editor.buffer.cursor();
             let line = editor.buffer.lines().get(row).unwrap_or_else(|| panic!("no line {row}"));
             assert!(column <= line.chars().count(), "column {column} of {line:?}");
@@ -497,23 +504,25 @@ impl Fuzz {
     }
 }
 
-fn told(asked: Asked) -> Told {
+fn told(asked: HistoryRequest) -> HistoryReply {
     match asked {
-        Asked::Page { .. } => {
-            Told::Page(Ok(Runs { rows: many(0, 30), more: true, at: Timestamp(2_000_000) }))
+        HistoryRequest::Page { .. } => {
+            HistoryReply::Page(Ok(HistoryRunPage { rows: many(0, 30), more: true, at: Timestamp(2_000_000) }))
         }
-        Asked::Changes => Told::Changes(Some(2)),
-        Asked::Open { .. } => Told::Opened(Ok(Some(Box::new(look())))),
-        Asked::Export { .. } | Asked::Control { .. } => Told::Done(Err("no".into())),
-        _ => Told::Text(Err("it was removed".into())),
+        HistoryRequest::Changes => HistoryReply::Changes(Some(2)),
+        HistoryRequest::Open { .. } => HistoryReply::Opened(Ok(Some(Box::new(look())))),
+        HistoryRequest::Export { .. } | HistoryRequest::Control { .. } => {
+            HistoryReply::Done(Err("no".into()))
+        }
+        _ => HistoryReply::Text(Err("it was removed".into())),
     }
 }
 
 fn edited(asked: EditAsked) -> Option<EditTold> {
     let file = || EditFile {
         name: ".synthdev/workflows/mine.json".into(),
-        layer: Layer::Project,
-        what: What::Workflow,
+        layer: ConfigLayer::Project,
+        what: EditFileKind::Workflow,
         defines: vec!["mine".into()],
         problem: None,
     };
@@ -523,14 +532,16 @@ fn edited(asked: EditAsked) -> Option<EditTold> {
             let text =
                 "{\n  \"workflow_name\": \"größe 日本\\u0000\",\n\t\"states\": [e\u{301} \u{202e}\n]}\n"
                     .into();
-            EditTold::Opened(Ok(Box::new(Opened {
+            EditTold::Opened(Ok(Box::new(OpenedEditFile {
                 file: file(),
                 text,
-                known: Known::default(),
+                known: CatalogSymbols::default(),
                 external: false,
             })))
         }
-        EditAsked::Check { version, .. } => EditTold::Checked { version, report: Box::<Report>::default() },
+        EditAsked::Check { version, .. } => {
+            EditTold::Checked { version, report: Box::<EditorCheckReport>::default() }
+        }
         EditAsked::Patterns => EditTold::Patterns(Err("they cannot be read".into())),
         EditAsked::Begin(_) => EditTold::Begun(Err("the name is taken".into())),
         EditAsked::Simulate { version, .. } => {
@@ -578,7 +589,7 @@ proptest! {
         let mut pieces = Desk::new();
         let mut whole = Desk::new();
         for desk in [&mut pieces, &mut whole] {
-            desk.chat().run("c1", called(7, "coder", Side::Assistant));
+            desk.chat().run("c1", called(7, "coder", ConversationSide::Assistant));
         }
         let letters: Vec<char> = answer.chars().collect();
         let (mut at, mut cut) = (0, cuts.iter().cycle());
@@ -594,7 +605,7 @@ proptest! {
         whole.run("c1", delta(7, DeltaKind::Text, &answer));
         prop_assert_eq!(pieces.screen(columns, 200), whole.screen(columns, 200));
         for desk in [&mut pieces, &mut whole] {
-            desk.run("c1", replied(7, "coder", Side::Assistant, &answer, ""));
+            desk.run("c1", replied(7, "coder", ConversationSide::Assistant, &answer, ""));
         }
         prop_assert_eq!(pieces.screen(columns, 200), whole.screen(columns, 200));
     }

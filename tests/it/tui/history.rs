@@ -3,13 +3,15 @@
 use synthdev::domain::cost::{CostEntry, CostLedger};
 use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary};
 use synthdev::domain::workflow::PauseKind;
-use synthdev::engine::steering::{Breakpoint, Steering};
-use synthdev::runtime::glance::Glance;
-use synthdev::tui::backend::{FoundLine, Plan, Steps, Travel, Travelled};
-use synthdev::tui::past::{Past, SHOWN};
-use synthdev::tui::transcript::item::Item;
+use synthdev::engine::steering::{Breakpoint, SteeringAction};
+use synthdev::runtime::preview::RunPreview;
+use synthdev::tui::backend::{
+    RunStepList, SearchHitLine, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+};
+use synthdev::tui::past_run::{PastRun, SHOWN};
+use synthdev::tui::transcript::item::TranscriptItem;
 use synthdev::tui::update::history::offer;
-use synthdev::tui::update::past::{Folding, at_a_glance, fold};
+use synthdev::tui::update::past_run::{PastRunBuilder, fold, from_preview};
 
 use super::*;
 
@@ -28,7 +30,7 @@ fn summary(id: &str, workflow: &str, status: RunStatus, updated: i64) -> RunSumm
         progress: RunProgress {
             status,
             path: vec!["start".into(), "code".into()],
-            ..RunProgress::begun(Timestamp(updated))
+            ..RunProgress::new(Timestamp(updated))
         },
     }
 }
@@ -51,8 +53,8 @@ fn paused(id: &str, reason: PauseReason) -> RunSummary {
     run
 }
 
-fn listed(desk: &mut Desk, wanted: RunsFor, list: Vec<RunSummary>) {
-    desk.msg(Msg::Reply(Reply::Runs { wanted, list: Ok(list), at: Timestamp(10 * HOUR) }));
+fn listed(desk: &mut Desk, wanted: RunListPurpose, list: Vec<RunSummary>) {
+    desk.msg(UiMessage::Reply(BackendReply::Runs { wanted, list: Ok(list), at: Timestamp(10 * HOUR) }));
 }
 
 /// What a run had done: two states, a reply, a tool that never answered.
@@ -69,8 +71,8 @@ fn story() -> Vec<(Timestamp, RunEvent)> {
         entered("start"),
         transition("start", "code"),
         entered("code"),
-        called(5, "coder", Side::Assistant),
-        replied(5, "coder", Side::Assistant, "I add the flag.", ""),
+        called(5, "coder", ConversationSide::Assistant),
+        replied(5, "coder", ConversationSide::Assistant, "I add the flag.", ""),
         tool,
     ]
     .into_iter()
@@ -84,7 +86,13 @@ fn ledger(calls: usize) -> CostLedger {
         agent: "coder".into(),
         state: "code".into(),
         model: "m-base".into(),
-        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40, ..Usage::default() },
+        usage: TokenUsage {
+            prompt: 1_200,
+            completion: 340,
+            cached: 200,
+            reasoning: 40,
+            ..TokenUsage::default()
+        },
         cost_usd: Some(0.0123),
         ..CostEntry::default()
     };
@@ -99,8 +107,8 @@ fn taken_up() -> Desk {
     let mut desk = Desk::new();
     desk.at = 100_000;
     let past = fold(&RunId::from("r1"), story(), ledger(1));
-    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
-    assert_eq!(desk.take(), [Cmd::Resume(RunId::from("r1"))]);
+    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    assert_eq!(desk.take(), [UiCommand::Resume(RunId::from("r1"))]);
     desk
 }
 
@@ -112,7 +120,7 @@ fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
     let mut desk = Desk::new();
     desk.at = 100_000;
     let past = fold(&RunId::from("r1"), events, ledger(1));
-    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
     desk.run("r1", resumed(vec![])).pause(2_000).run("r1", finished(RunStatus::Completed, None, None));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("completed in 9.0 s"), "{screen}");
@@ -121,16 +129,16 @@ fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
 #[test]
 fn what_can_be_taken_up_is_offered_at_the_start() {
     let mut desk = Desk::new();
-    let Cmd::Runs(filter, RunsFor::Offer) = offer() else { panic!("{:?}", offer()) };
+    let UiCommand::Runs(filter, RunListPurpose::Offer) = offer() else { panic!("{:?}", offer()) };
     assert!(filter.here);
     assert_eq!(filter.statuses, [RunStatus::Interrupted, RunStatus::Paused, RunStatus::Failed]);
-    listed(&mut desk, RunsFor::Offer, vec![]);
+    listed(&mut desk, RunListPurpose::Offer, vec![]);
     assert!(!desk.screen(80, 24).contains("taken up"), "no news is no line");
     let runs = vec![
         summary("6s1c9rk2m4tz", "coder_reviewer", RunStatus::Interrupted, 10 * HOUR - 300_000),
         paused("7ab0000000aa", PauseReason::Approval),
     ];
-    listed(&mut desk, RunsFor::Offer, runs);
+    listed(&mut desk, RunListPurpose::Offer, runs);
     desk.frames("offer");
     assert_eq!(desk.take(), []);
 }
@@ -146,11 +154,16 @@ fn all_that_can_be_taken_up_is_counted() {
     let retried = |count: usize| (0..count).map(|at| failed(&format!("{at:03}"), true)).collect::<Vec<_>>();
     let mixed = |again: usize| [retried(again), vec![failed("never", false)]].concat();
     for (wanted, list, title, more) in [
-        (RunsFor::Offer, mixed(0), "", ""),
-        (RunsFor::Offer, mixed(1), "1 run can be taken up again", ""),
-        (RunsFor::Offer, mixed(7), "7 runs can be taken up again", "… 2 more: /resume"),
-        (RunsFor::Resume, mixed(21), "21 runs can be taken up again", "… 1 more: /runs"),
-        (RunsFor::Offer, retried(200), "at least 200 runs can be taken up again", "… 195 more: /resume"),
+        (RunListPurpose::Offer, mixed(0), "", ""),
+        (RunListPurpose::Offer, mixed(1), "1 run can be taken up again", ""),
+        (RunListPurpose::Offer, mixed(7), "7 runs can be taken up again", "… 2 more: /resume"),
+        (RunListPurpose::Resume, mixed(21), "21 runs can be taken up again", "… 1 more: /runs"),
+        (
+            RunListPurpose::Offer,
+            retried(200),
+            "at least 200 runs can be taken up again",
+            "… 195 more: /resume",
+        ),
     ] {
         let mut desk = Desk::new();
         listed(&mut desk, wanted, list);
@@ -165,16 +178,18 @@ fn all_that_can_be_taken_up_is_counted() {
 #[test]
 fn pending_lists_each_question_with_what_it_wants() {
     let mut desk = Desk::new();
-    let Some(Cmd::Runs(filter, RunsFor::Pending)) = desk.line("/pending").take().pop() else { panic!() };
+    let Some(UiCommand::Runs(filter, RunListPurpose::Pending)) = desk.line("/pending").take().pop() else {
+        panic!()
+    };
     assert_eq!((filter.here, filter.statuses), (true, vec![RunStatus::Paused, RunStatus::Running]));
-    listed(&mut desk, RunsFor::Pending, vec![]);
+    listed(&mut desk, RunListPurpose::Pending, vec![]);
     assert!(desk.screen(80, 24).contains("no run of this project waits for an answer"));
     let mut run = paused("7ab0000000aa", PauseReason::Input);
     let pause = &mut run.progress.pauses[0];
     "Create the ticket".clone_into(&mut pause.message);
     pause.required_outputs = vec!["ticket".to_owned(), "votes".to_owned()];
     pause.schema = Some(json!({"properties": {"votes": {"type": "integer"}}}));
-    listed(&mut desk, RunsFor::Pending, vec![run]);
+    listed(&mut desk, RunListPurpose::Pending, vec![run]);
     let screen = desk.screen(80, 24);
     for part in
         ["7ab0000000aa", "your answer", "Create the ticket", "wanted: ticket, votes (integer)", "/resume RUN"]
@@ -187,24 +202,24 @@ fn pending_lists_each_question_with_what_it_wants() {
 fn resume_without_an_id() {
     let ask = |desk: &mut Desk| desk.line("/resume").take().pop();
     let mut desk = Desk::new();
-    let Some(Cmd::Runs(filter, RunsFor::Resume)) = ask(&mut desk) else { panic!() };
+    let Some(UiCommand::Runs(filter, RunListPurpose::Resume)) = ask(&mut desk) else { panic!() };
     assert!(filter.here && filter.statuses.contains(&RunStatus::Failed));
-    listed(&mut desk, RunsFor::Resume, vec![]);
+    listed(&mut desk, RunListPurpose::Resume, vec![]);
     assert!(desk.screen(80, 24).contains("no run of this project waits"));
     let one = || summary("aa", "coder_reviewer", RunStatus::Interrupted, 0);
-    listed(&mut desk, RunsFor::Resume, vec![one()]);
-    assert_eq!(desk.take(), [Cmd::Past("aa".into())]);
-    listed(&mut desk, RunsFor::Resume, vec![one(), paused("bb", PauseReason::Limit)]);
+    listed(&mut desk, RunListPurpose::Resume, vec![one()]);
+    assert_eq!(desk.take(), [UiCommand::Past("aa".into())]);
+    listed(&mut desk, RunListPurpose::Resume, vec![one(), paused("bb", PauseReason::Limit)]);
     assert_eq!(desk.take(), []);
     let screen = desk.screen(80, 24);
     assert!(screen.contains("/resume aa goes on") && screen.contains("gate: more of a limit"), "{screen}");
     // the run that was left here is meant first
     let mut desk = Desk::new();
     desk.workflow().run("r1", finished(RunStatus::Paused, None, None));
-    assert_eq!(ask(&mut desk), Some(Cmd::Past("r1".into())));
+    assert_eq!(ask(&mut desk), Some(UiCommand::Past("r1".into())));
     let mut busy = Desk::new();
     busy.workflow().line("/resume aa");
-    assert!(!busy.take().iter().any(|cmd| matches!(cmd, Cmd::Past(_))));
+    assert!(!busy.take().iter().any(|cmd| matches!(cmd, UiCommand::Past(_))));
     assert!(busy.screen(80, 24).contains("cannot take up a run while coder_reviewer is running"));
 }
 
@@ -225,9 +240,9 @@ fn what_happened_is_shown_then_it_goes_on() {
     };
     desk.run("r1", done).run(
         "r1",
-        person(20, Question::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() }),
+        person(20, UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() }),
     );
-    let shown = desk.model.transcript.items().filter(|item| matches!(item, Item::Tool(_)));
+    let shown = desk.model.transcript.items().filter(|item| matches!(item, TranscriptItem::Tool(_)));
     assert!(shown.map(|item| format!("{item:?}")).collect::<String>().contains("status: Done"));
     assert_eq!(desk.model.dialogs.len(), 1, "an open question appears");
     let view = desk.model.run(&RunId::from("r1")).unwrap();
@@ -246,7 +261,7 @@ fn a_long_past_is_bounded() {
     for at in 0..1_000 {
         events.push((
             Timestamp(10_000 + at),
-            replied(100 + at as u64, "coder", Side::Assistant, &format!("word {at}"), ""),
+            replied(100 + at as u64, "coder", ConversationSide::Assistant, &format!("word {at}"), ""),
         ));
     }
     events.push(last);
@@ -254,7 +269,7 @@ fn a_long_past_is_bounded() {
     assert_eq!((past.items.len(), past.left_out), (SHOWN, 1_006 - SHOWN));
     assert_eq!(past.view.tools.values().copied().collect::<Vec<_>>(), [SHOWN - 1]);
     let mut desk = Desk::new();
-    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
     let tool = *desk.model.run(&RunId::from("r1")).unwrap().tools.values().next().unwrap();
     assert!(format!("{:?}", desk.model.transcript.get(tool)).contains("execute_terminal"));
     desk.control('o').key(KeyCode::Home);
@@ -268,16 +283,13 @@ fn a_long_past_is_bounded() {
 #[test]
 fn what_was_left_out_comes_when_the_screen_gets_there() {
     let run = RunId::from("r1");
+    let side = ConversationSide::Assistant;
+    let reply = |at: u64| replied(100 + at, "coder", side, &format!("word {at}"), "");
     let mut events =
         vec![(Timestamp(0), workflow_started("coder_reviewer", "x")), (Timestamp(1), entered("code"))];
-    for at in 0..500 {
-        events.push((
-            Timestamp(10 + at),
-            replied(100 + at as u64, "coder", Side::Assistant, &format!("word {at}"), ""),
-        ));
-    }
+    events.extend((0..500).map(|at| (Timestamp(10 + at as i64), reply(at))));
     let page = |before: usize| {
-        let mut folding = Folding::before(&run, before);
+        let mut folding = PastRunBuilder::before(&run, before);
         events.iter().cloned().for_each(|(at, event)| folding.event(at, event));
         folding.items()
     };
@@ -295,23 +307,24 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
     let mut desk = Desk::new();
     desk.msg(whole(fold(&run, events.clone(), ledger(500))));
     desk.take();
-    desk.run("r1", called(900, "coder", Side::Assistant)).run("r1", delta(900, DeltaKind::Text, "now "));
+    desk.run("r1", called(900, "coder", ConversationSide::Assistant))
+        .run("r1", delta(900, DeltaKind::Text, "now "));
     desk.screen(80, 24);
     desk.key(KeyCode::PageUp);
     assert_eq!(desk.take(), [], "the first of them is far above");
     let mut left = 502 - SHOWN;
     while left > 0 {
-        assert_eq!(desk.key(KeyCode::Home).take(), [Cmd::Earlier(run.clone(), left)]);
+        assert_eq!(desk.key(KeyCode::Home).take(), [UiCommand::Earlier(run.clone(), left)]);
         assert_eq!(desk.key(KeyCode::Home).take(), [], "asked once");
         let screen = desk.screen(80, 24);
         assert!(screen.contains(&format!("… {left} earlier entries: scrolling up reads them")), "{screen}");
         let items = Ok(page(left));
-        desk.msg(Msg::Reply(Reply::Earlier { run: run.clone(), before: left, items }));
+        desk.msg(UiMessage::Reply(BackendReply::Earlier { run: run.clone(), before: left, items }));
         left = left.saturating_sub(SHOWN);
         let screen = desk.screen(80, 24);
         assert!(screen.contains(&format!("word {}", left.saturating_sub(2))), "{screen}");
     }
-    let items: Vec<Item> = desk.model.transcript.items().cloned().collect();
+    let items: Vec<TranscriptItem> = desk.model.transcript.items().cloned().collect();
     assert!(items.windows(all.len()).any(|some| some == all), "the whole run is there, in order");
     // what grew meanwhile grows where it stands
     desk.run("r1", delta(900, DeltaKind::Text, "and then")).key(KeyCode::End);
@@ -320,7 +333,11 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
     desk.msg(whole(fold(&run, events.clone(), ledger(500))));
     desk.screen(80, 24);
     desk.key(KeyCode::Home);
-    desk.msg(Msg::Reply(Reply::Earlier { run: run.clone(), before: 302, items: Err("no store".into()) }));
+    desk.msg(UiMessage::Reply(BackendReply::Earlier {
+        run: run.clone(),
+        before: 302,
+        items: Err("no store".into()),
+    }));
     let screen = desk.screen(80, 24);
     assert!(
         screen.contains("… earlier entries cannot be read (no store); synthdev runs show r1"),
@@ -329,23 +346,23 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
 }
 
 /// A hundred replies, of which `kept` are known at once.
-fn long_past(kept: usize) -> (Past, Past) {
+fn long_past(kept: usize) -> (PastRun, PastRun) {
     let mut events = vec![(Timestamp(0), workflow_started("coder_reviewer", "add a --json flag"))];
     events.push((Timestamp(1), entered("code")));
     for at in 0..100 {
-        let reply = replied(100 + at, "coder", Side::Assistant, &format!("word {at}"), "");
+        let reply = replied(100 + at, "coder", ConversationSide::Assistant, &format!("word {at}"), "");
         events.push((Timestamp(10_000 + at as i64), reply));
     }
     let last = events.split_off(events.len() - kept);
     let mut run = summary("r1", "coder_reviewer", RunStatus::Interrupted, 0);
     run.progress.path = vec!["code".into()];
-    let seen = at_a_glance(&run, Glance { events: last.clone(), ..Glance::default() });
+    let seen = from_preview(&run, RunPreview { events: last.clone(), ..RunPreview::default() });
     events.extend(last);
     (seen, fold(&RunId::from("r1"), events, ledger(100)))
 }
 
-fn whole(past: Past) -> Msg {
-    Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) })
+fn whole(past: PastRun) -> UiMessage {
+    UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) })
 }
 
 const READING: &str = "… earlier messages are being read …";
@@ -355,9 +372,9 @@ fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
     desk.line("/resume r1");
-    assert_eq!(desk.take().pop(), Some(Cmd::Past("r1".into())));
-    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen))));
-    assert_eq!(desk.take(), [Cmd::Whole(RunId::from("r1"))], "it does not go on yet");
+    assert_eq!(desk.take().pop(), Some(UiCommand::Past("r1".into())));
+    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
+    assert_eq!(desk.take(), [UiCommand::Whole(RunId::from("r1"))], "it does not go on yet");
     let first = desk.screen(80, 24);
     assert!(first.contains("word 99") && first.contains("coder_reviewer"), "{first}");
     desk.key(KeyCode::Home);
@@ -372,7 +389,7 @@ fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
     let talk = |screen: &str| screen.lines().skip(1).take(20).collect::<Vec<_>>().join("\n");
     let last = desk.screen(80, 24);
     assert_eq!(talk(&last), talk(&first), "nothing moves for who looks at the end");
-    assert_eq!(desk.take(), [Cmd::Resume(RunId::from("r1"))]);
+    assert_eq!(desk.take(), [UiCommand::Resume(RunId::from("r1"))]);
     let texts: Vec<String> = desk.model.transcript.items().map(|item| format!("{item:?}")).collect();
     assert!(!texts.iter().any(|text| text.contains(READING)));
     let replies = texts.iter().filter(|text| text.contains("word ")).count();
@@ -394,7 +411,7 @@ fn who_reads_further_up_stays_there() {
     for up in [1, 3, 6] {
         let (seen, past) = long_past(20);
         let mut desk = Desk::new();
-        desk.msg(Msg::Reply(Reply::Glance(Box::new(seen))));
+        desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
         desk.screen(80, 24);
         for _ in 0..up {
             desk.key(KeyCode::PageUp);
@@ -419,30 +436,28 @@ fn who_reads_further_up_stays_there() {
 fn what_needs_the_whole_run_waits() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
-    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen.clone())))).take();
+    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take();
     desk.line("and now?");
     assert_eq!(desk.take(), [], "nothing begins with it");
     let screen = desk.screen(80, 24);
     assert!(screen.contains("waits until run r1 is read: and now?"), "{screen}");
     for line in ["/resume r2", "/rewind 1", "/workflow coder_reviewer x"] {
-        desk.model.composer.take();
+        desk.model.composer.take_text();
         desk.line(line);
         let cmds = desk.take();
-        assert!(cmds.iter().all(|cmd| matches!(cmd, Cmd::Names | Cmd::Runs(..))), "{cmds:?}");
+        assert!(cmds.iter().all(|cmd| matches!(cmd, UiCommand::Names | UiCommand::Runs(..))), "{cmds:?}");
         assert!(desk.screen(80, 24).contains("while run r1 is being read"), "{line}");
     }
     // a second glance does not come between
-    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen))));
-    assert_eq!(desk.take(), [Cmd::Whole(RunId::from("r1"))]);
+    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
+    assert_eq!(desk.take(), [UiCommand::Whole(RunId::from("r1"))]);
     let lines = desk.model.transcript.len();
     desk.msg(whole(past));
-    assert!(desk.take().contains(&Cmd::Resume(RunId::from("r1"))));
-    let warnings = desk
-        .model
-        .transcript
-        .items()
-        .skip(lines - 23)
-        .filter(|item| matches!(item, Item::Line { text, .. } if text.contains("is being read")));
+    assert!(desk.take().contains(&UiCommand::Resume(RunId::from("r1"))));
+    let warnings =
+        desk.model.transcript.items().skip(lines - 23).filter(
+            |item| matches!(item, TranscriptItem::Line { text, .. } if text.contains("is being read")),
+        );
     assert_eq!(warnings.count(), 3, "what came below stays below");
 }
 
@@ -450,8 +465,8 @@ fn what_needs_the_whole_run_waits() {
 fn a_run_that_cannot_be_read_leaves_its_glance() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
-    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen.clone())))).take();
-    desk.msg(Msg::Reply(Reply::Past {
+    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take();
+    desk.msg(UiMessage::Reply(BackendReply::Past {
         run: "r1".into(),
         past: Err("the run's journal cannot be read".into()),
     }));
@@ -460,22 +475,25 @@ fn a_run_that_cannot_be_read_leaves_its_glance() {
     desk.frames("glance_only");
     // who has cleared the screen does not get it back
     let mut desk = Desk::new();
-    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen)))).line("/clear").take();
+    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen)))).line("/clear").take();
     desk.msg(whole(past));
-    assert_eq!(desk.take(), [Cmd::Resume(RunId::from("r1"))]);
+    assert_eq!(desk.take(), [UiCommand::Resume(RunId::from("r1"))]);
     assert!(!desk.model.transcript.items().any(|item| format!("{item:?}").contains("word")));
 }
 
 #[test]
 fn a_run_that_does_not_go_on_is_not_in_the_way() {
     let mut desk = taken_up();
-    desk.msg(Msg::Reply(Reply::Resumed {
+    desk.msg(UiMessage::Reply(BackendReply::Resumed {
         run: RunId::from("r1"),
         result: Err("another process drives it".into()),
     }));
     assert!(desk.model.workflow.is_none() && desk.model.busy_run().is_none());
     assert!(desk.screen(80, 24).contains("another process drives it"));
-    desk.msg(Msg::Reply(Reply::Past { run: "zz".into(), past: Err("there is no run zz".into()) }));
+    desk.msg(UiMessage::Reply(BackendReply::Past {
+        run: "zz".into(),
+        past: Err("there is no run zz".into()),
+    }));
     assert!(desk.screen(80, 24).contains("✗ run zz is not taken up"));
 }
 
@@ -485,7 +503,7 @@ fn a_run_of_this_session_is_not_told_twice() {
     desk.workflow().run("r1", finished(RunStatus::Paused, None, None));
     let before = desk.model.transcript.len();
     let past = fold(&RunId::from("r1"), story(), ledger(1));
-    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
     desk.run("r1", resumed(vec![]));
     assert_eq!(desk.model.transcript.len(), before + 2, "that it goes on, and one note");
     assert_eq!(desk.model.runs.len(), 1);
@@ -495,19 +513,19 @@ fn a_run_of_this_session_is_not_told_twice() {
 #[test]
 fn a_conversation_is_taken_up_as_one() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", person(3, Question::Message));
+    desk.chat().run("c1", person(3, UserQuestion::Message));
     let story = vec![
         (Timestamp(1), chat_started()),
-        (Timestamp(2), person(1, Question::Message)),
-        (Timestamp(3), said(Author::Human, "what is this?")),
-        (Timestamp(4), called(2, "reviewer", Side::Assistant)),
-        (Timestamp(5), replied(2, "reviewer", Side::Assistant, "A project.", "")),
+        (Timestamp(2), person(1, UserQuestion::Message)),
+        (Timestamp(3), said(MessageAuthor::Human, "what is this?")),
+        (Timestamp(4), called(2, "reviewer", ConversationSide::Assistant)),
+        (Timestamp(5), replied(2, "reviewer", ConversationSide::Assistant, "A project.", "")),
     ];
     let past = fold(&RunId::from("c0"), story, CostLedger::default());
-    desk.msg(Msg::Reply(Reply::Past { run: "c0".into(), past: Ok(Box::new(past)) }));
-    let end = Cmd::Send(RunId::from("c1"), Command::End);
-    assert_eq!(desk.take(), [end, Cmd::Resume(RunId::from("c0"))]);
-    desk.run("c0", resumed(vec![])).run("c0", person(8, Question::Message)).line("and now?");
+    desk.msg(UiMessage::Reply(BackendReply::Past { run: "c0".into(), past: Ok(Box::new(past)) }));
+    let end = UiCommand::Send(RunId::from("c1"), RunCommand::End);
+    assert_eq!(desk.take(), [end, UiCommand::Resume(RunId::from("c0"))]);
+    desk.run("c0", resumed(vec![])).run("c0", person(8, UserQuestion::Message)).line("and now?");
     assert_eq!(desk.take(), [answer("c0", 8, "and now?")]);
     assert_eq!(desk.model.mode(), "role:reviewer");
 }
@@ -515,10 +533,10 @@ fn a_conversation_is_taken_up_as_one() {
 #[test]
 fn a_question_that_is_left_open_can_be_taken_up() {
     let failure = || {
-        Failure::new("tool.denied", "A step was not allowed", "state `verify` wants to run it")
+        RunError::new("tool.denied", "A step was not allowed", "state `verify` wants to run it")
             .hint("approve it, run with --yes, or allow it in settings: \"approvals\"")
     };
-    let failed = Question::Failed { failure: Box::new(failure()) };
+    let failed = UserQuestion::Failed { failure: Box::new(failure()) };
     let end = |status| finished(status, None, Some(failure()));
     let rows = [(failed.clone(), RunStatus::Failed, true), (failed, RunStatus::Paused, true)];
     for (question, status, stands) in rows {
@@ -538,7 +556,7 @@ fn a_question_that_is_left_open_can_be_taken_up() {
     }
     // without a snapshot it is over for good
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, Question::NoSnapshot { reason: "the disk is full".into() }));
+    desk.workflow().run("r1", person(20, UserQuestion::NoSnapshot { reason: "the disk is full".into() }));
     desk.key(KeyCode::Esc).run("r1", end(RunStatus::Failed));
     let screen = desk.screen(80, 24);
     assert!(!screen.contains("/resume") && screen.contains("✗ coder_reviewer failed"), "{screen}");
@@ -546,7 +564,7 @@ fn a_question_that_is_left_open_can_be_taken_up() {
 
 #[test]
 fn the_status_line_says_what_escape_does() {
-    let pause = Question::Pause {
+    let pause = UserQuestion::Pause {
         state: "gate".into(),
         kind: PauseKind::Approval,
         message: String::new(),
@@ -557,16 +575,16 @@ fn the_status_line_says_what_escape_does() {
         until: None,
         problem: None,
     };
-    let limit = || Question::Limit { limit: "max_steps".into(), value: 3, text: String::new() };
-    let rows: Vec<(RunEvent, &str, Cmd)> = vec![
+    let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: String::new() };
+    let rows: Vec<(RunEvent, &str, UiCommand)> = vec![
         (
             approval(20, "execute_terminal", command_preview("ls")),
             "Esc denies",
-            decided("r1", 20, Decision::Deny { reason: None }),
+            decided("r1", 20, ApprovalDecision::Deny { reason: None }),
         ),
         (person(20, pause), "Esc: later", stop()),
         (person(20, limit()), "Esc: later", stop()),
-        (person(20, Question::NoSnapshot { reason: String::new() }), "Esc stops", stop()),
+        (person(20, UserQuestion::NoSnapshot { reason: String::new() }), "Esc stops", stop()),
     ];
     for (event, told, expected) in rows {
         let mut desk = Desk::new();
@@ -581,14 +599,14 @@ fn the_status_line_says_what_escape_does() {
     assert!(desk.screen(80, 24).lines().last().unwrap().contains("Esc stops"));
 }
 
-fn stop() -> Cmd {
-    Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer: Answer::Stop })
+fn stop() -> UiCommand {
+    UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer: UserAnswer::Stop })
 }
 
 fn yes_or_no() -> RunEvent {
     person(
         20,
-        Question::Pause {
+        UserQuestion::Pause {
             state: "gate".into(),
             kind: PauseKind::Boolean,
             message: "Ship it?".into(),
@@ -609,16 +627,19 @@ fn a_wrong_word_waits_for_no_other_question() {
     assert_eq!((desk.take(), desk.unread().len()), (vec![], 0));
     assert!(desk.screen(80, 24).contains("✗ `maybe` is no answer"));
     desk.key(KeyCode::Char('y'));
-    let yes = Answer::Value { value: json!(true) };
+    let yes = UserAnswer::Value { value: json!(true) };
     assert_eq!(
         desk.take(),
-        [Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer: yes })]
+        [UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer: yes })]
     );
     // the rest of a word whose first letter was the answer
     let mut desk = Desk::new();
     desk.workflow().run("r1", yes_or_no()).line("nope");
-    let no = Answer::Value { value: json!(false) };
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer: no })]);
+    let no = UserAnswer::Value { value: json!(false) };
+    assert_eq!(
+        desk.take(),
+        [UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer: no })]
+    );
     assert!(desk.unread().is_empty() && desk.screen(80, 24).contains("the rest of your answer"));
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "ope", "nothing is lost");
@@ -629,8 +650,8 @@ fn a_wrong_word_waits_for_no_other_question() {
 }
 
 /// What became of a tool when the program ended is not known.
-fn uncertain() -> Question {
-    Question::Uncertain {
+fn uncertain() -> UserQuestion {
+    UserQuestion::Uncertain {
         began: CallId(7),
         state: "code".into(),
         tool: "execute_terminal".into(),
@@ -639,14 +660,14 @@ fn uncertain() -> Question {
     }
 }
 
-fn answered(value: serde_json::Value) -> Vec<Cmd> {
-    let answer = Answer::Value { value };
-    vec![Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer })]
+fn answered(value: serde_json::Value) -> Vec<UiCommand> {
+    let answer = UserAnswer::Value { value };
+    vec![UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer })]
 }
 
 #[test]
 fn what_became_of_a_tool() {
-    let rows: Vec<(&str, Vec<KeyCode>, Vec<Cmd>)> = vec![
+    let rows: Vec<(&str, Vec<KeyCode>, Vec<UiCommand>)> = vec![
         ("", vec![KeyCode::Char('1')], answered(json!("repeat"))),
         ("", vec![KeyCode::Char('3')], answered(json!("skip"))),
         ("", vec![KeyCode::Down, KeyCode::Enter], vec![]),
@@ -678,7 +699,7 @@ fn what_became_of_a_tool() {
 #[test]
 fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
     let mut long = uncertain();
-    if let Question::Uncertain { arguments, .. } = &mut long {
+    if let UserQuestion::Uncertain { arguments, .. } = &mut long {
         let lines: String = (0..60).map(|at| format!("echo {at}\n")).collect();
         *arguments = json!({"command": format!("{lines}{}rm -rf x\u{200b}", "\n".repeat(30))});
     }
@@ -704,20 +725,20 @@ fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
 
 #[test]
 fn journeys_are_planned_agreed_and_told() {
-    let rows: Vec<(&str, Cmd)> = vec![
-        ("/undo", Cmd::Plan(Travel::Undo { run: None })),
-        ("/undo ab", Cmd::Plan(Travel::Undo { run: Some("ab".into()) })),
-        ("/rewind ab 3", Cmd::Plan(Travel::Rewind { run: Some("ab".into()), step: 3 })),
-        ("/rewind ab", Cmd::Steps(Some("ab".into()))),
+    let rows: Vec<(&str, UiCommand)> = vec![
+        ("/undo", UiCommand::Plan(TimeTravelRequest::Undo { run: None })),
+        ("/undo ab", UiCommand::Plan(TimeTravelRequest::Undo { run: Some("ab".into()) })),
+        ("/rewind ab 3", UiCommand::Plan(TimeTravelRequest::Rewind { run: Some("ab".into()), step: 3 })),
+        ("/rewind ab", UiCommand::Steps(Some("ab".into()))),
         (
             "/fork ab 3 limit=5",
-            Cmd::Travel(Travel::Fork {
+            UiCommand::Travel(TimeTravelRequest::Fork {
                 run: Some("ab".into()),
                 step: 3,
                 set: vec![(vec!["limit".into()], json!(5))],
             }),
         ),
-        ("/search the parser", Cmd::Search("the parser".into())),
+        ("/search the parser", UiCommand::Search("the parser".into())),
     ];
     for (line, expected) in rows {
         let mut desk = Desk::new();
@@ -729,41 +750,49 @@ fn journeys_are_planned_agreed_and_told() {
     assert!(desk.screen(80, 24).contains("cannot rewind a run while coder_reviewer is running"));
     desk.take();
     desk.run("r1", finished(RunStatus::Completed, None, None)).line("/rewind 2");
-    let travel = Travel::Rewind { run: Some("r1".into()), step: 2 };
-    assert_eq!(desk.take().pop(), Some(Cmd::Plan(travel.clone())));
+    let travel = TimeTravelRequest::Rewind { run: Some("r1".into()), step: 2 };
+    assert_eq!(desk.take().pop(), Some(UiCommand::Plan(travel.clone())));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
     let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
-    desk.msg(Msg::Reply(Reply::Planned(Ok(Plan { travel: travel.clone(), title, body }))));
+    desk.msg(UiMessage::Reply(BackendReply::Planned(Ok(TimeTravelPreview {
+        travel: travel.clone(),
+        title,
+        body,
+    }))));
     desk.frames("rewind");
     desk.pause(1_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take(), [Cmd::Travel(travel)]);
+    assert_eq!(desk.take(), [UiCommand::Travel(travel)]);
     let text = "run r1 stands before step 2, code\n2 files restored".to_owned();
-    desk.msg(Msg::Reply(Reply::Travelled(Ok(Travelled { text, stands: Some(RunId::from("r1")) }))));
+    desk.msg(UiMessage::Reply(BackendReply::Travelled(Ok(TimeTravelOutcome {
+        text,
+        stands: Some(RunId::from("r1")),
+    }))));
     assert!(desk.screen(80, 24).contains("/resume goes on with r1"));
-    assert_eq!(desk.line("/resume").take().pop(), Some(Cmd::Past("r1".into())));
+    assert_eq!(desk.line("/resume").take().pop(), Some(UiCommand::Past("r1".into())));
 }
 
 #[test]
 fn lists_of_the_past() {
     let mut desk = Desk::new();
     let mut failed = summary("6s1c9rk2m4tz", "coder_reviewer", RunStatus::Failed, 9 * HOUR);
-    failed.progress.usage = Usage { prompt: 1_200, ..Usage::default() };
-    listed(&mut desk, RunsFor::Show, vec![failed, paused("7ab0000000aa", PauseReason::Approval)]);
+    failed.progress.usage = TokenUsage { prompt: 1_200, ..TokenUsage::default() };
+    listed(&mut desk, RunListPurpose::Show, vec![failed, paused("7ab0000000aa", PauseReason::Approval)]);
     let steps = vec![(1, "start".into(), false), (2, "code".into(), true), (3, "review".into(), true)];
-    desk.msg(Msg::Reply(Reply::Steps(Ok(Steps {
+    desk.msg(UiMessage::Reply(BackendReply::Steps(Ok(RunStepList {
         run: RunId::from("6s1c9rk2m4tz"),
         workflow: "coder_reviewer".into(),
         steps,
     }))));
-    let hit = FoundLine {
+    let hit = SearchHitLine {
         run: RunId::from("6s1c9rk2m4tz"),
         workflow: "coder_reviewer".into(),
         at: Timestamp(8 * HOUR),
         what: "message of m-base".into(),
         text: "… the parser reads\x1b[2J tokens …".into(),
     };
-    let found = Reply::Found { words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
-    desk.msg(Msg::Reply(found)).frames("history");
+    let found =
+        BackendReply::Found { words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
+    desk.msg(UiMessage::Reply(found)).frames("history");
     let filter = RunFilter {
         here: false,
         statuses: vec![RunStatus::Failed, RunStatus::Paused],
@@ -772,56 +801,61 @@ fn lists_of_the_past() {
     };
     assert_eq!(
         desk.line("/runs failed paused the parser").take().pop(),
-        Some(Cmd::Runs(filter, RunsFor::Show))
+        Some(UiCommand::Runs(filter, RunListPurpose::Show))
     );
     desk.typed("/resume ");
-    assert!(matches!(desk.take().pop(), Some(Cmd::Runs(_, RunsFor::Names))));
-    listed(&mut desk, RunsFor::Names, vec![paused("7ab0000000aa", PauseReason::Approval)]);
+    assert!(matches!(desk.take().pop(), Some(UiCommand::Runs(_, RunListPurpose::Names))));
+    listed(&mut desk, RunListPurpose::Names, vec![paused("7ab0000000aa", PauseReason::Approval)]);
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/resume 7ab0000000aa");
 }
 
 /// Left before its second state.
-fn standing() -> Past {
+fn standing() -> PastRun {
     standing_at(Breakpoint::state("review"))
 }
 
-fn standing_at(point: Breakpoint) -> Past {
+fn standing_at(point: Breakpoint) -> PastRun {
     let mut events = story();
     events.truncate(5);
-    events
-        .push((Timestamp(9_000), person(20, Question::Break { state: "review".into(), point: Some(point) })));
+    events.push((
+        Timestamp(9_000),
+        person(20, UserQuestion::Break { state: "review".into(), point: Some(point) }),
+    ));
     fold(&RunId::from("r1"), events, CostLedger::default())
 }
 
-fn steered(steering: Steering) -> Cmd {
-    Cmd::Send(RunId::from("r1"), Command::Steer(steering))
+fn steered(steering: SteeringAction) -> UiCommand {
+    UiCommand::Send(RunId::from("r1"), RunCommand::Steer(steering))
 }
 
-fn told(result: Result<(), String>) -> Msg {
-    Msg::Reply(Reply::Resumed { run: RunId::from("r1"), result })
+fn told(result: Result<(), String>) -> UiMessage {
+    UiMessage::Reply(BackendReply::Resumed { run: RunId::from("r1"), result })
 }
 
 /// What is sent, without what the letters on the way asked for.
-fn sent(desk: &mut Desk) -> Vec<Cmd> {
-    desk.take().into_iter().filter(|cmd| matches!(cmd, Cmd::Send(..) | Cmd::Stops(_) | Cmd::Quit)).collect()
+fn sent(desk: &mut Desk) -> Vec<UiCommand> {
+    desk.take()
+        .into_iter()
+        .filter(|cmd| matches!(cmd, UiCommand::Send(..) | UiCommand::Stops(_) | UiCommand::Quit))
+        .collect()
 }
 
 #[test]
 fn what_is_typed_before_a_run_is_driven_reaches_it() {
-    type Typed = (&'static str, Vec<Cmd>);
+    type Typed = (&'static str, Vec<UiCommand>);
     let rows: Vec<Typed> = vec![
-        ("/step", vec![steered(Steering::Step)]),
-        ("/continue", vec![steered(Steering::Continue)]),
+        ("/step", vec![steered(SteeringAction::Step)]),
+        ("/continue", vec![steered(SteeringAction::Continue)]),
         ("/stop", vec![cancel("r1")]),
-        ("/break stop", vec![steered(Steering::Break { point: Breakpoint::state("stop") })]),
+        ("/break stop", vec![steered(SteeringAction::Break { point: Breakpoint::state("stop") })]),
     ];
     for (line, expected) in rows {
         for (glance, event_first) in [(true, true), (true, false), (false, true), (false, false)] {
             let mut desk = Desk::new();
             if glance {
                 // its end is on screen, and all of it is still being read
-                desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line(line);
+                desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(standing())))).line(line);
                 desk.msg(whole(standing()));
             } else {
                 // all of it is there, and it is being taken up
@@ -840,7 +874,7 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
             }
             assert_eq!(sent(&mut desk), [], "{line}: once");
             desk.line("/pause");
-            assert_eq!(sent(&mut desk), [steered(Steering::Pause)], "{line}: from now on at once");
+            assert_eq!(sent(&mut desk), [steered(SteeringAction::Pause)], "{line}: from now on at once");
         }
     }
 }
@@ -849,12 +883,12 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
 /// where a run stood, not where it stands.
 #[test]
 fn what_is_typed_while_a_run_is_read_is_for_that_run() {
-    let said = |text: &str| Cmd::Send(RunId::from("r1"), Command::Say { text: text.into() });
+    let said = |text: &str| UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: text.into() });
     let rows = [
-        ("/step", steered(Steering::Step)),
-        ("/continue", steered(Steering::Continue)),
+        ("/step", steered(SteeringAction::Step)),
+        ("/continue", steered(SteeringAction::Continue)),
         ("/stop", cancel("r1")),
-        ("/break stop", steered(Steering::Break { point: Breakpoint::state("stop") })),
+        ("/break stop", steered(SteeringAction::Break { point: Breakpoint::state("stop") })),
         ("go on", said("go on")),
     ];
     for (line, expected) in rows {
@@ -875,16 +909,16 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
     }
     for line in ["/pause", "/set common_data.a = 1"] {
         let mut desk = Desk::new();
-        desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line(line);
+        desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(standing())))).line(line);
         assert!(desk.screen(120, 40).contains("waits until run r1 is read"), "{line}");
     }
     // what is said to a run that cannot be read comes back, and a view of before stays
-    let unread = || Msg::Reply(Reply::Past { run: "r1".into(), past: Err("no".into()) });
+    let unread = || UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Err("no".into()) });
     let mut desk = Desk::new();
     desk.line("/resume r1").line("/step").line("go on").msg(unread());
     assert!(desk.model.opening.is_none());
     assert_eq!((desk.model.composer.text().as_str(), sent(&mut desk)), ("go on", vec![]));
-    desk.model.composer.take();
+    desk.model.composer.take_text();
     desk.line("/resume r1")
         .msg(whole(standing()))
         .msg(told(Err("no".into())))
@@ -911,7 +945,7 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     assert_eq!(desk.model.composer.text(), "shorter\nand test it");
     let mut desk = Desk::new();
     desk.msg(whole(standing_at(Breakpoint::Now))).line("shorter").line("and test it").msg(told(Ok(())));
-    let say = Cmd::Send(RunId::from("r1"), Command::Say { text: "and test it".into() });
+    let say = UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: "and test it".into() });
     assert_eq!(sent(&mut desk), [answer("r1", 20, "shorter"), say]);
     // taken up once more, it hears nothing of before
     let mut desk = Desk::new();
@@ -920,8 +954,8 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     assert_eq!(sent(&mut desk), []);
     // nor one that cannot be read
     let mut desk = Desk::new();
-    desk.msg(Msg::Reply(Reply::Glance(Box::new(standing())))).line("/step");
-    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Err("it is broken".into()) }));
+    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(standing())))).line("/step");
+    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Err("it is broken".into()) }));
     assert!(desk.model.rising.is_empty());
     assert_eq!(sent(&mut desk), []);
     // typed twice it takes a run up, and does not let it go on from where it stands
@@ -931,16 +965,16 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     // whoever leaves waits for nothing
     let mut desk = Desk::new();
     desk.msg(whole(standing())).line("/step").control('d');
-    assert_eq!(sent(&mut desk), [Cmd::Send(RunId::from("r1"), Command::Leave), Cmd::Quit]);
+    assert_eq!(sent(&mut desk), [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]);
 }
 
 #[test]
 fn a_text_for_a_conversation_waits_until_it_asks_again() {
     let story = vec![
         (Timestamp(1), chat_started()),
-        (Timestamp(2), person(1, Question::Message)),
-        (Timestamp(3), said(Author::Human, "what is this?")),
-        (Timestamp(4), called(2, "coder", Side::Assistant)),
+        (Timestamp(2), person(1, UserQuestion::Message)),
+        (Timestamp(3), said(MessageAuthor::Human, "what is this?")),
+        (Timestamp(4), called(2, "coder", ConversationSide::Assistant)),
     ];
     let past = fold(&RunId::from("r1"), story, CostLedger::default());
     let mut desk = Desk::new();
@@ -948,6 +982,6 @@ fn a_text_for_a_conversation_waits_until_it_asks_again() {
     assert_eq!(sent(&mut desk), []);
     desk.run("r1", resumed(vec![CallId(2)])).msg(told(Ok(())));
     assert_eq!(sent(&mut desk), [], "it answers what was asked before");
-    desk.run("r1", person(3, Question::Message));
+    desk.run("r1", person(3, UserQuestion::Message));
     assert_eq!(sent(&mut desk), [answer("r1", 3, "and now?")]);
 }

@@ -24,8 +24,11 @@ fn desk() -> Desk {
     let edit =
         json!({"file_path": "a.rs", "old_text": "fn a() {\n    old();", "new_text": "fn a() {\n    new();"});
     desk.chat()
-        .run("c1", called(7, "coder", Side::Assistant))
-        .run("c1", replied(7, "coder", Side::Assistant, "I look at it.", "One thing\nand another"))
+        .run("c1", called(7, "coder", ConversationSide::Assistant))
+        .run(
+            "c1",
+            replied(7, "coder", ConversationSide::Assistant, "I look at it.", "One thing\nand another"),
+        )
         .run("c1", tool(8, "execute_terminal", json!({"command": "ls"})))
         .run("c1", done(8, "execute_terminal", "one.rs\ntwo.rs\nthree.rs"))
         .run("c1", tool(9, "edit_file", edit))
@@ -73,13 +76,13 @@ fn answers_look_the_same_as_they_come_and_in_the_end() {
     let answer = "# Plan\n\n1. **Read** `a.rs`\n   - [x] done\n   - [ ] open\n\n> a [link](https://x.y)\n\n| file | lines |\n|:-----|------:|\n\
         | a.rs | 12 |\n| 日本.rs | 1,234 |\n\n```rust\nfn main() { // start\n    println!(\"hi\");\n}\n```\n---\nThe *end*.";
     let mut desk = Desk::new();
-    desk.chat().run("c1", called(7, "coder", Side::Assistant));
+    desk.chat().run("c1", called(7, "coder", ConversationSide::Assistant));
     for piece in answer.as_bytes().chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>() {
         // pieces of bytes that are no text come together with the next
         let text = String::from_utf8_lossy(&piece).replace('\u{fffd}', "");
         desk.run("c1", delta(7, DeltaKind::Text, &text));
         desk.screen(80, 24);
     }
-    desk.run("c1", replied(7, "coder", Side::Assistant, answer, ""));
+    desk.run("c1", replied(7, "coder", ConversationSide::Assistant, answer, ""));
     desk.frames("markdown");
 }

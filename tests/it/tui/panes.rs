@@ -2,12 +2,12 @@
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use serde_json::Map;
-use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
+use synthdev::config::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
 use synthdev::config::source::SourceFile;
 use synthdev::domain::workflow::PauseKind;
 use synthdev::tui::keymap;
-use synthdev::tui::layout::Pane;
-use synthdev::tui::run_view::drawing::Definition;
+use synthdev::tui::layout::PaneKind;
+use synthdev::tui::run_view::run_graph::RunDefinitionView;
 
 use super::*;
 
@@ -16,8 +16,8 @@ const PANES: [(char, &str); 6] =
     [('2', "graph"), ('3', "agents"), ('4', "data"), ('5', "tools"), ('6', "timeline"), ('7', "costs")];
 
 /// States one after the other, the last but one with a way back to the first.
-pub(super) fn graph(name: &str, states: &[String]) -> Graph {
-    let node = |(at, state): (usize, &String)| Node {
+pub(super) fn graph(name: &str, states: &[String]) -> WorkflowGraph {
+    let node = |(at, state): (usize, &String)| GraphNode {
         name: state.clone(),
         label: state.clone(),
         kind: if at + 1 == states.len() { NodeKind::End } else { NodeKind::Agent },
@@ -28,7 +28,7 @@ pub(super) fn graph(name: &str, states: &[String]) -> Graph {
         hidden: false,
         tally: None,
     };
-    let edge = |from: usize, to: usize, order: usize, label: &str| Edge {
+    let edge = |from: usize, to: usize, order: usize, label: &str| GraphEdge {
         from,
         to,
         kind: EdgeKind::Transition,
@@ -36,7 +36,7 @@ pub(super) fn graph(name: &str, states: &[String]) -> Graph {
         label: label.into(),
         tally: None,
     };
-    let mut edges: Vec<Edge> = Vec::new();
+    let mut edges: Vec<GraphEdge> = Vec::new();
     for from in 0..states.len() - 1 {
         if from + 2 == states.len() {
             edges.push(edge(from, 0, 1, "not good enough"));
@@ -45,7 +45,7 @@ pub(super) fn graph(name: &str, states: &[String]) -> Graph {
             edges.push(edge(from, from + 1, 1, ""));
         }
     }
-    Graph {
+    WorkflowGraph {
         workflow: name.into(),
         description: "States one after the other.".into(),
         start: 0,
@@ -60,10 +60,10 @@ pub(super) fn states(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-pub(super) fn defined(run: &str, graph: Graph) -> Msg {
+pub(super) fn defined(run: &str, graph: WorkflowGraph) -> UiMessage {
     let variables = Map::from_iter([("rounds".to_owned(), json!(0)), ("goal".to_owned(), json!("ship it"))]);
-    let found = Ok(Box::new(Definition { graphs: vec![graph], variables }));
-    Msg::Reply(Reply::Defined { run: RunId::from(run), found })
+    let found = Ok(Box::new(RunDefinitionView { graphs: vec![graph], variables }));
+    UiMessage::Reply(BackendReply::Defined { run: RunId::from(run), found })
 }
 
 pub(super) fn changed(state: &str, set: serde_json::Value) -> RunEvent {
@@ -116,9 +116,9 @@ impl Desk {
             .run("r1", changed("start", json!({"plan": {"parts": ["parse", "print"], "notes": "one\ntwo"}})))
             .run("r1", transition("start", "code"))
             .run("r1", entered("code"))
-            .run("r1", called(5, "coder", Side::Assistant))
+            .run("r1", called(5, "coder", ConversationSide::Assistant))
             .pause(2_000)
-            .run("r1", replied(5, "coder", Side::Assistant, "", ""))
+            .run("r1", replied(5, "coder", ConversationSide::Assistant, "", ""))
             .run("r1", tool(6, "read_files", json!({"file_paths": ["src/main.rs"]})))
             .run("r1", tool_done(6, "read_files", true, "fn main() {\n\tprintln!(\"\x1b[31mhi\x1b[0m\");\n}"))
             .run("r1", approval(7, "execute_terminal", command_preview("cargo test")))
@@ -127,22 +127,22 @@ impl Desk {
                 RunEvent::ApprovalAnswered {
                     call: CallId(7),
                     tool: "execute_terminal".into(),
-                    decision: Decision::Allow,
+                    decision: ApprovalDecision::Allow,
                 },
             )
             .run("r1", tool(8, "execute_terminal", json!({"command": "cargo test"})))
-            .run("r1", called(9, "reviewer", Side::User))
-            .run("r1", replied(9, "reviewer", Side::User, "Looks good to me.", ""))
+            .run("r1", called(9, "reviewer", ConversationSide::User))
+            .run("r1", replied(9, "reviewer", ConversationSide::User, "Looks good to me.", ""))
             .run(
                 "r1",
                 changed("code", json!({"rounds": 2, "plan": {"parts": ["parse", "print"], "notes": "x"}})),
             )
-            .run("r1", called(10, "coder", Side::Assistant))
+            .run("r1", called(10, "coder", ConversationSide::Assistant))
             .run("r1", delta(10, DeltaKind::Text, "I begin with the parser. "))
     }
 
     pub(super) fn failing(&mut self) -> &mut Self {
-        let why = || Failure::new("model.auth", "The provider refused the key", "401 from api.example.com");
+        let why = || RunError::new("model.auth", "The provider refused the key", "401 from api.example.com");
         self.working()
             .run("r1", tool_done(8, "execute_terminal", false, "error[E0308]: mismatched types"))
             .run(
@@ -183,10 +183,19 @@ impl Desk {
         self.run("r1", budget()).msg(defined("r1", graph("two_hundred", &names)));
         for at in 0..150 {
             self.run("r1", entered(&names[at]));
-            self.run("r1", called(1_000 + at as u64, &format!("agent_{}", at % 30), Side::Assistant));
             self.run(
                 "r1",
-                replied(1_000 + at as u64, &format!("agent_{}", at % 30), Side::Assistant, "ok", ""),
+                called(1_000 + at as u64, &format!("agent_{}", at % 30), ConversationSide::Assistant),
+            );
+            self.run(
+                "r1",
+                replied(
+                    1_000 + at as u64,
+                    &format!("agent_{}", at % 30),
+                    ConversationSide::Assistant,
+                    "ok",
+                    "",
+                ),
             );
             for part in 0..4 {
                 let call = 10_000 + at as u64 * 4 + part;
@@ -210,8 +219,8 @@ impl Desk {
             .run("r1", entered("始め"))
             .run("r1", transition("始め", "código"))
             .run("r1", entered("código"))
-            .run("r1", called(5, "программист", Side::Assistant))
-            .run("r1", replied(5, "программист", Side::Assistant, "готово", ""))
+            .run("r1", called(5, "программист", ConversationSide::Assistant))
+            .run("r1", replied(5, "программист", ConversationSide::Assistant, "готово", ""))
             .run("r1", tool(6, "قراءة", json!({"مسار": "src/日本語.rs", "x": "\x1b[2J\u{202e}evil"})))
             .run("r1", tool_done(6, "قراءة", true, "e\u{301}e\u{301} 日本語 \u{200b}zero"))
             .run("r1", changed("código", json!({"名前": "太郎 🧑‍🚀", "a/b~c": {"\u{202e}k": "v\x07"}})))
@@ -268,7 +277,7 @@ fn keys_lead_to_what_is_on_screen() {
     // size, keys, what is on screen, what is not
     let check = |size: (u16, u16), pressed: &str, shown: &[&str], hidden: &[&str]| {
         let mut desk = Desk::new();
-        desk.working().msg(Msg::Resize(size.0, size.1));
+        desk.working().msg(UiMessage::Resize(size.0, size.1));
         desk.screen(size.0, size.1);
         keys(&mut desk, pressed);
         let screen = desk.screen(size.0, size.1);
@@ -330,7 +339,7 @@ fn keys_lead_to_what_is_on_screen() {
 fn every_pane_understands_the_same_keys() {
     let check = |(key, other, title, word): (char, u8, &str, &str)| {
         let mut desk = Desk::new();
-        desk.long().msg(Msg::Resize(120, 40));
+        desk.long().msg(UiMessage::Resize(120, 40));
         desk.screen(120, 40);
         let heading = format!("─ {title}");
         let alone = |screen: &str| screen.lines().any(|line| line.starts_with(&heading));
@@ -364,7 +373,7 @@ fn every_pane_understands_the_same_keys() {
             desk.key(KeyCode::Char(letter));
             let copied = desk.take();
             assert!(
-                matches!(&copied[..], [Cmd::Copy(text)] if !text.trim().is_empty()),
+                matches!(&copied[..], [UiCommand::Copy(text)] if !text.trim().is_empty()),
                 "{title} {letter}: {copied:?}"
             );
         }
@@ -412,14 +421,14 @@ fn what_is_new_stays_in_view_until_somebody_scrolls() {
 fn rows_are_copied_without_the_screens_line_breaks() {
     let check = |pressed: &str, expected: &str| {
         let mut desk = Desk::new();
-        desk.working().msg(Msg::Resize(80, 24));
+        desk.working().msg(UiMessage::Resize(80, 24));
         desk.screen(80, 24);
         for key in pressed.split(' ') {
             keys(&mut desk, key);
             desk.screen(80, 24);
         }
         let copied = desk.take().into_iter().find_map(|cmd| match cmd {
-            Cmd::Copy(text) => Some(text),
+            UiCommand::Copy(text) => Some(text),
             _ => None,
         });
         let copied = copied.unwrap_or_else(|| panic!("{pressed}: nothing was copied"));
@@ -481,7 +490,7 @@ fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
     assert!(screen.contains("tools · coder_reviewer · 2 ask you"), "{screen}");
     desk.take();
     desk.pause(1_000).typed("y");
-    assert_eq!(desk.take(), [decided("r1", 20, Decision::Allow)]);
+    assert_eq!(desk.take(), [decided("r1", 20, ApprovalDecision::Allow)]);
     desk.alt('2');
     assert!(desk.screen(200, 50).contains("─ graph"), "panes change behind a question");
 }
@@ -490,37 +499,37 @@ fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
 fn the_definition_is_asked_for_once_and_only_when_it_is_wanted() {
     let mut desk = Desk::new();
     desk.workflow();
-    assert!(!desk.take().contains(&Cmd::Definition(RunId::from("r1"))));
+    assert!(!desk.take().contains(&UiCommand::Definition(RunId::from("r1"))));
     desk.alt('2');
-    assert_eq!(desk.take(), [Cmd::Definition(RunId::from("r1"))]);
+    assert_eq!(desk.take(), [UiCommand::Definition(RunId::from("r1"))]);
     assert!(desk.screen(80, 24).contains("the workflow is being read"));
     desk.run("r1", entered("review")).alt('4').alt('2');
     assert_eq!(desk.take(), []);
     let found = Err("run r1 has no definition".to_owned());
-    desk.msg(Msg::Reply(Reply::Defined { run: RunId::from("r1"), found }));
+    desk.msg(UiMessage::Reply(BackendReply::Defined { run: RunId::from("r1"), found }));
     assert!(desk.screen(80, 24).contains("run r1 has no definition"));
 }
 
 #[test]
 fn the_mouse_scrolls_what_is_below_it_and_chooses() {
     let mouse =
-        |kind, column, row| Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+        |kind, column, row| UiMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
     let mut desk = Desk::new();
     desk.long().alt('6').key(KeyCode::Esc);
     desk.screen(120, 40);
     desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
     assert_eq!(desk.model.panes.focus, None, "it is off at first");
     desk.line("/mouse on");
-    assert_eq!(desk.take().pop(), Some(Cmd::Mouse(true)));
+    assert_eq!(desk.take().pop(), Some(UiCommand::Mouse(true)));
     let before = desk.screen(120, 40);
     desk.msg(mouse(MouseEventKind::ScrollUp, 10, 10));
     let scrolled = desk.screen(120, 40);
     assert!(!desk.model.transcript.following() && scrolled != before, "the conversation");
-    let top = desk.model.panes.state(Pane::Timeline).cursor;
+    let top = desk.model.panes.state(PaneKind::Timeline).cursor;
     desk.msg(mouse(MouseEventKind::ScrollUp, 100, 10));
-    assert!(desk.model.panes.state(Pane::Timeline).cursor < top, "the timeline");
+    assert!(desk.model.panes.state(PaneKind::Timeline).cursor < top, "the timeline");
     desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
-    assert_eq!(desk.model.panes.focus, Some(Pane::Timeline));
+    assert_eq!(desk.model.panes.focus, Some(PaneKind::Timeline));
     desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 10, 39));
     assert_eq!(desk.model.panes.focus, None, "the status line is no pane");
     desk.line("/mouse");
@@ -529,8 +538,11 @@ fn the_mouse_scrolls_what_is_below_it_and_chooses() {
 
 #[test]
 fn other_keys_are_used_everywhere() {
-    let file =
-        SourceFile::new(Layer::User, "user:keyboard.json", "{\"graph\": [\"Alt+G\"], \"copy\": [\"c\"]}");
+    let file = SourceFile::new(
+        ConfigLayer::User,
+        "user:keyboard.json",
+        "{\"graph\": [\"Alt+G\"], \"copy\": [\"c\"]}",
+    );
     let (keymap, found) = keymap::read(&file);
     assert!(found.is_empty(), "{found:?}");
     let mut desk = Desk::new();
@@ -541,7 +553,7 @@ fn other_keys_are_used_everywhere() {
     desk.alt('g').take();
     assert!(desk.screen(80, 24).contains("c copies"), "hints know it");
     desk.key(KeyCode::Char('c'));
-    assert!(matches!(desk.take().as_slice(), [Cmd::Copy(_)]));
+    assert!(matches!(desk.take().as_slice(), [UiCommand::Copy(_)]));
     desk.key(KeyCode::Esc).line("/keys");
     desk.key(KeyCode::Home);
     let all = desk.model.transcript.text();
@@ -554,11 +566,11 @@ fn themes_are_named() {
     desk.line("/theme");
     assert!(desk.screen(80, 24).contains("dark is used; there are auto, dark, light, light16, plain"));
     desk.line("/theme light");
-    assert_eq!(desk.take(), [Cmd::Theme("light".into())]);
-    let light = Theme::named("light", &Default::default()).unwrap();
-    desk.msg(Msg::Reply(Reply::Themed(Ok(light))));
+    assert_eq!(desk.take(), [UiCommand::Theme("light".into())]);
+    let light = ColorTheme::named("light", &Default::default()).unwrap();
+    desk.msg(UiMessage::Reply(BackendReply::Themed(Ok(light))));
     assert_eq!(desk.model.theme, light);
-    desk.msg(Msg::Reply(Reply::Themed(Err("there is no theme pink".into()))));
+    desk.msg(UiMessage::Reply(BackendReply::Themed(Err("there is no theme pink".into()))));
     assert!(desk.screen(80, 24).contains("there is no theme pink"));
     assert_eq!(desk.model.theme, light);
 }
@@ -616,7 +628,7 @@ fn an_answer_is_written_whatever_pane_has_the_keys() {
         "r1",
         person(
             30,
-            Question::Pause {
+            UserQuestion::Pause {
                 state: "ask".into(),
                 kind: PauseKind::Text,
                 message: "Which name?".into(),
@@ -634,8 +646,8 @@ fn an_answer_is_written_whatever_pane_has_the_keys() {
     assert_eq!(desk.model.composer.text(), "jenny/y");
     desk.key(KeyCode::Enter);
     let value = json!("jenny/y");
-    let answer = Command::Answer { call: CallId(30), answer: Answer::Value { value } };
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), answer)]);
+    let answer = RunCommand::Answer { call: CallId(30), answer: UserAnswer::Value { value } };
+    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), answer)]);
 }
 
 #[test]
@@ -643,12 +655,12 @@ fn another_model_than_was_asked_for_is_told() {
     let check = |provider: &str, told: bool| {
         let mut desk = Desk::new();
         desk.run("r1", budget()).run("r1", entered("code"));
-        let mut call = called(5, "coder", Side::Assistant);
+        let mut call = called(5, "coder", ConversationSide::Assistant);
         if let RunEvent::ModelCalled { provider: by, model, .. } = &mut call {
             *by = provider.into();
             *model = "large-model".into();
         }
-        desk.run("r1", call).run("r1", replied(5, "coder", Side::Assistant, "hi", "")).alt('3');
+        desk.run("r1", call).run("r1", replied(5, "coder", ConversationSide::Assistant, "hi", "")).alt('3');
         let screen = desk.screen(80, 24);
         assert_eq!(screen.contains("! large-model was asked for"), told, "{provider}\n{screen}");
     };

@@ -7,8 +7,8 @@ use synthdev::tui::backend::StandingPermission;
 
 use super::*;
 
-fn pause(kind: PauseKind) -> Question {
-    Question::Pause {
+fn pause(kind: PauseKind) -> UserQuestion {
+    UserQuestion::Pause {
         state: "gate".into(),
         kind,
         message: "The plan:\n1. read\n2. write".into(),
@@ -23,61 +23,66 @@ fn pause(kind: PauseKind) -> Question {
 
 /// The same question with something changed.
 fn with(
-    mut question: Question,
+    mut question: UserQuestion,
     change: impl FnOnce(&mut Vec<String>, &mut Vec<String>, &mut Option<Box<Value>>),
-) -> Question {
-    if let Question::Pause { choices, required_outputs, default, .. } = &mut question {
+) -> UserQuestion {
+    if let UserQuestion::Pause { choices, required_outputs, default, .. } = &mut question {
         change(choices, required_outputs, default);
     }
     question
 }
 
-fn choice(default: Option<&str>) -> Question {
+fn choice(default: Option<&str>) -> UserQuestion {
     with(pause(PauseKind::Choice), |choices, _, preset| {
         *choices = ["ship", "test more", "drop\x1b[2J it"].map(str::to_owned).to_vec();
         *preset = default.map(Value::from).map(Box::new);
     })
 }
 
-fn outputs(names: &[&str]) -> Question {
+fn outputs(names: &[&str]) -> UserQuestion {
     with(pause(PauseKind::Outputs), |_, outputs, _| *outputs = names.iter().map(|&n| n.to_owned()).collect())
 }
 
-fn preset(kind: PauseKind, value: Value) -> Question {
+fn preset(kind: PauseKind, value: Value) -> UserQuestion {
     with(pause(kind), |_, _, default| *default = Some(Box::new(value)))
 }
 
-fn value(call: u64, value: Value) -> Cmd {
-    answered(call, Answer::Value { value })
+fn value(call: u64, value: Value) -> UiCommand {
+    answered(call, UserAnswer::Value { value })
 }
 
-fn answered(call: u64, answer: Answer) -> Cmd {
-    Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(call), answer })
+fn answered(call: u64, answer: UserAnswer) -> UiCommand {
+    UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(call), answer })
 }
 
 #[test]
 fn one_key_or_a_choice() {
     use KeyCode::{Down, Enter, Esc, Up};
     let key = KeyCode::Char;
-    let failed =
-        || Question::Failed { failure: Box::new(Failure::new("tool.failed", "A step failed", "exit 1")) };
-    let rows: Vec<(Question, Vec<KeyCode>, Option<Answer>)> = vec![
-        (pause(PauseKind::Approval), vec![key('y')], Some(Answer::Value { value: json!(true) })),
-        (pause(PauseKind::Approval), vec![key('N')], Some(Answer::Value { value: json!(false) })),
-        (pause(PauseKind::Boolean), vec![key('y')], Some(Answer::Value { value: json!(true) })),
-        (pause(PauseKind::Approval), vec![Esc], Some(Answer::Stop)),
+    let failed = || UserQuestion::Failed {
+        failure: Box::new(RunError::new("tool.failed", "A step failed", "exit 1")),
+    };
+    let rows: Vec<(UserQuestion, Vec<KeyCode>, Option<UserAnswer>)> = vec![
+        (pause(PauseKind::Approval), vec![key('y')], Some(UserAnswer::Value { value: json!(true) })),
+        (pause(PauseKind::Approval), vec![key('N')], Some(UserAnswer::Value { value: json!(false) })),
+        (pause(PauseKind::Boolean), vec![key('y')], Some(UserAnswer::Value { value: json!(true) })),
+        (pause(PauseKind::Approval), vec![Esc], Some(UserAnswer::Stop)),
         (pause(PauseKind::Approval), vec![Enter], None),
-        (preset(PauseKind::Approval, json!(false)), vec![Enter], Some(Answer::Value { value: json!(false) })),
-        (choice(None), vec![key('2')], Some(Answer::Value { value: json!("test more") })),
-        (choice(None), vec![Enter], Some(Answer::Value { value: json!("ship") })),
-        (choice(None), vec![Down, Down, Enter], Some(Answer::Value { value: json!("drop\x1b[2J it") })),
-        (choice(None), vec![Up, Enter], Some(Answer::Value { value: json!("drop\x1b[2J it") })),
-        (choice(Some("test more")), vec![Enter], Some(Answer::Value { value: json!("test more") })),
+        (
+            preset(PauseKind::Approval, json!(false)),
+            vec![Enter],
+            Some(UserAnswer::Value { value: json!(false) }),
+        ),
+        (choice(None), vec![key('2')], Some(UserAnswer::Value { value: json!("test more") })),
+        (choice(None), vec![Enter], Some(UserAnswer::Value { value: json!("ship") })),
+        (choice(None), vec![Down, Down, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
+        (choice(None), vec![Up, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
+        (choice(Some("test more")), vec![Enter], Some(UserAnswer::Value { value: json!("test more") })),
         (choice(None), vec![key('9')], None),
-        (choice(None), vec![Esc], Some(Answer::Stop)),
-        (failed(), vec![key('y')], Some(Answer::Continue)),
-        (failed(), vec![key('n')], Some(Answer::Stop)),
-        (failed(), vec![Esc], Some(Answer::Stop)),
+        (choice(None), vec![Esc], Some(UserAnswer::Stop)),
+        (failed(), vec![key('y')], Some(UserAnswer::Continue)),
+        (failed(), vec![key('n')], Some(UserAnswer::Stop)),
+        (failed(), vec![Esc], Some(UserAnswer::Stop)),
         (failed(), vec![Enter], None),
     ];
     for (question, keys, expected) in rows {
@@ -86,7 +91,7 @@ fn one_key_or_a_choice() {
         for code in &keys {
             desk.key(*code);
         }
-        let expected: Vec<Cmd> = expected.into_iter().map(|answer| answered(20, answer)).collect();
+        let expected: Vec<UiCommand> = expected.into_iter().map(|answer| answered(20, answer)).collect();
         assert_eq!(desk.take(), expected, "{question:?} {keys:?}");
         assert_eq!(desk.model.dialogs.is_empty(), !expected.is_empty());
     }
@@ -96,7 +101,7 @@ fn one_key_or_a_choice() {
 #[test]
 fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
     let paused = || finished(RunStatus::Paused, None, None);
-    let two = |first: Question| {
+    let two = |first: UserQuestion| {
         let mut desk = Desk::new();
         desk.workflow().run("r1", person(20, first)).pause(5_000);
         desk.run("r2", workflow_started("other", "")).run("r2", person(30, pause(PauseKind::Approval)));
@@ -113,10 +118,10 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
         assert!(desk.screen(80, 24).contains("this appeared just now"), "{}", desk.screen(80, 24));
         // it was read by now
         desk.pause(2_000).key(KeyCode::Char('y'));
-        let yes = Answer::Value { value: json!(true) };
+        let yes = UserAnswer::Value { value: json!(true) };
         assert_eq!(
             desk.take(),
-            [Cmd::Send(RunId::from("r2"), Command::Answer { call: CallId(30), answer: yes })]
+            [UiCommand::Send(RunId::from("r2"), RunCommand::Answer { call: CallId(30), answer: yes })]
         );
     }
     // an answer that was being typed is said to nobody else
@@ -159,7 +164,7 @@ fn a_text_that_is_changed_answers_nothing() {
             }
             assert_eq!(desk.model.composer.text(), expected, "{code:?}");
             desk.key(KeyCode::Enter);
-            assert!(desk.take().iter().all(|cmd| !matches!(cmd, Cmd::Send(..))), "{code:?}");
+            assert!(desk.take().iter().all(|cmd| !matches!(cmd, UiCommand::Send(..))), "{code:?}");
             assert!(!desk.model.dialogs.is_empty(), "{code:?}");
         }
     }
@@ -170,13 +175,13 @@ fn an_enter_that_belongs_to_the_question_before_answers_none() {
     let mut desk = Desk::new();
     desk.workflow().run("r1", person(20, choice(None))).pause(800).take();
     desk.key(KeyCode::Char('2'));
-    assert_eq!(desk.take(), [answered(20, Answer::Value { value: json!("test more") })]);
+    assert_eq!(desk.take(), [answered(20, UserAnswer::Value { value: json!("test more") })]);
     desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) }).run("r1", person(21, choice(None)));
     desk.pause(500).key(KeyCode::Enter);
     assert_eq!(desk.take(), []);
     assert!(desk.screen(80, 24).contains("this appeared just now: read it, then press again"));
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), [answered(21, Answer::Value { value: json!("ship") })]);
+    assert_eq!(desk.take(), [answered(21, UserAnswer::Value { value: json!("ship") })]);
 }
 
 #[test]
@@ -196,7 +201,7 @@ fn a_command_beside_a_question_is_seen_while_it_is_typed() {
 #[test]
 fn what_is_written_is_read_as_what_is_wanted() {
     let number = || pause(PauseKind::Number);
-    let rows: Vec<(Question, &str, Result<Value, &str>)> = vec![
+    let rows: Vec<(UserQuestion, &str, Result<Value, &str>)> = vec![
         (pause(PauseKind::Text), " yes, go ", Ok(json!("yes, go"))),
         (pause(PauseKind::Text), "123", Ok(json!("123"))),
         (pause(PauseKind::Text), "", Err("write something")),
@@ -238,7 +243,7 @@ fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
     desk.workflow().run("r1", person(20, pause(PauseKind::Text))).line("no");
     assert_eq!(desk.take(), [value(20, json!("no"))]);
     let mut again = pause(PauseKind::Text);
-    if let Question::Pause { problem, .. } = &mut again {
+    if let UserQuestion::Pause { problem, .. } = &mut again {
         *problem = Some("it must have at least 5 characters".into());
     }
     desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) }).run("r1", person(21, again));
@@ -252,7 +257,7 @@ fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
 #[test]
 fn deleg_29_a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
     let mut question = outputs(&["ticket", "votes", "done"]);
-    if let Question::Pause { schema, message, .. } = &mut question {
+    if let UserQuestion::Pause { schema, message, .. } = &mut question {
         "Create the ticket in the browser.".clone_into(message);
         *schema = Some(Box::new(json!({"properties": {
             "ticket": {"type": "string", "description": "its key"},
@@ -287,13 +292,13 @@ fn deleg_29_a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
     assert!(desk.model.dialogs.is_empty());
     // Esc leaves it for later
     desk.run("r1", person(21, question)).line("ABC-2").key(KeyCode::Esc);
-    assert_eq!(desk.take(), [answered(21, Answer::Stop)]);
+    assert_eq!(desk.take(), [answered(21, UserAnswer::Stop)]);
 }
 
 #[test]
 fn a_bad_answer_is_no_part_of_the_next_one() {
     let mut question = pause(PauseKind::Outputs);
-    if let Question::Pause { required_outputs, .. } = &mut question {
+    if let UserQuestion::Pause { required_outputs, .. } = &mut question {
         *required_outputs = vec!["name".into(), "city".into()];
     }
     let mut desk = Desk::new();
@@ -328,7 +333,7 @@ fn the_beginning_of_another_text_is_no_answer() {
 fn commands_and_scrolling_work_while_something_is_to_be_written() {
     let long = (1..=60).map(|at| format!("line {at}")).collect::<Vec<_>>().join("\n");
     let mut question = pause(PauseKind::Text);
-    if let Question::Pause { message, .. } = &mut question {
+    if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long;
     }
     let mut desk = Desk::new();
@@ -344,7 +349,7 @@ fn commands_and_scrolling_work_while_something_is_to_be_written() {
     desk.control('c');
     assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
     desk.pause(5_000).key(KeyCode::Esc);
-    assert_eq!(desk.take(), [answered(20, Answer::Stop)]);
+    assert_eq!(desk.take(), [answered(20, UserAnswer::Stop)]);
 }
 
 #[test]
@@ -352,22 +357,22 @@ fn pauses_on_screen() {
     let mut desk = Desk::new();
     let until = Timestamp(desk.at + 300_000);
     let mut question = preset(PauseKind::Approval, json!(true));
-    if let Question::Pause { until: deadline, .. } = &mut question {
+    if let UserQuestion::Pause { until: deadline, .. } = &mut question {
         *deadline = Some(until);
     }
     desk.workflow().run("r1", person(20, question));
-    desk.msg(Msg::Tick(Timestamp(until.0 - 65_500)));
+    desk.msg(UiMessage::Tick(Timestamp(until.0 - 65_500)));
     desk.frames("pause_approval");
     let mut desk = Desk::new();
     desk.workflow().run("r1", person(20, choice(None))).key(KeyCode::Down).frames("pause_choice");
     let mut desk = Desk::new();
     desk.workflow().run("r1", person(20, pause(PauseKind::Number))).line("three").frames("pause_number");
     let mut desk = Desk::new();
-    let mut failure = Failure::new("tool.failed", "A step failed", "`cargo test` ended with exit code 101")
+    let mut failure = RunError::new("tool.failed", "A step failed", "`cargo test` ended with exit code 101")
         .hint("add a transition for context.result.exit_code");
     failure.state = Some("verify".into());
     desk.workflow()
-        .run("r1", person(20, Question::Failed { failure: Box::new(failure) }))
+        .run("r1", person(20, UserQuestion::Failed { failure: Box::new(failure) }))
         .frames("state_failed");
 }
 
@@ -488,7 +493,7 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
 fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     let mut desk = Desk::new();
     let mut question = preset(PauseKind::Approval, json!(true));
-    if let Question::Pause { message, .. } = &mut question {
+    if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long("and drop the table");
     }
     desk.workflow().run("r1", person(20, question)).pause(5_000).take();
@@ -503,7 +508,7 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     // and for one that wants one of several: its text is read from the beginning, beside the choices
     let mut desk = Desk::new();
     let mut question = choice(None);
-    if let Question::Pause { message, .. } = &mut question {
+    if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long("and drop the table");
     }
     desk.workflow().run("r1", person(20, question)).pause(5_000).take();
@@ -548,8 +553,9 @@ fn a_command_has_the_network_with_one_key() {
         tool: "execute_terminal".into(),
         arguments: json!({"command": "cargo fetch"}),
     };
-    let allow = |answer| Cmd::Send(RunId::from("r1"), Command::AllowNetwork { call: CallId(9), answer });
-    let always = || Cmd::AllowAlways(StandingPermission::Network);
+    let allow =
+        |answer| UiCommand::Send(RunId::from("r1"), RunCommand::AllowNetwork { call: CallId(9), answer });
+    let always = || UiCommand::AllowAlways(StandingPermission::Network);
     for (key, expected) in [
         (KeyCode::Char('y'), vec![allow(NetworkAnswer::Call)]),
         (KeyCode::Char('a'), vec![allow(NetworkAnswer::Run)]),

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn review(agent: Option<&str>) -> Cmd {
-    Cmd::Review { run: RunId::from("r1"), agent: agent.map(str::to_owned) }
+fn review(agent: Option<&str>) -> UiCommand {
+    UiCommand::Review { run: RunId::from("r1"), agent: agent.map(str::to_owned) }
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_request_is_shown_with_its_answer_or_why_there_is_none() {
     ] {
         let mut desk = Desk::new();
         let reply = reply.map(str::to_owned).map_err(str::to_owned);
-        desk.workflow().msg(Msg::Reply(Reply::Reviewed(reply)));
+        desk.workflow().msg(UiMessage::Reply(BackendReply::Reviewed(reply)));
         let screen = desk.screen(80, 40);
         for part in shown {
             assert!(screen.contains(part), "`{part}` is not in:\n{screen}");

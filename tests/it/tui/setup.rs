@@ -1,13 +1,13 @@
 //! The dialog that sets up a model, as rows of keys and as frames.
 
 use synthdev::config::setup::LevelSetup;
-use synthdev::domain::secret::Secret;
-use synthdev::tui::setup::{Asked, Offered, Place, Told};
+use synthdev::domain::secret::SecretText;
+use synthdev::tui::setup::{SetupModel, SetupReply, SetupRequest, SetupServer};
 
 use super::*;
 
-fn places() -> Vec<Place> {
-    let place = |provider: &str, note: &str, needs_key, key_from: Option<&str>| Place {
+fn places() -> Vec<SetupServer> {
+    let place = |provider: &str, note: &str, needs_key, key_from: Option<&str>| SetupServer {
         provider: provider.to_owned(),
         base_url: format!("https://{provider}.example/v1"),
         note: note.to_owned(),
@@ -21,28 +21,34 @@ fn places() -> Vec<Place> {
     ]
 }
 
-fn told(desk: &mut Desk, told: Told) {
+fn told(desk: &mut Desk, told: SetupReply) {
     let number = desk.model.setup.as_ref().map_or(0, |setup| setup.number);
-    desk.msg(Msg::Reply(Reply::Setup(number, told)));
+    desk.msg(UiMessage::Reply(BackendReply::Setup(number, told)));
 }
 
 fn opened(level: &str) -> Desk {
     let mut desk = Desk::new();
     desk.line(&format!("/configure {level}"));
-    assert_eq!(asked(&mut desk), [Asked::Open { level: level.to_owned(), first: false, alone: false }]);
-    told(&mut desk, Told::Opened { level: level.to_owned(), first: false, alone: false, places: places() });
+    assert_eq!(
+        asked(&mut desk),
+        [SetupRequest::Open { level: level.to_owned(), first: false, alone: false }]
+    );
+    told(
+        &mut desk,
+        SetupReply::Opened { level: level.to_owned(), first: false, alone: false, places: places() },
+    );
     desk
 }
 
-fn asked(desk: &mut Desk) -> Vec<Asked> {
-    let only = |cmd| if let Cmd::Setup(_, asked) = cmd { Some(*asked) } else { None };
+fn asked(desk: &mut Desk) -> Vec<SetupRequest> {
+    let only = |cmd| if let UiCommand::Setup(_, asked) = cmd { Some(*asked) } else { None };
     desk.take().into_iter().filter_map(only).collect()
 }
 
 fn offer(desk: &mut Desk) {
     let model =
-        |name: &str| Offered { name: name.to_owned(), note: "200k tokens, $3 in, $15 out".to_owned() };
-    told(desk, Told::Offers { models: vec![model("claude-a"), model("claude-b")], problem: None });
+        |name: &str| SetupModel { name: name.to_owned(), note: "200k tokens, $3 in, $15 out".to_owned() };
+    told(desk, SetupReply::Offers { models: vec![model("claude-a"), model("claude-b")], problem: None });
 }
 
 fn some(text: &str) -> Option<String> {
@@ -63,10 +69,10 @@ fn what_was_chosen_is_asked_tried_and_saved() {
     let own = LevelSetup {
         level: "base".to_owned(),
         provider: some("anthropic"),
-        key: Some(Secret::new("sk-12345")),
+        key: Some(SecretText::new("sk-12345")),
         ..LevelSetup::default()
     };
-    assert_eq!(asked(&mut desk), [Asked::Offers(own.clone())]);
+    assert_eq!(asked(&mut desk), [SetupRequest::Offers(own.clone())]);
     assert!(desk.screen(80, 24).contains("asking the server for its models"));
     desk.typed("nobody hears this");
     offer(&mut desk);
@@ -79,19 +85,19 @@ fn what_was_chosen_is_asked_tried_and_saved() {
         reset("fast"),
         LevelSetup { level: "fast".to_owned(), model: some("claude-a"), ..LevelSetup::default() },
     ];
-    assert_eq!(asked(&mut desk), [Asked::Try(all.clone())]);
-    told(&mut desk, Told::Tried(Err("the key was refused: no\n→ set it again".to_owned())));
+    assert_eq!(asked(&mut desk), [SetupRequest::Try(all.clone())]);
+    told(&mut desk, SetupReply::Tried(Err("the key was refused: no\n→ set it again".to_owned())));
     desk.frames("setup_failed");
     desk.key(KeyCode::Enter);
     assert_eq!(asked(&mut desk), [], "what failed is not saved by habit");
     desk.typed("t");
-    assert_eq!(asked(&mut desk), [Asked::Try(all.clone())]);
-    told(&mut desk, Told::Tried(Ok("claude-b of anthropic answered in 0.4 s".to_owned())));
+    assert_eq!(asked(&mut desk), [SetupRequest::Try(all.clone())]);
+    told(&mut desk, SetupReply::Tried(Ok("claude-b of anthropic answered in 0.4 s".to_owned())));
     assert!(desk.screen(80, 24).contains("✓ claude-b of anthropic answered"));
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [Asked::Save(all)]);
-    told(&mut desk, Told::Saved(Ok("level base asks claude-b of anthropic from now on".to_owned())));
-    assert_eq!(desk.take(), [Cmd::Status]);
+    assert_eq!(asked(&mut desk), [SetupRequest::Save(all)]);
+    told(&mut desk, SetupReply::Saved(Ok("level base asks claude-b of anthropic from now on".to_owned())));
+    assert_eq!(desk.take(), [UiCommand::Status]);
     let shown = desk.screen(80, 24);
     assert!(
         !shown.contains("Set up a model") && shown.contains("claude-b of anthropic from now on"),
@@ -108,13 +114,19 @@ fn escape_and_late_answers_change_nothing() {
     let before = desk.screen(80, 24);
     assert!(before.contains("nothing was changed"), "{before}");
     offer(&mut desk);
-    told(&mut desk, Told::Tried(Ok("late".to_owned())));
+    told(&mut desk, SetupReply::Tried(Ok("late".to_owned())));
     assert_eq!((desk.screen(80, 24), desk.take()), (before, vec![]));
     assert_eq!(desk.model.setup, None);
     // a late answer to the dialog before is none to this one
-    told(&mut desk, Told::Opened { level: "fast".to_owned(), first: false, alone: false, places: places() });
+    told(
+        &mut desk,
+        SetupReply::Opened { level: "fast".to_owned(), first: false, alone: false, places: places() },
+    );
     desk.typed("ollama").key(KeyCode::Enter);
-    desk.msg(Msg::Reply(Reply::Setup(1, Told::Offers { models: Vec::new(), problem: some("late") })));
+    desk.msg(UiMessage::Reply(BackendReply::Setup(
+        1,
+        SetupReply::Offers { models: Vec::new(), problem: some("late") },
+    )));
     assert!(desk.screen(80, 24).contains("asking the server for its models"));
 }
 
@@ -123,13 +135,16 @@ fn one_can_go_back_and_choose_again() {
     let mut desk = opened("smart");
     desk.typed("openai").key(KeyCode::Enter).key(KeyCode::Enter);
     assert_eq!(asked(&mut desk).len(), 1, "the key that is set is kept");
-    told(&mut desk, Told::Offers { models: Vec::new(), problem: some("cannot connect to x\n→ start it") });
+    told(
+        &mut desk,
+        SetupReply::Offers { models: Vec::new(), problem: some("cannot connect to x\n→ start it") },
+    );
     assert!(desk.screen(80, 24).contains("✗ cannot connect to x"));
     desk.key(KeyCode::Left).key(KeyCode::Left);
     assert!(desk.screen(80, 24).contains("1 of 4"));
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [Asked::Discover]);
-    told(&mut desk, Told::Discovered(Vec::new()));
+    assert_eq!(asked(&mut desk), [SetupRequest::Discover]);
+    told(&mut desk, SetupReply::Discovered(Vec::new()));
     assert!(desk.screen(80, 24).contains("no model server answers on this machine"));
     desk.typed("https://mine.example/v1/").key(KeyCode::Enter).key(KeyCode::Enter);
     let own = LevelSetup {
@@ -137,7 +152,7 @@ fn one_can_go_back_and_choose_again() {
         base_url: some("https://mine.example/v1"),
         ..LevelSetup::default()
     };
-    assert_eq!(asked(&mut desk), [Asked::Offers(own)]);
+    assert_eq!(asked(&mut desk), [SetupRequest::Offers(own)]);
 }
 
 #[test]
@@ -150,11 +165,12 @@ fn levels_that_are_none_are_refused() {
 
 #[test]
 fn unbidden_it_gives_way() {
-    let first = || Told::Opened { level: "base".to_owned(), first: true, alone: false, places: places() };
+    let first =
+        || SetupReply::Opened { level: "base".to_owned(), first: true, alone: false, places: places() };
     let mut desk = Desk::new();
     told(&mut desk, first());
     desk.line("/tools");
-    assert_eq!((desk.take(), &desk.model.setup), (vec![Cmd::Tools("coder".into())], &None));
+    assert_eq!((desk.take(), &desk.model.setup), (vec![UiCommand::Tools("coder".into())], &None));
     desk.typed("a sentence");
     told(&mut desk, first());
     assert_eq!(desk.model.setup, None, "somebody is writing");

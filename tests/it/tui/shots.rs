@@ -3,9 +3,9 @@
 
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::workflow::PauseKind;
-use synthdev::tui::archive::{Look, Text, Told as Past};
-use synthdev::tui::editor::{EditFile, Report, Told, What};
-use synthdev::tui::transcript::item::{Block, Item, Tone};
+use synthdev::tui::editor::{EditFile, EditFileKind, EditorCheckReport, EditorReply};
+use synthdev::tui::history_browser::{HistoryReply as Past, HistoryText, RunDetails};
+use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use unicode_width::UnicodeWidthStr;
 
 use super::archive::{in_run, look, many, page, tell};
@@ -76,7 +76,7 @@ fn check(pane: &str, rows: &[Row]) {
 }
 
 fn answering(desk: &mut Desk) -> &mut Desk {
-    desk.chat().run("c1", called(7, "coder", Side::Assistant))
+    desk.chat().run("c1", called(7, "coder", ConversationSide::Assistant))
 }
 
 const HALF: &str = "# Plan\n\n1. **Read** `src/main.rs` and find where the arguments are parsed, which is a long sentence that wraps\n2. Add the flag\n\n| file | lines |\n|:-----|------:|\n| a.rs | 12 |\n\n```rust\nfn main() { // start\n    println!(\"hi";
@@ -90,7 +90,7 @@ const CONVERSATION: &[Row] = &[
         desk.line("and then the tests, please").typed("half a li");
     }),
     ("error", |desk| {
-        let failure = Failure::new(
+        let failure = RunError::new(
             "model.auth",
             "The provider refused the key",
             "401 from https://api.example.com/v1/chat/completions: invalid key",
@@ -141,13 +141,13 @@ const CONVERSATION: &[Row] = &[
     ("long", |desk| {
         desk.chat();
         for at in 0..60 {
-            desk.run("c1", said(Author::Human, &format!("question {at}, with some more words")))
+            desk.run("c1", said(MessageAuthor::Human, &format!("question {at}, with some more words")))
                 .run(
                     "c1",
                     replied(
                         100 + at,
                         "coder",
-                        Side::Assistant,
+                        ConversationSide::Assistant,
                         &format!("Answer {at}: {}", "many words ".repeat(30)),
                         "why",
                     ),
@@ -162,21 +162,24 @@ const CONVERSATION: &[Row] = &[
     }),
     ("unicode", |desk| {
         answering(desk)
-                    .run("c1", replied(7, "программист", Side::Assistant, &format!("{ODD}\n\n- {ODD}\n\n> {ODD}\n\n```\n{ODD}\n```\n\n| {ODD} | x |\n|--|--|\n| y | {ODD} |"), ODD))
+                    .run("c1", replied(7, "программист", ConversationSide::Assistant, &format!("{ODD}\n\n- {ODD}\n\n> {ODD}\n\n```\n{ODD}\n```\n\n| {ODD} | x |\n|--|--|\n| y | {ODD} |"), ODD))
                     .run("c1", tool(8, "قراءة", json!({"مسار": ODD})))
                     .run("c1", tool_done(8, "قراءة", true, ODD));
         desk.typed("世界 e\u{301} שלום");
     }),
     ("chosen", |desk| {
         answering(desk)
-            .run("c1", replied(7, "coder", Side::Assistant, "I look at it.", "One thing\nand another"))
+            .run(
+                "c1",
+                replied(7, "coder", ConversationSide::Assistant, "I look at it.", "One thing\nand another"),
+            )
             .run("c1", tool(8, "execute_terminal", json!({"command": "ls"})))
             .run("c1", tool_done(8, "execute_terminal", true, "one.rs\ntwo.rs\nthree.rs"));
         desk.alt('1').screen(80, 24);
         desk.typed("[").key(KeyCode::Enter);
     }),
     ("searched", |desk| {
-        answering(desk).run("c1", replied(7, "coder", Side::Assistant, HALF, ""));
+        answering(desk).run("c1", replied(7, "coder", ConversationSide::Assistant, HALF, ""));
         desk.alt('1').screen(80, 24);
         desk.typed("/flag").key(KeyCode::Enter);
     }),
@@ -191,8 +194,8 @@ fn asks(desk: &mut Desk) -> &mut Desk {
     desk.run("r1", workflow_started("coder_reviewer", "add a --json flag")).run("r1", entered("code"))
 }
 
-fn pause(kind: PauseKind, choices: Vec<String>) -> Question {
-    Question::Pause {
+fn pause(kind: PauseKind, choices: Vec<String>) -> UserQuestion {
+    UserQuestion::Pause {
         state: "gate".into(),
         kind,
         message: "The plan:\n1. read\n2. write, which takes a sentence that is longer than what a narrow screen holds"
@@ -252,8 +255,8 @@ const APPROVAL: &[Row] = &[
         }
     }),
     ("failed", |desk| {
-        let failure = Failure::new("tool.failed", "A step failed", "exit 1: no space left on device");
-        asks(desk).run("r1", person(20, Question::Failed { failure: Box::new(failure) }));
+        let failure = RunError::new("tool.failed", "A step failed", "exit 1: no space left on device");
+        asks(desk).run("r1", person(20, UserQuestion::Failed { failure: Box::new(failure) }));
     }),
 ];
 
@@ -268,7 +271,9 @@ fn history(desk: &mut Desk) {
 
 fn history_tells(desk: &mut Desk, told: Past) {
     let numbers = desk.take().into_iter().filter_map(|cmd| match cmd {
-        Cmd::Archive(number, asked) if !matches!(*asked, synthdev::tui::archive::Asked::Changes) => {
+        UiCommand::Archive(number, asked)
+            if !matches!(*asked, synthdev::tui::history_browser::HistoryRequest::Changes) =>
+        {
             Some(number)
         }
         _ => None,
@@ -277,7 +282,7 @@ fn history_tells(desk: &mut Desk, told: Past) {
     tell(desk, number, told);
 }
 
-fn odd_look(steps: usize) -> Look {
+fn odd_look(steps: usize) -> RunDetails {
     let mut long = look();
     let step = long.steps[1].clone();
     long.steps = (0..steps)
@@ -287,7 +292,7 @@ fn odd_look(steps: usize) -> Look {
             } else {
                 format!("state_{at}")
             };
-            synthdev::tui::archive::steps::StepLine {
+            synthdev::tui::history_browser::step_list::StepLine {
                 step: at as u32 + 1,
                 state: state.into(),
                 ..step.clone()
@@ -355,8 +360,10 @@ const HISTORY: &[Row] = &[
     ("text_long", |desk| {
         *desk = in_run();
         desk.key(KeyCode::Char('w'));
-        let items = (0..60).map(|at| Item::Block(Block::new(Tone::Plain, "", &format!("{at} {ODD}"))));
-        let text = Text { title: format!("why step 2 {ODD}"), items: items.collect(), step: None };
+        let items = (0..60).map(|at| {
+            TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &format!("{at} {ODD}")))
+        });
+        let text = HistoryText { title: format!("why step 2 {ODD}"), items: items.collect(), step: None };
         history_tells(desk, Past::Text(Ok(text)));
         desk.screen(80, 24);
         desk.key(KeyCode::PageDown);
@@ -372,7 +379,7 @@ fn the_history() {
     check("history", HISTORY);
 }
 
-fn in_run_of(look: Look) -> Desk {
+fn in_run_of(look: RunDetails) -> Desk {
     let mut desk = Desk::new();
     history(&mut desk);
     page(&mut desk, many(0, 2), false);
@@ -385,9 +392,9 @@ fn files(count: usize) -> Vec<EditFile> {
     let one = |at: usize| EditFile {
         name: format!(".synthdev/workflows/{}_{at}.json", if at % 5 == 2 { "größer_日本語" } else { "mine" }),
         defines: vec![format!("mine_{at}"), "other".into()],
-        what: if at.is_multiple_of(2) { What::Workflow } else { What::Role },
+        what: if at.is_multiple_of(2) { EditFileKind::Workflow } else { EditFileKind::Role },
         problem: (at % 4 == 1).then(|| format!("3:5: error[C04]: unknown key {ODD}")),
-        ..file(Layer::Project)
+        ..file(ConfigLayer::Project)
     };
     (0..count).map(one).collect()
 }
@@ -398,15 +405,18 @@ const EDITOR: &[Row] = &[
     }),
     ("files_error", |desk| {
         desk.line("/edit");
-        told(desk, Told::Files(Err("the directory .synthdev cannot be read (permission denied)".into())));
+        told(
+            desk,
+            EditorReply::Files(Err("the directory .synthdev cannot be read (permission denied)".into())),
+        );
     }),
     ("files_empty", |desk| {
         desk.line("/edit");
-        told(desk, Told::Files(Ok(Vec::new())));
+        told(desk, EditorReply::Files(Ok(Vec::new())));
     }),
     ("files_long", |desk| {
         desk.line("/edit");
-        told(desk, Told::Files(Ok(files(90))));
+        told(desk, EditorReply::Files(Ok(files(90))));
         desk.screen(80, 24);
         for _ in 0..60 {
             desk.key(KeyCode::Down);
@@ -414,14 +424,16 @@ const EDITOR: &[Row] = &[
     }),
     ("files_missing", |desk| {
         desk.line("/edit");
-        told(desk, Told::Files(Ok(files(9))));
+        told(desk, EditorReply::Files(Ok(files(9))));
         desk.typed("zzz");
     }),
-    ("text_empty", |desk| *desk = opened_in(Layer::Project, "")),
-    ("text_checking", |desk| *desk = opened_in(Layer::BuiltIn, "{\n  \"workflow_name\": \"mine\"\n}\n")),
+    ("text_empty", |desk| *desk = opened_in(ConfigLayer::Project, "")),
+    ("text_checking", |desk| {
+        *desk = opened_in(ConfigLayer::BuiltIn, "{\n  \"workflow_name\": \"mine\"\n}\n")
+    }),
     ("text_error", |desk| {
         *desk = opened_in(
-            Layer::Project,
+            ConfigLayer::Project,
             "{\n  \"workflow_name\": \"mine\",\n  \"states\": [\n    { \"name\": \"start\", \"transition\": [{ \"target\": \"nowhere\" }] },\n    { \"nam\": \"x\" }\n  ]\n}\n",
         );
         checked(desk);
@@ -430,7 +442,7 @@ const EDITOR: &[Row] = &[
     ("text_long", |desk| {
         let lines: String =
             (0..400).map(|at| format!("  \"key_{at}\": [{}],\n", "1, ".repeat(at % 90))).collect();
-        *desk = opened_in(Layer::Project, &lines);
+        *desk = opened_in(ConfigLayer::Project, &lines);
         desk.screen(80, 24);
         for _ in 0..9 {
             desk.key(KeyCode::PageDown).screen(80, 24);
@@ -438,12 +450,12 @@ const EDITOR: &[Row] = &[
         desk.key(KeyCode::End);
     }),
     ("text_unicode", |desk| {
-        *desk = opened_in(Layer::Project, &format!("{{\"日本語\": \"{ODD}\",\n \"é\": 1 // שלום\n}}"));
-        let report = Report {
+        *desk = opened_in(ConfigLayer::Project, &format!("{{\"日本語\": \"{ODD}\",\n \"é\": 1 // שלום\n}}"));
+        let report = EditorCheckReport {
             graphs: vec![graph("größer", &states(&["始め", "проверка🧪", "stop"]))],
             findings: Vec::new(),
         };
-        told(desk, Told::Checked { version: 0, report: Box::new(report) });
+        told(desk, EditorReply::Checked { version: 0, report: Box::new(report) });
         desk.key(KeyCode::Down).key(KeyCode::End);
     }),
     ("graph", |desk| {
@@ -477,10 +489,10 @@ const PAGE: &[Row] = &[
         desk.line("/keys").screen(80, 24);
     }),
     ("roles", |desk| {
-        desk.msg(Msg::Reply(Reply::Roles { group: String::new(), roles: odd_roles() }));
+        desk.msg(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: odd_roles() }));
     }),
     ("workflows", |desk| {
-        desk.msg(Msg::Reply(Reply::Workflows(odd_workflows())));
+        desk.msg(UiMessage::Reply(BackendReply::Workflows(odd_workflows())));
     }),
 ];
 
@@ -516,7 +528,7 @@ fn odd_workflows() -> Vec<WorkflowLine> {
 }
 
 fn names(desk: &mut Desk) {
-    desk.msg(Msg::Reply(Reply::Names { workflows: odd_workflows(), roles: odd_roles() }));
+    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: odd_workflows(), roles: odd_roles() }));
 }
 
 const PALETTE: &[Row] = &[
@@ -544,12 +556,12 @@ const PALETTE: &[Row] = &[
         desk.typed("look at @");
         let long = format!("src/{}/main.rs", "a_long_directory/".repeat(12));
         let files = ["src/main.rs", "docs/größe 日本語.md", &long].map(str::to_owned).to_vec();
-        desk.msg(Msg::Reply(Reply::Files(Ok(files))));
+        desk.msg(UiMessage::Reply(BackendReply::Files(Ok(files))));
         names(desk);
     }),
     ("files_error", |desk| {
         desk.typed("look at @");
-        desk.msg(Msg::Reply(Reply::Files(Err("the project cannot be read".into()))));
+        desk.msg(UiMessage::Reply(BackendReply::Files(Err("the project cannot be read".into()))));
     }),
     ("search", |desk| {
         desk.line("/help first").line("/cost second").control('r').typed("firs");
@@ -573,7 +585,7 @@ fn rows_of_the_panes_while_much_goes_on() {
     let busy = |desk: &mut Desk| {
         asks(desk);
         for at in 0..6_u64 {
-            desk.run("r1", called(50 + at, &format!("worker_{at}"), Side::Assistant))
+            desk.run("r1", called(50 + at, &format!("worker_{at}"), ConversationSide::Assistant))
                 .run("r1", delta(50 + at, DeltaKind::Text, &format!("branch {at} writes ")));
         }
         let call = |at: u64| ToolCall {
@@ -582,7 +594,7 @@ fn rows_of_the_panes_while_much_goes_on() {
             arguments: "{}".into(),
             original: None,
         };
-        let mut reply = replied(50, "worker_0", Side::Assistant, "I read two files.", "");
+        let mut reply = replied(50, "worker_0", ConversationSide::Assistant, "I read two files.", "");
         if let RunEvent::Replied { tool_calls, .. } = &mut reply {
             *tool_calls = vec![call(1), call(2)];
         }

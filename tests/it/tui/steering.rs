@@ -1,16 +1,16 @@
 //! Workflow mode: standing still and going on, variables, what waits, several runs, leaving at any time.
 
-use synthdev::engine::steering::{Breakpoint, Steering, Stops};
-use synthdev::tui::backend::{Beside, StandingPermission};
+use synthdev::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use synthdev::tui::backend::{ConcurrentRunMode, StandingPermission};
 
 use super::*;
 
-fn steer(run: &str, steering: Steering) -> Cmd {
-    Cmd::Send(RunId::from(run), Command::Steer(steering))
+fn steer(run: &str, steering: SteeringAction) -> UiCommand {
+    UiCommand::Send(RunId::from(run), RunCommand::Steer(steering))
 }
 
 fn stands(call: u64, state: &str, point: Option<Breakpoint>) -> RunEvent {
-    person(call, Question::Break { state: state.into(), point })
+    person(call, UserQuestion::Break { state: state.into(), point })
 }
 
 fn at(state: &str) -> Breakpoint {
@@ -23,8 +23,11 @@ fn data(set: serde_json::Value) -> RunEvent {
 }
 
 /// Without what the panes ask for.
-fn sent(desk: &mut Desk) -> Vec<Cmd> {
-    desk.take().into_iter().filter(|cmd| !matches!(cmd, Cmd::Definition(_) | Cmd::Names)).collect()
+fn sent(desk: &mut Desk) -> Vec<UiCommand> {
+    desk.take()
+        .into_iter()
+        .filter(|cmd| !matches!(cmd, UiCommand::Definition(_) | UiCommand::Names))
+        .collect()
 }
 
 impl Desk {
@@ -32,9 +35,18 @@ impl Desk {
     fn second(&mut self) -> &mut Self {
         self.line("/workflow tick --share once");
         let (name, input) = ("tick".to_owned(), "once".to_owned());
-        let begun = Cmd::StartBeside { name: name.clone(), input: input.clone(), beside: Beside::Share };
+        let begun = UiCommand::StartBeside {
+            name: name.clone(),
+            input: input.clone(),
+            beside: ConcurrentRunMode::Share,
+        };
         assert_eq!(sent(self), [begun]);
-        self.msg(Msg::Reply(Reply::WorkflowStarted { name, input, run: Ok(RunId::from("r2")), note: None }));
+        self.msg(UiMessage::Reply(BackendReply::WorkflowStarted {
+            name,
+            input,
+            run: Ok(RunId::from("r2")),
+            note: None,
+        }));
         self.run("r2", workflow_started("tick", "once")).run("r2", entered("begin"))
     }
 }
@@ -43,7 +55,7 @@ impl Desk {
 fn a_run_stands_still_and_goes_on() {
     let mut desk = Desk::new();
     desk.workflow().line("/pause");
-    assert_eq!(sent(&mut desk), [steer("r1", Steering::Pause)]);
+    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Pause)]);
     desk.run("r1", stands(20, "review", None));
     let screen = desk.screen(120, 40);
     assert!(screen.contains("stands before review · /step /continue /set /stop"), "{screen}");
@@ -54,14 +66,14 @@ fn a_run_stands_still_and_goes_on() {
     desk.key(KeyCode::Esc).line("/pause");
     assert_eq!(desk.take(), []);
     desk.line("/step");
-    assert_eq!(desk.take(), [steer("r1", Steering::Step)]);
+    assert_eq!(desk.take(), [steer("r1", SteeringAction::Step)]);
     desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
     desk.run("r1", entered("review")).run("r1", stands(21, "test", Some(at("test"))));
     assert!(desk.screen(120, 40).contains("stands before test (breakpoint: state test)"));
     desk.take();
     for line in ["/continue", "/resume", "/workflow resume"] {
         desk.line(line);
-        assert_eq!(sent(&mut desk), [steer("r1", Steering::Continue)], "{line}");
+        assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Continue)], "{line}");
     }
     desk.line("/stop");
     assert_eq!(desk.take(), [cancel("r1")]);
@@ -83,20 +95,22 @@ fn breakpoints_of_the_run_in_front_or_of_the_next_one() {
     let mut desk = Desk::new();
     desk.line("/break review").line("/step");
     let points = vec![at("review")];
-    let expected =
-        [Cmd::Stops(Stops { step: false, points: points.clone() }), Cmd::Stops(Stops { step: true, points })];
+    let expected = [
+        UiCommand::Stops(BreakpointSet { step: false, points: points.clone() }),
+        UiCommand::Stops(BreakpointSet { step: true, points }),
+    ];
     assert_eq!(sent(&mut desk), expected);
     desk.line("/breaks remove 1").line("/continue");
-    assert_eq!(sent(&mut desk).last(), Some(&Cmd::Stops(Stops::default())));
+    assert_eq!(sent(&mut desk).last(), Some(&UiCommand::Stops(BreakpointSet::default())));
     desk.workflow().line("/break tool execute_terminal");
     let point = Breakpoint::tool("execute_terminal");
-    assert_eq!(sent(&mut desk), [steer("r1", Steering::Break { point: point.clone() })]);
+    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Break { point: point.clone() })]);
     desk.run("r1", RunEvent::Breakpoints { step: false, points: vec![at("review"), point.clone()] });
     assert_eq!(desk.model.run(&RunId::from("r1")).unwrap().stops.points.len(), 2);
     desk.line("/breaks");
     assert!(desk.screen(80, 24).contains(" 2 tool execute_terminal"));
     desk.line("/breaks remove 2").line("/breaks remove 7");
-    assert_eq!(sent(&mut desk), [steer("r1", Steering::Unbreak { point })]);
+    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Unbreak { point })]);
     assert!(desk.screen(80, 24).contains("no such breakpoint"));
 }
 
@@ -112,7 +126,7 @@ fn a_variable_is_set_while_it_stands() {
     desk.take();
     desk.line("/set common_data.limit = 5").line("/set limit = many").line("/set --anyway limit = many");
     desk.line("/set plan.parts.1 = 7").line("/set limti = 1");
-    let set = |set| steer("r1", Steering::Set { call: Some(CallId(20)), set: vec![set] });
+    let set = |set| steer("r1", SteeringAction::Set { call: Some(CallId(20)), set: vec![set] });
     let parts = ["plan", "parts", "1"].map(str::to_owned).to_vec();
     let expected = [
         set(limit(json!(5))),
@@ -135,7 +149,7 @@ fn a_variable_is_set_while_it_stands() {
     desk.run("r1", approval(21, "read_file", ToolPreview::Text { text: "x".into() }));
     desk.take();
     desk.pause(5_000).line("/set limit = 9");
-    let of_the_question = Steering::Set { call: Some(CallId(21)), set: vec![limit(json!(9))] };
+    let of_the_question = SteeringAction::Set { call: Some(CallId(21)), set: vec![limit(json!(9))] };
     assert_eq!(desk.take(), [steer("r1", of_the_question)]);
 }
 
@@ -145,7 +159,7 @@ fn what_waits_to_be_read_can_be_changed_and_dropped() {
     desk.workflow().line("first").line("second").line("third");
     assert_eq!(desk.take(), [say("first"), say("second"), say("third")]);
     assert!(desk.screen(80, 24).contains("queued (+2): first"));
-    let back = |text: &str| steer("r1", Steering::TakeBack { text: text.into() });
+    let back = |text: &str| steer("r1", SteeringAction::TakeBack { text: text.into() });
     let gone = |text: &str| RunEvent::TakenBack { text: text.into() };
     desk.key(KeyCode::Up).key(KeyCode::Up);
     assert_eq!((desk.take(), desk.unread().len()), (vec![back("third")], 3), "it is not back yet");
@@ -205,14 +219,20 @@ fn one_list_of_everything_that_waits() {
     assert_eq!(front(&desk), "execute_terminal");
     desk.take();
     desk.line("/approvals 2 deny");
-    assert_eq!(desk.take(), [decided("r1", 10, Decision::Deny { reason: None })]);
+    assert_eq!(desk.take(), [decided("r1", 10, ApprovalDecision::Deny { reason: None })]);
     // for the session: what waits for the same tool goes on as well, and later ones are not asked about
     desk.pause(1_000).typed("3");
     let mut done = desk.take();
     done.sort_by_key(|cmd| format!("{cmd:?}"));
-    assert_eq!(done, [decided("r1", 11, Decision::AllowTool), decided("r1", 9, Decision::AllowTool)]);
+    assert_eq!(
+        done,
+        [decided("r1", 11, ApprovalDecision::AllowTool), decided("r1", 9, ApprovalDecision::AllowTool)]
+    );
     desk.run("r1", approval(12, "execute_terminal", command_preview("ls")));
-    assert_eq!((desk.take(), desk.model.dialogs.len()), (vec![decided("r1", 12, Decision::AllowTool)], 0));
+    assert_eq!(
+        (desk.take(), desk.model.dialogs.len()),
+        (vec![decided("r1", 12, ApprovalDecision::AllowTool)], 0)
+    );
     // always: into the settings
     desk.run("r1", approval(13, "edit_file", command_preview("x")));
     desk.key(KeyCode::End).model.dialogs[0].armed = false;
@@ -222,15 +242,15 @@ fn one_list_of_everything_that_waits() {
     assert_eq!(
         desk.take(),
         [
-            decided("r1", 13, Decision::AllowTool),
-            Cmd::AllowAlways(StandingPermission::Tool("edit_file".into()))
+            decided("r1", 13, ApprovalDecision::AllowTool),
+            UiCommand::AllowAlways(StandingPermission::Tool("edit_file".into()))
         ]
     );
 }
 
 #[test]
 fn a_question_keeps_nobody_from_leaving() {
-    let leave = |desk: &mut Desk| desk.take().last() == Some(&Cmd::Quit) && desk.model.left.len() == 1;
+    let leave = |desk: &mut Desk| desk.take().last() == Some(&UiCommand::Quit) && desk.model.left.len() == 1;
     let mut desk = Desk::new();
     desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
     desk.take();
@@ -273,12 +293,15 @@ fn several_runs_at_once() {
     let text = desk.model.transcript.text();
     assert!(text.contains("  r1 coder_reviewer · code · stands before review\n▸ r2 tick · begin"), "{text}");
     desk.line("for tick");
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r2"), Command::Say { text: "for tick".into() })]);
+    assert_eq!(
+        desk.take(),
+        [UiCommand::Send(RunId::from("r2"), RunCommand::Say { text: "for tick".into() })]
+    );
     // a key brings the other one in front: what is typed is for it
     desk.press(KeyCode::Char('n'), KeyModifiers::ALT);
     assert_eq!(desk.model.mode(), "workflow:coder_reviewer r1");
     desk.line("/continue");
-    assert_eq!(sent(&mut desk), [steer("r1", Steering::Continue)]);
+    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Continue)]);
     // when one ends, the other comes in front, and what nobody read comes back
     desk.run("r1", finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.mode(), "workflow:tick");
@@ -292,7 +315,7 @@ fn several_runs_at_once() {
 #[test]
 fn escape_interrupts_a_workflow_and_takes_guidance() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", Side::Assistant)).take();
+    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant)).take();
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take(), [interrupt("r1")]);
     assert!(desk.screen(120, 40).contains("interrupting … · Ctrl+C ends it"));
@@ -307,13 +330,14 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     desk.frames("interrupted");
     desk.take();
     desk.line("no tests, please");
-    let told = Command::Answer { call: CallId(20), answer: Answer::Text { text: "no tests, please".into() } };
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), told)]);
+    let told =
+        RunCommand::Answer { call: CallId(20), answer: UserAnswer::Text { text: "no tests, please".into() } };
+    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), told)]);
     desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
     // once it goes on, a text waits for the workflow as ever, and Esc interrupts again
     desk.line("later");
-    let said = Command::Say { text: "later".into() };
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), said)]);
+    let said = RunCommand::Say { text: "later".into() };
+    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), said)]);
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take(), [interrupt("r1")]);
 }
@@ -322,7 +346,7 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
 #[test]
 fn a_call_that_was_stopped_keeps_nobody_awake() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
     assert!(desk.model.ticking());
     desk.run("r1", RunEvent::ModelStopped { call: CallId(5), agent: "coder".into(), spent: Vec::new() });
     desk.run("r1", stands(20, "code", Some(Breakpoint::state("code"))));
@@ -346,24 +370,26 @@ fn escape_where_it_stands_asks_whether_it_ends() {
 #[test]
 fn every_message_is_told_apart_while_several_runs_speak() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
     desk.run("r1", delta(5, DeltaKind::Text, "first of r1"));
     let alone = desk.model.transcript.text();
     assert!(!alone.contains("run coder_reviewer r1"), "one run needs no name: {alone}");
-    desk.second().run("r2", called(6, "clock", Side::Assistant));
+    desk.second().run("r2", called(6, "clock", ConversationSide::Assistant));
     desk.run("r2", delta(6, DeltaKind::Text, "first of r2"));
     // what goes on grows where it began
     desk.run("r1", delta(5, DeltaKind::Text, ", second of r1"))
         .run("r2", delta(6, DeltaKind::Text, ", second"));
-    desk.run("r1", replied(5, "coder", Side::Assistant, "first of r1, second of r1", ""));
+    desk.run("r1", replied(5, "coder", ConversationSide::Assistant, "first of r1, second of r1", ""));
     desk.run("r1", transition("code", "review")).run("r1", entered("review"));
     // nothing that is shown: no line about it
     desk.run("r2", data(json!({"x": 1})));
-    desk.run("r1", called(7, "reviewer", Side::User)).run("r1", delta(7, DeltaKind::Text, "third of r1"));
+    desk.run("r1", called(7, "reviewer", ConversationSide::User))
+        .run("r1", delta(7, DeltaKind::Text, "third of r1"));
     // an answer to the person is of no run
     desk.line("/status").run("r1", transition("review", "code"));
     desk.run("r1", finished(RunStatus::Completed, None, None));
-    desk.run("r2", said(Author::Script, "fourth of r2")).run("r2", said(Author::Script, "fifth of r2"));
+    desk.run("r2", said(MessageAuthor::Script, "fourth of r2"))
+        .run("r2", said(MessageAuthor::Script, "fifth of r2"));
     let text = desk.model.transcript.text();
     let mut voice = "";
     let mut found = Vec::new();
@@ -401,9 +427,9 @@ fn every_message_is_told_apart_while_several_runs_speak() {
 fn who_speaks_is_said_again_on_an_emptied_screen() {
     let mut desk = Desk::new();
     desk.workflow().second();
-    desk.run("r2", said(Author::Script, "before"));
+    desk.run("r2", said(MessageAuthor::Script, "before"));
     assert!(desk.model.transcript.text().contains("run tick r2"));
-    desk.line("/clear").run("r2", said(Author::Script, "after"));
+    desk.line("/clear").run("r2", said(MessageAuthor::Script, "after"));
     let text = desk.model.transcript.text();
     assert!(text.contains("run tick r2") && text.contains("after") && !text.contains("before"), "{text}");
 }
@@ -411,13 +437,13 @@ fn who_speaks_is_said_again_on_an_emptied_screen() {
 #[test]
 fn the_time_of_a_long_run_goes_on_with_the_clock() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
     let begun = desk.at;
     for (seconds, shown) in
         [(3, "coder thinks 3 s"), (64, "coder thinks 1 min 04 s"), (7_385, "coder thinks 2 h 03 min")]
     {
         assert!(desk.model.ticking(), "somebody has to look at the clock");
-        desk.msg(Msg::Tick(Timestamp(begun + seconds * 1_000)));
+        desk.msg(UiMessage::Tick(Timestamp(begun + seconds * 1_000)));
         let screen = desk.screen(120, 40);
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
@@ -453,7 +479,8 @@ fn what_is_said_of_one_run_stays_when_another_ends() {
 
 #[test]
 fn escape_means_what_was_on_screen() {
-    let ask = || person(30, Question::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() });
+    let ask =
+        || person(30, UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() });
     let approve = || approval(30, "execute_terminal", command_preview("ls"));
     for question in [ask(), approve()] {
         let mut desk = Desk::new();
@@ -466,6 +493,6 @@ fn escape_means_what_was_on_screen() {
         desk.screen(120, 40);
         desk.unseen(KeyCode::Esc, KeyModifiers::NONE);
         let sent = desk.take();
-        assert!(matches!(sent.as_slice(), [Cmd::Send(run, _)] if run.as_str() == "r1"), "{sent:?}");
+        assert!(matches!(sent.as_slice(), [UiCommand::Send(run, _)] if run.as_str() == "r1"), "{sent:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! `/task`: the person's list on screen (REPL-12).
 
-use synthdev::domain::task_list::{TaskDeed, TaskList};
+use synthdev::domain::task_list::{TaskList, TaskListCommand};
 
 use super::*;
 
@@ -14,7 +14,7 @@ impl Tasks {
     fn new(texts: &[&str]) -> Self {
         let mut list = TaskList::default();
         for text in texts {
-            list.perform(&TaskDeed::Add((*text).to_owned())).unwrap();
+            list.perform(&TaskListCommand::Add((*text).to_owned())).unwrap();
         }
         Self { desk: Desk::new(), list }
     }
@@ -24,12 +24,12 @@ impl Tasks {
         self.desk.take();
         self.desk.line(line);
         let wanted = self.desk.take().into_iter().find_map(|cmd| match cmd {
-            Cmd::Task(deed) => Some(deed),
+            UiCommand::Task(deed) => Some(deed),
             _ => None,
         });
         if let Some(deed) = wanted {
             let told = self.list.perform(&deed).map(|task| (self.list.clone(), task));
-            self.desk.msg(Msg::Reply(Reply::Tasks { deed, told }));
+            self.desk.msg(UiMessage::Reply(BackendReply::Tasks { deed, told }));
         }
         self.desk.said_last()
     }
@@ -78,13 +78,13 @@ fn a_task_comes_into_the_input_box() {
     assert_eq!(tasks.desk.model.composer.text(), "/workflow coder_reviewer write the parser");
     tasks.desk.key(KeyCode::Enter);
     let input = "write the parser".to_owned();
-    let start = Cmd::StartWorkflow { name: "coder_reviewer".into(), input };
+    let start = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input };
     assert!(tasks.desk.take().contains(&start));
     // somebody types meanwhile
     let mut tasks = Tasks::new(&["one"]);
     tasks.desk.line("/task use 1").typed("a tho");
-    let told = tasks.list.perform(&TaskDeed::Use(1, None)).map(|task| (tasks.list.clone(), task));
-    tasks.desk.msg(Msg::Reply(Reply::Tasks { deed: TaskDeed::Use(1, None), told }));
+    let told = tasks.list.perform(&TaskListCommand::Use(1, None)).map(|task| (tasks.list.clone(), task));
+    tasks.desk.msg(UiMessage::Reply(BackendReply::Tasks { deed: TaskListCommand::Use(1, None), told }));
     assert_eq!(tasks.desk.model.composer.text(), "a tho");
     assert!(tasks.desk.screen(80, 24).contains("/task use 1 once more takes it"));
 }

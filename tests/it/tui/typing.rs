@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use synthdev::tui::backend::{Changed, Page, ShellTold};
+use synthdev::tui::backend::{LookupPage, ShellOutcome, UntrustedDefinitions};
 use synthdev::tui::keymap;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -142,7 +142,7 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
     let long: String = (0..120).map(|line| format!("line {line} é\n")).collect();
     let mut desk = Desk::new();
     desk.keys("see ");
-    desk.msg(Msg::Paste(long.clone())).msg(Msg::Paste(long.clone()));
+    desk.msg(UiMessage::Paste(long.clone())).msg(UiMessage::Paste(long.clone()));
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1][pasted 120 lines #2]");
     desk.keys("<bs>");
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1]");
@@ -151,9 +151,9 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
     desk.keys("^z");
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1]");
     desk.keys("<cr>");
-    assert_eq!(desk.take(), [Cmd::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take(), [UiCommand::StartChat { role: "coder".into() }]);
     assert_eq!(desk.model.queued, [format!("see {long}")]);
-    desk.msg(Msg::Paste("x".repeat(1 << 20))).keys("!u");
+    desk.msg(UiMessage::Paste("x".repeat(1 << 20))).keys("!u");
     assert!(desk.model.hint.as_deref().is_some_and(|hint| hint.contains("too long to be shown here")));
     assert!(desk.screen(80, 24).contains("[pasted 1 line #3]"));
 }
@@ -236,10 +236,10 @@ fn the_mode_stands_before_the_text() {
 fn named() -> Desk {
     let mut desk = Desk::new();
     desk.keys("look at @");
-    assert_eq!(desk.take()[..2], [Cmd::Files, Cmd::Names]);
+    assert_eq!(desk.take()[..2], [UiCommand::Files, UiCommand::Names]);
     let files = ["src/main.rs", "src/tui/view.rs", "README.md"].map(str::to_owned).to_vec();
-    desk.msg(Msg::Reply(Reply::Files(Ok(files))));
-    desk.msg(Msg::Reply(Reply::Names { workflows: workflow_lines(), roles: vec![] }));
+    desk.msg(UiMessage::Reply(BackendReply::Files(Ok(files))));
+    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: workflow_lines(), roles: vec![] }));
     desk
 }
 
@@ -258,7 +258,7 @@ fn mentions_become_what_a_model_can_use() {
     desk.keys("zzz");
     assert!(desk.popup().is_empty());
     desk.keys("<cr>");
-    assert_eq!(desk.take().last(), Some(&Cmd::StartChat { role: "coder".into() }));
+    assert_eq!(desk.take().last(), Some(&UiCommand::StartChat { role: "coder".into() }));
     let mut desk = named();
     desk.control('u').control('u');
     desk.keys("/wf tick @vie<tab>");
@@ -292,46 +292,47 @@ fn the_list_of_commands_says_what_cannot_be_done() {
 #[test]
 fn commands_beside_what_goes_on() {
     let mut desk = Desk::new();
-    let check = |desk: &mut Desk, line: &str, expected: &[Cmd], said: &str| {
+    let check = |desk: &mut Desk, line: &str, expected: &[UiCommand], said: &str| {
         desk.take();
         desk.line(line);
         let mut wanted = desk.take();
-        wanted.retain(|cmd| !matches!(cmd, Cmd::Names | Cmd::Runs(..)));
+        wanted.retain(|cmd| !matches!(cmd, UiCommand::Names | UiCommand::Runs(..)));
         assert_eq!(wanted, expected, "{line}");
         assert!(desk.said_last().contains(said), "{line}: {}", desk.said_last());
     };
     check(&mut desk, "/agents", &[], "nobody has been asked");
     check(&mut desk, "/budget", &[], "nothing has run");
     check(&mut desk, "/graph", &[], "/graph WORKFLOW draws one");
-    check(&mut desk, "/graph tick", &[Cmd::Page(Page::Graph("tick".into()))], "");
-    check(&mut desk, "/models", &[Cmd::Page(Page::Models(None))], "");
-    check(&mut desk, "/config theme", &[Cmd::Page(Page::Config(Some("theme".into())))], "");
+    check(&mut desk, "/graph tick", &[UiCommand::Page(LookupPage::Graph("tick".into()))], "");
+    check(&mut desk, "/models", &[UiCommand::Page(LookupPage::Models(None))], "");
+    check(&mut desk, "/config theme", &[UiCommand::Page(LookupPage::Config(Some("theme".into())))], "");
     check(&mut desk, "/export", &[], "/export RUN");
     check(&mut desk, "/pane grph", &[], "they are conversation, graph");
     check(&mut desk, "/trust maybe", &[], "/trust is yes or no");
-    check(&mut desk, "/trust", &[Cmd::Trusts], "");
-    check(&mut desk, "/trust no", &[Cmd::Trust(false)], "");
+    check(&mut desk, "/trust", &[UiCommand::Trusts], "");
+    check(&mut desk, "/trust no", &[UiCommand::Trust(false)], "");
     check(&mut desk, "/cmd ???", &[], "say what the command shall do");
     check(&mut desk, "/cmd add", &[], "no command was run yet");
-    check(&mut desk, "/cmd git status", &[Cmd::Shell("git status".into(), false)], "$ git status");
-    let told = ShellTold::Done { ok: true, summary: "exit 0".into(), text: "clean\n".into(), along: false };
-    desk.msg(Msg::Reply(Reply::Shell { command: "git status".into(), told: Ok(told) }));
+    check(&mut desk, "/cmd git status", &[UiCommand::Shell("git status".into(), false)], "$ git status");
+    let told =
+        ShellOutcome::Done { ok: true, summary: "exit 0".into(), text: "clean\n".into(), along: false };
+    desk.msg(UiMessage::Reply(BackendReply::Shell { command: "git status".into(), told: Ok(told) }));
     assert!(desk.said_last().contains("$ git status · exit 0\nclean"), "{}", desk.said_last());
     desk.line("/cmd add");
     assert_eq!(desk.model.composer.text(), "$ git status\nclean\n");
-    let risky = Ok(ShellTold::Risky("removes files".into()));
-    desk.msg(Msg::Reply(Reply::Shell { command: "rm -rf x".into(), told: risky }));
+    let risky = Ok(ShellOutcome::Risky("removes files".into()));
+    desk.msg(UiMessage::Reply(BackendReply::Shell { command: "rm -rf x".into(), told: risky }));
     assert!(desk.screen(80, 24).contains("! removes files"));
     desk.pause(1_000).keys("y");
-    assert_eq!(desk.take(), [Cmd::Shell("rm -rf x".into(), true)]);
+    assert_eq!(desk.take(), [UiCommand::Shell("rm -rf x".into(), true)]);
 }
 
 #[test]
 fn agents_and_budget_of_a_run() {
     let mut desk = Desk::new();
     desk.workflow();
-    desk.run("r1", called(7, "coder", Side::Assistant));
-    desk.run("r1", replied(7, "coder", Side::Assistant, "It is done.", ""));
+    desk.run("r1", called(7, "coder", ConversationSide::Assistant));
+    desk.run("r1", replied(7, "coder", ConversationSide::Assistant, "It is done.", ""));
     desk.line("/agents");
     let said = desk.said_last();
     assert!(said.contains("coder_reviewer r1 · code") && said.contains("1,540 tok"), "{said}");
@@ -349,13 +350,15 @@ fn agents_and_budget_of_a_run() {
 fn trust_is_asked_when_there_is_something_to_ask() {
     let mut desk = Desk::new();
     desk.line("/trust");
-    desk.msg(Msg::Reply(Reply::Trusts(Err("this project's own definitions are trusted".into()))));
+    desk.msg(UiMessage::Reply(BackendReply::Trusts(
+        Err("this project's own definitions are trusted".into()),
+    )));
     assert!(desk.said_last().contains("are trusted"));
-    let asked = Changed { files: vec![".synthdev/settings.json".into()], changes: "+ x".into() };
-    desk.msg(Msg::Reply(Reply::Trusts(Ok(asked)))).take();
+    let asked = UntrustedDefinitions { files: vec![".synthdev/settings.json".into()], changes: "+ x".into() };
+    desk.msg(UiMessage::Reply(BackendReply::Trusts(Ok(asked)))).take();
     assert!(desk.screen(80, 24).contains(".synthdev/settings.json"));
     desk.pause(1_000).keys("y");
-    assert_eq!(desk.take(), [Cmd::Trust(true)]);
+    assert_eq!(desk.take(), [UiCommand::Trust(true)]);
 }
 
 #[test]
@@ -363,34 +366,35 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
     let facts = Desk::new().model.facts;
     let question =
         || TrustQuestion { files: vec![".synthdev/workflows/own.json".into()], changes: String::new() };
-    let start = |name: &str| Cmd::StartWorkflow { name: name.into(), input: "x".into() };
-    let check = |first: Option<FirstAction>, lines: &[&str], answer: &str, expected: &[Cmd]| {
-        let (model, _) = initial(facts.clone(), first, Some(question()), &[], Theme::default());
+    let start = |name: &str| UiCommand::StartWorkflow { name: name.into(), input: "x".into() };
+    let check = |first: Option<FirstAction>, lines: &[&str], answer: &str, expected: &[UiCommand]| {
+        let (model, _) = initial(facts.clone(), first, Some(question()), &[], ColorTheme::default());
         let mut desk = Desk { model, ..Desk::new() };
         desk.take();
         for line in lines {
             desk.pause(1_000).line(line);
         }
-        let early: Vec<Cmd> = desk.take().into_iter().filter(|cmd| !matches!(cmd, Cmd::Names)).collect();
+        let early: Vec<UiCommand> =
+            desk.take().into_iter().filter(|cmd| !matches!(cmd, UiCommand::Names)).collect();
         assert_eq!(early, [], "{lines:?}");
         desk.pause(1_000).keys(answer);
-        assert_eq!(desk.take(), [Cmd::Trust(answer == "y")], "{lines:?}");
-        desk.msg(Msg::Reply(Reply::Trusted { yes: answer == "y", result: Ok(Vec::new()) }));
+        assert_eq!(desk.take(), [UiCommand::Trust(answer == "y")], "{lines:?}");
+        desk.msg(UiMessage::Reply(BackendReply::Trusted { yes: answer == "y", result: Ok(Vec::new()) }));
         assert_eq!(desk.take(), expected, "{lines:?}");
         desk.model.transcript.text()
     };
-    let text = check(None, &["/workflow own \"x\""], "y", &[Cmd::Status, start("own")]);
+    let text = check(None, &["/workflow own \"x\""], "y", &[UiCommand::Status, start("own")]);
     assert!(
         text.contains("workflow own waits until you have said whether this project is trusted"),
         "{text}"
     );
-    check(None, &["/workflow own \"x\""], "<esc>", &[Cmd::Status, start("own")]);
-    check(None, &["/workflow own"], "y", &[Cmd::Status, Cmd::ChooseWorkflow("own".into())]);
-    check(None, &["/role own"], "y", &[Cmd::Status, Cmd::Role("own".into())]);
-    let chat = Cmd::StartChat { role: "coder".into() };
-    check(None, &["hello", "and more"], "y", &[Cmd::Status, chat]);
+    check(None, &["/workflow own \"x\""], "<esc>", &[UiCommand::Status, start("own")]);
+    check(None, &["/workflow own"], "y", &[UiCommand::Status, UiCommand::ChooseWorkflow("own".into())]);
+    check(None, &["/role own"], "y", &[UiCommand::Status, UiCommand::Role("own".into())]);
+    let chat = UiCommand::StartChat { role: "coder".into() };
+    check(None, &["hello", "and more"], "y", &[UiCommand::Status, chat]);
     let first = FirstAction::Workflow { name: "a".into(), input: "x".into() };
-    check(Some(first), &["/workflow own x"], "y", &[Cmd::Status, start("a"), start("own")]);
+    check(Some(first), &["/workflow own x"], "y", &[UiCommand::Status, start("a"), start("own")]);
 }
 
 #[test]
@@ -399,8 +403,8 @@ fn verbosity_is_changed_while_it_runs() {
     let check = |desk: &mut Desk, line: &str, asked: Option<u8>, level: u8, said: &str, details: bool| {
         desk.take();
         desk.line(line);
-        assert_eq!(desk.take().pop(), Some(Cmd::Verbosity(asked)), "{line}");
-        desk.msg(Msg::Reply(Reply::Verbosity(level, "/data/synthdev.log".into())));
+        assert_eq!(desk.take().pop(), Some(UiCommand::Verbosity(asked)), "{line}");
+        desk.msg(UiMessage::Reply(BackendReply::Verbosity(level, "/data/synthdev.log".into())));
         assert!(desk.said_last().contains(said), "{line}: {}", desk.said_last());
         assert_eq!(desk.model.details, details, "{line}");
     };
@@ -419,8 +423,8 @@ fn the_text_goes_to_another_editor_and_back() {
     let mut desk = Desk::new();
     desk.keys("half^g");
     let text = "half".into();
-    assert_eq!(desk.take(), [Cmd::External { number: 0, name: "message.md".into(), text }]);
-    desk.msg(Msg::Reply(Reply::Edited(0, Ok("whole\u{1b}[2J text\n".into()))));
+    assert_eq!(desk.take(), [UiCommand::External { number: 0, name: "message.md".into(), text }]);
+    desk.msg(UiMessage::Reply(BackendReply::Edited(0, Ok("whole\u{1b}[2J text\n".into()))));
     assert_eq!(desk.box_now(), "whole text|");
     desk.keys("^z");
     assert_eq!(desk.box_now(), "half|");
@@ -428,23 +432,24 @@ fn the_text_goes_to_another_editor_and_back() {
 
 #[test]
 fn the_background_decides_the_theme_unless_one_was_chosen() {
-    let light = Theme { ground: synthdev::tui::theme::Ground::Light, plain: false };
+    let light = ColorTheme { ground: synthdev::tui::theme::ThemeBackground::Light, plain: false };
     let asked = |wanted: bool| {
         let mut desk = Desk::new();
-        desk.model.background = synthdev::tui::model::Background { wanted, light: None, theme: light };
+        desk.model.background =
+            synthdev::tui::model::TerminalBackground { wanted, light: None, theme: light };
         desk
     };
     let name = |desk: &Desk| desk.model.theme.name();
     let mut desk = asked(true);
-    desk.msg(Msg::Background(true));
+    desk.msg(UiMessage::Background(true));
     assert_eq!(name(&desk), "light");
-    desk.line("/theme dark").msg(Msg::Reply(Reply::Themed(Ok(Theme::default()))));
+    desk.line("/theme dark").msg(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
     assert_eq!(name(&desk), "dark");
-    desk.line("/theme auto").msg(Msg::Reply(Reply::Themed(Ok(Theme::default()))));
+    desk.line("/theme auto").msg(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
     assert_eq!(name(&desk), "light");
     for (wanted, answer) in [(true, false), (false, true)] {
         let mut desk = asked(wanted);
-        desk.msg(Msg::Background(answer));
+        desk.msg(UiMessage::Background(answer));
         assert_eq!(name(&desk), "dark", "{wanted} {answer}");
     }
 }
@@ -453,7 +458,7 @@ fn the_background_decides_the_theme_unless_one_was_chosen() {
 fn other_keys_for_the_editor_and_the_input_box() {
     use synthdev::config::source::SourceFile;
     let text = "{\"text_undo\": [\"Alt+U\"], \"unfold\": [], \"editor_save\": [\"F12\"]}";
-    let (keymap, found) = keymap::read(&SourceFile::new(Layer::User, "user:keyboard.json", text));
+    let (keymap, found) = keymap::read(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));
     assert!(found.is_empty(), "{found:?}");
     let mut desk = Desk::new();
     desk.model.keymap = keymap;
@@ -532,7 +537,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Key(code, modifiers) => desk.press(code, modifiers),
-                Step::Paste(text) => desk.msg(Msg::Paste(text)),
+                Step::Paste(text) => desk.msg(UiMessage::Paste(text)),
                 Step::Size(columns, rows) => {
                     desk.screen(columns, rows);
                     &mut desk
@@ -542,7 +547,7 @@ proptest! {
                     desk.model.composer.use_vim(on);
                     &mut desk
                 }
-                Step::Files => desk.msg(Msg::Reply(Reply::Files(Ok(vec!["src/é main.rs".into()])))),
+                Step::Files => desk.msg(UiMessage::Reply(BackendReply::Files(Ok(vec!["src/é main.rs".into()])))),
             };
             let (row, column) = desk.model.composer.cursor();
             let text = desk.model.composer.text();

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use synthdev::config::envelope::envelope;
+use synthdev::config::cost_estimate::estimate_cost;
 use synthdev::config::lower::lower_file;
-use synthdev::config::render::{Paint, data, render};
-use synthdev::domain::brief::Brief;
-use synthdev::domain::diagnostic::{Diagnostic, Severity};
+use synthdev::config::render::{DiagnosticStyle, data, render};
+use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev::domain::system_context::SystemContext;
 
 use super::surroundings::World;
 use super::{SEED_CODER_REVIEWER, SEED_HIERARCHICAL, SHIPPED, file};
@@ -17,11 +17,11 @@ fn read(text: &str) -> Vec<Diagnostic> {
     let own = file("w.json", text);
     let found = match world.with(|surroundings| lower_file(&own, surroundings)) {
         Ok((programs, found)) => {
-            programs.iter().for_each(|program| drop(envelope(program, &Brief::default())));
+            programs.iter().for_each(|program| drop(estimate_cost(program, &SystemContext::default())));
             found
         }
         Err(found) => {
-            assert!(found.iter().any(|one| one.severity == Severity::Error), "{found:?}");
+            assert!(found.iter().any(|one| one.severity == DiagnosticSeverity::Error), "{found:?}");
             found
         }
     };
@@ -30,7 +30,7 @@ fn read(text: &str) -> Vec<Diagnostic> {
         assert!(!one.message.is_empty() && one.code.len() == 3, "{one:?}");
     }
     let text_of = |name: &str| (name == "w.json").then(|| text.to_owned());
-    assert!(found.is_empty() || !render(&found, &text_of, Paint::Plain).is_empty());
+    assert!(found.is_empty() || !render(&found, &text_of, DiagnosticStyle::Plain).is_empty());
     assert_eq!(data(&found, &text_of).len(), found.len());
     found
 }

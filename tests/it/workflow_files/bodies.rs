@@ -1,17 +1,19 @@
 //! `parallel` and `foreach`: bodies become states of one list, with ends of their own.
 
 use serde_json::{Value, json};
-use synthdev::domain::workflow::{BranchErrors, Input, Join, Merge, Program, State, Work};
+use synthdev::domain::workflow::{
+    BranchErrors, JoinPolicy, MergeRule, StateBody, StateSpec, ValueSource, WorkflowProgram,
+};
 
 use super::lowering::{lowered, source};
 use super::surroundings::World;
 use super::{codes, file, one};
 
 /// Each state as `name -> targets`, with `!` after terminal ones.
-fn shape(program: &Program) -> Vec<String> {
+fn shape(program: &WorkflowProgram) -> Vec<String> {
     let states = &program.workflows[0].states;
     let name = |at: usize| states[at].name.as_str();
-    let told = |state: &State| {
+    let told = |state: &StateSpec| {
         let mut targets: Vec<&str> = state.transitions.iter().map(|one| name(one.target.0)).collect();
         targets.extend(state.recovery.catch.iter().map(|one| name(one.target.0)));
         targets.extend(state.on_limit.map(|at| name(at.0)));
@@ -52,7 +54,7 @@ fn branches_are_states_of_the_same_list() {
         ]
     );
     let workflow = &program.workflows[0];
-    let Work::Parallel(parallel) = &workflow.states[0].work else { panic!() };
+    let StateBody::Parallel(parallel) = &workflow.states[0].work else { panic!() };
     let branches: Vec<(&str, &str)> = parallel
         .branches
         .iter()
@@ -61,7 +63,7 @@ fn branches_are_states_of_the_same_list() {
     assert_eq!(branches, [("left", "start.left/start"), ("right", "start.right/start")]);
     assert_eq!(
         (parallel.join, parallel.on_error, parallel.max_concurrency),
-        (Join::All, BranchErrors::FailFast, None)
+        (JoinPolicy::All, BranchErrors::FailFast, None)
     );
     assert_eq!((workflow.start.0, workflow.stop.0), (0, 7));
     assert_eq!(source(&program, &workflow.states[2].output), "'left'");
@@ -72,24 +74,24 @@ fn a_join_says_how_many_and_how_keys_are_merged() {
     let more = json!({"join": 1, "on_error": "collect", "max_concurrency": 2,
         "merge": {"a": "first", "b": "last", "c": "append", "d": "sum", "e": "object"}});
     let program = lowered(parallel(&more));
-    let Work::Parallel(found) = &program.workflows[0].states[0].work else { panic!() };
+    let StateBody::Parallel(found) = &program.workflows[0].states[0].work else { panic!() };
     assert_eq!(
         (found.join, found.on_error, found.max_concurrency),
-        (Join::Count(1), BranchErrors::Collect, Some(2))
+        (JoinPolicy::Count(1), BranchErrors::Collect, Some(2))
     );
-    let merge: Vec<(&str, Merge)> = found.merge.iter().map(|(key, way)| (key.as_str(), *way)).collect();
+    let merge: Vec<(&str, MergeRule)> = found.merge.iter().map(|(key, way)| (key.as_str(), *way)).collect();
     let ways = [
-        ("a", Merge::First),
-        ("b", Merge::Last),
-        ("c", Merge::Append),
-        ("d", Merge::Sum),
-        ("e", Merge::Object),
+        ("a", MergeRule::First),
+        ("b", MergeRule::Last),
+        ("c", MergeRule::Append),
+        ("d", MergeRule::Sum),
+        ("e", MergeRule::Object),
     ];
     assert_eq!(merge, ways);
     let program = lowered(parallel(&json!({"join": "any", "on_error": "end"})));
     let state = &program.workflows[0].states[0];
-    let Work::Parallel(found) = &state.work else { panic!() };
-    assert_eq!((found.join, found.on_error), (Join::Any, BranchErrors::FailFast));
+    let StateBody::Parallel(found) = &state.work else { panic!() };
+    assert_eq!((found.join, found.on_error), (JoinPolicy::Any, BranchErrors::FailFast));
     assert!(state.recovery.on_error.is_some());
 }
 
@@ -114,7 +116,7 @@ fn loops_have_one_body() {
         let program = lowered(json!({"states": [start]}));
         assert_eq!(shape(&program), ["start -> stop", "start/start -> start/stop", "start/stop!", "stop!"]);
         let workflow = &program.workflows[0];
-        let Work::ForEach(found) = &workflow.states[0].work else { panic!() };
+        let StateBody::ForEach(found) = &workflow.states[0].work else { panic!() };
         assert_eq!((found.each.as_str(), found.at.as_str(), found.start.0), ("file", "n", 1));
         assert_eq!(
             (found.max_concurrency, found.tolerated_failures, found.tolerated_percent),
@@ -122,7 +124,7 @@ fn loops_have_one_body() {
         );
         assert_eq!(source(&program, &found.items), "common_data.files");
         assert_eq!(found.needs, needs);
-        if let Work::Agent { input: found, .. } = &workflow.states[1].work {
+        if let StateBody::Agent { input: found, .. } = &workflow.states[1].work {
             assert!(format!("{found:?}").starts_with(input), "{found:?}");
         }
     }
@@ -141,8 +143,8 @@ fn a_body_may_be_a_child_workflow() {
         r#""type": "parallel", "branches": [{"name": "b", "sub_workflow": "c", "sub_workflow_input": {"x": "common_data.y"}}]"#,
     ] {
         let program = load(start).unwrap_or_else(|found| panic!("{found:#?}")).0;
-        let Work::Child { inputs, .. } = &program.workflows[0].states[1].work else { panic!() };
-        assert!(matches!(inputs.as_slice(), [(name, Input::Script(_))] if name == "x"));
+        let StateBody::Child { inputs, .. } = &program.workflows[0].states[1].work else { panic!() };
+        assert!(matches!(inputs.as_slice(), [(name, ValueSource::Script(_))] if name == "x"));
         assert_eq!(program.workflows.len(), 2);
     }
     let found = load(r#""type": "foreach", "in": [1], "sub_workflow": "c""#).unwrap_err();

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use synthdev::domain::ids::StateIx;
 use synthdev::domain::tool::ToolRisk;
 use synthdev::domain::workflow::{
-    Backoff, Budget, Cap, Catch, Expect, Input, Limits, NoMatch, OnError, Pause, PauseKind, Program,
-    Recovery, Retry, State, Step, Store, Wait, Work,
+    ActionExpectation, ActionSpec, Budget, BudgetCap, CatchRule, NoMatch, OnError, PauseKind, PauseSpec,
+    RecoveryPolicy, RetryBackoff, RetryRule, StateBody, StateOutputSpec, StateSpec, ValueSource, WaitSpec,
+    WorkflowLimits, WorkflowProgram,
 };
 
 use super::findings::error;
@@ -14,7 +15,7 @@ use super::surroundings::World;
 use super::{codes, file, one};
 
 /// States `start` (as given), `a` and `stop`, with other keys of the workflow.
-fn with(start: Value, more: &Value) -> Program {
+fn with(start: Value, more: &Value) -> WorkflowProgram {
     let mut start = start;
     start["name"] = json!("start");
     let mut changes = json!({"states": [start, {"name": "a"}, {"name": "stop"}]});
@@ -24,7 +25,7 @@ fn with(start: Value, more: &Value) -> Program {
     lowered(changes)
 }
 
-fn state(start: Value) -> State {
+fn state(start: Value) -> StateSpec {
     with(start, &json!({})).workflows[0].states[0].clone()
 }
 
@@ -40,7 +41,7 @@ fn a_workflow_says_what_it_may_spend_and_where_it_goes() {
         }),
     );
     let workflow = &program.workflows[0];
-    let limits = Limits {
+    let limits = WorkflowLimits {
         max_steps: 1,
         max_visits: 2,
         max_depth: 3,
@@ -51,9 +52,9 @@ fn a_workflow_says_what_it_may_spend_and_where_it_goes() {
     assert_eq!(workflow.limits, limits);
     assert_eq!(workflow.agents[0].max_tool_rounds, 5);
     let budget = Budget {
-        tokens: Cap { soft: None, hard: Some(1000) },
-        cost_usd: Cap { soft: Some(0.5), hard: Some(2.0) },
-        duration_ms: Cap { soft: Some(60_000), hard: None },
+        tokens: BudgetCap { soft: None, hard: Some(1000) },
+        cost_usd: BudgetCap { soft: Some(0.5), hard: Some(2.0) },
+        duration_ms: BudgetCap { soft: Some(60_000), hard: None },
     };
     assert_eq!((workflow.budget, workflow.timeout_ms), (budget, Some(1_800_000)));
     let a = StateIx(1);
@@ -98,17 +99,17 @@ fn a_state_recovers_as_it_says() {
         "fallback": {"done": false}, "on_error": "continue", "timeout": "PT5M", "max_visits": 10, "on_limit": "a",
         "budget": {"tokens": {"hard": 5}}, "output": {"as": "plan", "schema": {"type": "object"}}
     }));
-    let Recovery { retry, catch, fallback, on_error } = found.recovery;
-    let first = Backoff { delay_ms: 2_000, factor: 3.0, max_delay_ms: 60_000, jitter: true };
-    let second = Backoff { delay_ms: 90_000, max_delay_ms: 90_000, ..Backoff::default() };
+    let RecoveryPolicy { retry, catch, fallback, on_error } = found.recovery;
+    let first = RetryBackoff { delay_ms: 2_000, factor: 3.0, max_delay_ms: 60_000, jitter: true };
+    let second = RetryBackoff { delay_ms: 90_000, max_delay_ms: 90_000, ..RetryBackoff::default() };
     assert_eq!(
         retry,
         [
-            Retry { errors: vec!["model.*".into()], max_attempts: 4, backoff: first },
-            Retry { errors: vec!["*".into()], max_attempts: 3, backoff: second },
+            RetryRule { errors: vec!["model.*".into()], max_attempts: 4, backoff: first },
+            RetryRule { errors: vec!["*".into()], max_attempts: 3, backoff: second },
         ]
     );
-    let [Catch { errors, key, before: Some(_), target }] = catch.as_slice() else { panic!("{catch:?}") };
+    let [CatchRule { errors, key, before: Some(_), target }] = catch.as_slice() else { panic!("{catch:?}") };
     assert_eq!(
         (errors[0].as_str(), key.as_deref(), *target),
         ("parsing_tool_missing", Some("err"), StateIx(1))
@@ -121,7 +122,7 @@ fn a_state_recovers_as_it_says() {
     assert_eq!(found.budget.tokens.hard, Some(5));
     assert_eq!(
         found.store,
-        Some(Store { key: Some("plan".into()), schema: Some(json!({"type": "object"})) })
+        Some(StateOutputSpec { key: Some("plan".into()), schema: Some(json!({"type": "object"})) })
     );
 }
 
@@ -142,25 +143,25 @@ fn names_of_use_stand_for_what_they_name() {
     let attempts: Vec<u32> = found.recovery.retry.iter().map(|rule| rule.max_attempts).collect();
     assert_eq!((attempts, found.recovery.retry[1].backoff.delay_ms), (vec![9, 3], 5_000));
     assert_eq!(found.timeout_ms, Some(5_000));
-    let Work::Agent { input, .. } = &found.work else { panic!() };
+    let StateBody::Agent { input, .. } = &found.work else { panic!() };
     assert_eq!(source(&program, input), "Hello {{common_data.who}}!");
 
     let program = with(json!({"type": "tool", "tool": "readme", "arguments": {"lines": 7}}), &more);
-    let Work::Step(step) = &program.workflows[0].states[0].work else { panic!() };
+    let StateBody::Step(step) = &program.workflows[0].states[0].work else { panic!() };
     assert_eq!((step.tool.as_str(), step.risk), ("read_file", ToolRisk::Read));
     assert_eq!(
         step.arguments,
         [
-            (vec!["lines".to_owned()], Input::Value(json!(7))),
-            (vec!["path".to_owned()], Input::Text("README.md".into())),
+            (vec!["lines".to_owned()], ValueSource::Value(json!(7))),
+            (vec!["path".to_owned()], ValueSource::Text("README.md".into())),
         ]
     );
 }
 
 /// Arguments as `path=value`.
-fn told(program: &Program, step: &Step) -> Vec<String> {
+fn told(program: &WorkflowProgram, step: &ActionSpec) -> Vec<String> {
     let pair =
-        |(path, input): &(Vec<String>, Input)| format!("{}={}", path.join("."), source(program, input));
+        |(path, input): &(Vec<String>, ValueSource)| format!("{}={}", path.join("."), source(program, input));
     step.arguments.iter().map(pair).collect()
 }
 
@@ -169,27 +170,27 @@ fn actions_outside_become_steps() {
     let env = json!({"env": "TOKEN", "prefix": "Bearer "});
     #[rustfmt::skip]
     let rows = [
-        (json!({"type": "shell", "command": "make test"}), "shell", Expect::Ok, vec!["command=text: make test"]),
-        (json!({"type": "shell", "command": "true", "expect_exit": "any"}), "shell", Expect::Any, vec!["command=text: true"]),
+        (json!({"type": "shell", "command": "make test"}), "shell", ActionExpectation::Ok, vec!["command=text: make test"]),
+        (json!({"type": "shell", "command": "true", "expect_exit": "any"}), "shell", ActionExpectation::Any, vec!["command=text: true"]),
         (json!({"type": "shell", "command": "cargo", "args": ["test", "common_data.name", 3], "cwd": "sub", "env": {"A": "1", "B": "common_data.b", "C": 2},
-            "expect_exit": [0, 101], "timeout": 90}), "shell", Expect::OneOf(vec![0, 101]),
+            "expect_exit": [0, 101], "timeout": 90}), "shell", ActionExpectation::OneOf(vec![0, 101]),
             vec!["command=text: cargo", "args=value: [\"test\",null,3]", "cwd=text: sub", "env=value: {\"A\":\"1\",\"B\":null,\"C\":\"2\"}",
                 "timeout_seconds=value: 91", "args.1=common_data.name", "env.B=common_data.b"]),
-        (json!({"type": "shell", "command": {"template": "echo {{common_data.x}}"}, "expect_exit": 1}), "shell", Expect::OneOf(vec![1]),
+        (json!({"type": "shell", "command": {"template": "echo {{common_data.x}}"}, "expect_exit": 1}), "shell", ActionExpectation::OneOf(vec![1]),
             vec!["command=echo {{common_data.x}}"]),
-        (json!({"type": "http", "url": "https://x.y/z", "headers": {"Authorization": env, "A": "b"}, "query": {"q": "common_data.q"}}), "http_request", Expect::Ok,
+        (json!({"type": "http", "url": "https://x.y/z", "headers": {"Authorization": env, "A": "b"}, "query": {"q": "common_data.q"}}), "http_request", ActionExpectation::Ok,
             vec!["method=text: GET", "url=text: https://x.y/z", "headers=value: {\"Authorization\":{\"env\":\"TOKEN\",\"prefix\":\"Bearer \"},\"A\":\"b\"}",
                 "query=value: {\"q\":null}", "query.q=common_data.q"]),
-        (json!({"type": "http", "url": "https://x.y", "method": "put", "body": {"a": [{"expr": "1 + 1"}, "text"]}, "expect_status": 204}), "http_request", Expect::OneOf(vec![204]),
+        (json!({"type": "http", "url": "https://x.y", "method": "put", "body": {"a": [{"expr": "1 + 1"}, "text"]}, "expect_status": 204}), "http_request", ActionExpectation::OneOf(vec![204]),
             vec!["method=text: PUT", "url=text: https://x.y", "body=value: {\"a\":[null,\"text\"]}", "body.a.0=1 + 1"]),
-        (json!({"type": "http", "url": "https://x.y", "body": {"expr": "common_data.all"}}), "http_request", Expect::Ok,
+        (json!({"type": "http", "url": "https://x.y", "body": {"expr": "common_data.all"}}), "http_request", ActionExpectation::Ok,
             vec!["method=text: POST", "url=text: https://x.y", "body=common_data.all"]),
-        (json!({"type": "mcp", "server": "git", "tool": "log", "arguments": {"n": 3, "path": "common_data.p"}}), "mcp", Expect::Ok,
+        (json!({"type": "mcp", "server": "git", "tool": "log", "arguments": {"n": 3, "path": "common_data.p"}}), "mcp", ActionExpectation::Ok,
             vec!["server=text: git", "tool=text: log", "arguments=value: {\"n\":3,\"path\":null}", "arguments.path=common_data.p"]),
     ];
     for (start, tool, expect, arguments) in rows {
         let program = with(start, &json!({}));
-        let Work::Step(step) = &program.workflows[0].states[0].work else { panic!() };
+        let StateBody::Step(step) = &program.workflows[0].states[0].work else { panic!() };
         assert_eq!((step.tool.as_str(), step.risk, &step.expect), (tool, ToolRisk::Execute, &expect));
         assert_eq!(told(&program, step), arguments);
     }
@@ -197,9 +198,9 @@ fn actions_outside_become_steps() {
 
 #[test]
 fn pauses_ask_for_what_they_say() {
-    let base = Pause {
+    let base = PauseSpec {
         kind: PauseKind::Approval,
-        message: Input::Text("Go on?".into()),
+        message: ValueSource::Text("Go on?".into()),
         choices: Vec::new(),
         schema: None,
         required_outputs: Vec::new(),
@@ -209,15 +210,18 @@ fn pauses_ask_for_what_they_say() {
         request: None,
     };
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let late = Pause { ttl_ms: Some(60_000), on_timeout: Some(StateIx(1)), ..base.clone() };
+    let late = PauseSpec { ttl_ms: Some(60_000), on_timeout: Some(StateIx(1)), ..base.clone() };
     let rows = [
         (json!({}), base.clone()),
-        (json!({"kind": "approval", "default": true}), Pause { default: Some(json!(true)), ..base.clone() }),
+        (
+            json!({"kind": "approval", "default": true}),
+            PauseSpec { default: Some(json!(true)), ..base.clone() },
+        ),
         (json!({"ttl": "PT1M", "on_timeout": "a"}), late),
-        (json!({"kind": "input"}), Pause { kind: PauseKind::Text, ..base.clone() }),
+        (json!({"kind": "input"}), PauseSpec { kind: PauseKind::Text, ..base.clone() }),
         (
             json!({"kind": "number", "schema": {"minimum": 1}, "default": 2}),
-            Pause {
+            PauseSpec {
                 kind: PauseKind::Number,
                 schema: Some(json!({"minimum": 1})),
                 default: Some(json!(2)),
@@ -226,7 +230,7 @@ fn pauses_ask_for_what_they_say() {
         ),
         (
             json!({"choices": ["yes", "no"], "default": "no"}),
-            Pause {
+            PauseSpec {
                 kind: PauseKind::Choice,
                 choices: texts(&["yes", "no"]),
                 default: Some(json!("no")),
@@ -235,7 +239,7 @@ fn pauses_ask_for_what_they_say() {
         ),
         (
             json!({"required_outputs": ["a", "b"], "default": {"a": 1, "b": 2}}),
-            Pause {
+            PauseSpec {
                 kind: PauseKind::Outputs,
                 required_outputs: texts(&["a", "b"]),
                 default: Some(json!({"a": 1, "b": 2})),
@@ -246,7 +250,7 @@ fn pauses_ask_for_what_they_say() {
     for (mut start, expected) in rows {
         start["type"] = json!("pause");
         start["message"] = json!("Go on?");
-        assert_eq!(state(start).work, Work::Pause(expected));
+        assert_eq!(state(start).work, StateBody::Pause(expected));
     }
 }
 
@@ -254,14 +258,14 @@ fn pauses_ask_for_what_they_say() {
 fn a_delegate_state_asks_in_words_a_person_can_read() {
     let action = json!({"type": "llm_task", "description": "Summarise.", "prompt": "Read the log.",
         "required_outputs": ["summary"], "available_tools": ["grep"], "context": {"file": "a.log"}});
-    let Work::Pause(pause) = state(json!({"type": "delegate", "action": action.clone(), "ttl": 5})).work
+    let StateBody::Pause(pause) = state(json!({"type": "delegate", "action": action.clone(), "ttl": 5})).work
     else {
         panic!()
     };
     let text = "Summarise.\n\nRead the log.\n\nKind of task: llm_task\nAnswer with: summary\nTools: grep\nContext: {\n  \"file\": \"a.log\"\n}";
     assert_eq!(
         (pause.kind, pause.ttl_ms, pause.message),
-        (PauseKind::Outputs, Some(5_000), Input::Text(text.into()))
+        (PauseKind::Outputs, Some(5_000), ValueSource::Text(text.into()))
     );
     assert_eq!(pause.required_outputs, ["summary"]);
 
@@ -273,8 +277,8 @@ fn a_delegate_state_asks_in_words_a_person_can_read() {
     action["prompt"] = json!("'Read ' + common_data.file");
     let program = with(json!({"type": "delegate", "action": action}), &json!({}));
     let workflow = &program.workflows[0];
-    let Work::Pause(pause) = &workflow.states[0].work else { panic!() };
-    let Input::Script(at) = pause.message else { panic!("{pause:?}") };
+    let StateBody::Pause(pause) = &workflow.states[0].work else { panic!() };
+    let ValueSource::Script(at) = pause.message else { panic!("{pause:?}") };
     assert_eq!(pause.request.as_ref().unwrap().told, "Please do it", "it is not for people");
     let script = &workflow.scripts[at.0];
     assert_eq!(script.source, "'Read ' + common_data.file");
@@ -286,8 +290,8 @@ fn waiting_failing_and_ending() {
     let wait = |form: Value| {
         let program = with(form, &json!({"use": {"timeouts": {"nap": 2}}}));
         match &program.workflows[0].states[0].work {
-            Work::Wait(Wait::For(input)) => format!("for {}", source(&program, input)),
-            Work::Wait(Wait::Until(input)) => format!("until {}", source(&program, input)),
+            StateBody::Wait(WaitSpec::For(input)) => format!("for {}", source(&program, input)),
+            StateBody::Wait(WaitSpec::Until(input)) => format!("until {}", source(&program, input)),
             other => panic!("{other:?}"),
         }
     };
@@ -307,14 +311,14 @@ fn waiting_failing_and_ending() {
     let fail = state(json!({"type": "fail", "error": "review.rejected", "cause": "too long"}));
     assert_eq!(
         fail.work,
-        Work::Fail { error: "review.rejected".into(), cause: Input::Text("too long".into()) }
+        StateBody::Fail { error: "review.rejected".into(), cause: ValueSource::Text("too long".into()) }
     );
 
     let program = lowered(json!({"states": [
         {"name": "start", "transition": [{"target": "good", "condition": "common_data.x"}, {"target": "stop"}]},
         {"name": "good", "type": "final", "input": "'fine'"}]}));
     let good = &program.workflows[0].states[1];
-    assert!(good.terminal && good.transitions.is_empty() && good.work == Work::None);
+    assert!(good.terminal && good.transitions.is_empty() && good.work == StateBody::None);
     assert_eq!(source(&program, &good.output), "'fine'");
 }
 
@@ -327,7 +331,7 @@ fn literal_json_is_an_input_too() {
         (json!(false), "value: false"),
     ] {
         let program = with(json!({"agent": "coder", "input": input}), &json!({}));
-        let Work::Agent { input, .. } = &program.workflows[0].states[0].work else { panic!() };
+        let StateBody::Agent { input, .. } = &program.workflows[0].states[0].work else { panic!() };
         assert_eq!(source(&program, input), expected);
     }
 }
@@ -348,8 +352,8 @@ fn prompts_stand_in_files_beside_the_workflow() {
         ("Do {{common_data.x}}\n", "prompts/p.md")
     );
     let program = load("Just do it.").unwrap().0;
-    let Work::Agent { input, .. } = &program.workflows[0].states[0].work else { panic!() };
-    assert_eq!(*input, Input::Text("Just do it.".into()));
+    let StateBody::Agent { input, .. } = &program.workflows[0].states[0].work else { panic!() };
+    assert_eq!(*input, ValueSource::Text("Just do it.".into()));
 
     let found = load("one\ntwo {{ common_data. }} {{nope}}").unwrap_err();
     assert_eq!(codes(&found), ["E06"]);

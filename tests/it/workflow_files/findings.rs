@@ -1,6 +1,6 @@
 //! Every finding: its code, its place, its hint.
 
-use synthdev::domain::diagnostic::{Diagnostic, Severity};
+use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 use super::surroundings::World;
 use super::{SEED_CODER_REVIEWER, codes, file, one};
@@ -51,7 +51,7 @@ fn ten_faults_give_ten_findings() {
     let wanted: Vec<_> = expected.iter().map(|(code, text, _)| (*code, *text)).collect();
     assert_eq!(short, wanted, "{found:#?}");
     for (finding, (_, _, hint)) in found.iter().zip(expected) {
-        assert_eq!(finding.severity, Severity::Error);
+        assert_eq!(finding.severity, DiagnosticSeverity::Error);
         assert!(finding.hint.as_deref().unwrap_or_default().contains(hint), "{finding:#?}");
         assert_eq!(finding.place.file, "w.json");
     }
@@ -99,7 +99,7 @@ pub(super) fn error(text: &str, code: &str, under: &str) {
     let found = one(text).expect_err(text);
     let hit = found.iter().find(|one| one.code == code).unwrap_or_else(|| panic!("{text}\n{found:#?}"));
     assert_eq!(caret(text, hit), under, "{text}\n{found:#?}");
-    assert_eq!(hit.severity, Severity::Error);
+    assert_eq!(hit.severity, DiagnosticSeverity::Error);
 }
 
 #[test]
@@ -287,10 +287,10 @@ fn words_of_agents_are_no_commands() {
 #[test]
 fn literal_text_that_looks_like_a_slip_is_a_warning() {
     let rows = [
-        ("Write a haiku", Severity::Info, None),
-        ("hello", Severity::Info, None),
-        ("comon_data.task", Severity::Warning, Some("did you mean `common_data`?")),
-        ("'Task: ' + common_data.task +", Severity::Warning, None),
+        ("Write a haiku", DiagnosticSeverity::Info, None),
+        ("hello", DiagnosticSeverity::Info, None),
+        ("comon_data.task", DiagnosticSeverity::Warning, Some("did you mean `common_data`?")),
+        ("'Task: ' + common_data.task +", DiagnosticSeverity::Warning, None),
     ];
     for (input, severity, hint) in rows {
         let text = states(&format!(r#"{{"name": "start", "agent": "coder", "input": "{input}"}}"#));
@@ -344,7 +344,7 @@ fn the_seeds_common_patterns_load() {
         let files = vec![file("w.json", &text), file("coder_reviewer.json", SEED_CODER_REVIEWER)];
         let (_, found) = World::new(files).lower("w").unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
         let unexpected: Vec<_> =
-            found.iter().filter(|one| one.severity > Severity::Info && one.code != "W06").collect();
+            found.iter().filter(|one| one.severity > DiagnosticSeverity::Info && one.code != "W06").collect();
         assert!(unexpected.is_empty(), "{text}\n{unexpected:#?}");
     }
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use synthdev::config::lower::{lower, lower_file};
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::script::ScriptKind;
-use synthdev::domain::workflow::{AgentFunction, Program, Work};
+use synthdev::domain::workflow::{AgentFunction, StateBody, WorkflowProgram};
 
 use super::file;
 use super::surroundings::World;
 
-fn handled(states: &Value, script: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn handled(states: &Value, script: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let workflow = json!({
         "workflow_name": "w",
         "contexts": [{"name": "talk"}],
@@ -21,7 +21,7 @@ fn handled(states: &Value, script: &str) -> Result<(Program, Vec<Diagnostic>), V
 }
 
 /// `target: condition / before` of a state's transitions.
-fn exits(program: &Program, state: usize) -> Vec<String> {
+fn exits(program: &WorkflowProgram, state: usize) -> Vec<String> {
     let workflow = &program.workflows[0];
     let text = |at: Option<synthdev::domain::ids::ScriptIx>| {
         at.map_or_else(|| "-".to_owned(), |at| workflow.scripts[at.0].source.clone())
@@ -87,7 +87,8 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
         assert_eq!(exits(&program, 0), expected, "{handlers}");
         let workflow = &program.workflows[0];
         for state in [&workflow.states[0], &workflow.states[1]] {
-            assert!(matches!(state.work, Work::Agent { function: AgentFunction::Ask, .. }), "{handlers}");
+            let asks = matches!(state.work, StateBody::Agent { function: AgentFunction::Ask, .. });
+            assert!(asks, "{handlers}");
         }
         let script = workflow.states[0].script.map(|at| workflow.scripts[at.0].source.as_str());
         assert_eq!(script, handlers["pre_handler"].as_str());
@@ -98,7 +99,7 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
 }
 
 /// A chain of so many states with handlers.
-fn chain(count: usize, script: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn chain(count: usize, script: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let state = |at: usize| {
         let name = if at == 0 { "start".to_owned() } else { format!("s{at}") };
         json!({"name": name, "agent": "coder", "pre_handler": "go", "transition_handler": "go"})

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 use synthdev::config::lower::chat;
-use synthdev::domain::context::{Author, Side};
+use synthdev::domain::context::{ConversationSide, MessageAuthor};
 use synthdev::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::ModelChoice;
 use synthdev::domain::role::Role;
 use synthdev::domain::script::ScriptForm;
 use synthdev::domain::workflow::{
-    AgentFunction, Declared, Input, Limits, NoMatch, Program, SnapshotPolicy, Work,
+    AgentFunction, DeclaredLimits, NoMatch, SnapshotPolicy, StateBody, ValueSource, WorkflowLimits,
+    WorkflowProgram,
 };
 
 use super::surroundings::World;
@@ -29,17 +30,17 @@ fn with(changes: Value) -> String {
     serde_json::to_string_pretty(&base).unwrap()
 }
 
-pub(super) fn lowered(changes: Value) -> Program {
+pub(super) fn lowered(changes: Value) -> WorkflowProgram {
     let text = with(changes);
     one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}")).0
 }
 
-pub(super) fn source(program: &Program, input: &Input) -> String {
+pub(super) fn source(program: &WorkflowProgram, input: &ValueSource) -> String {
     match input {
-        Input::Script(at) => program.workflows[0].scripts[at.0].source.clone(),
-        Input::Text(text) => format!("text: {text}"),
-        Input::Value(value) => format!("value: {value}"),
-        Input::Absent | Input::Human => format!("{input:?}"),
+        ValueSource::Script(at) => program.workflows[0].scripts[at.0].source.clone(),
+        ValueSource::Text(text) => format!("text: {text}"),
+        ValueSource::Value(value) => format!("value: {value}"),
+        ValueSource::Absent | ValueSource::Human => format!("{input:?}"),
     }
 }
 
@@ -65,7 +66,7 @@ fn a8_an_input_is_an_expression_iff_it_parses_and_its_names_are_known() {
     ];
     for (input, expression) in rows {
         let program = lowered(json!({"states": [{"name": "start", "agent": "coder", "input": input}]}));
-        let Work::Agent { input: found, .. } = &program.workflows[0].states[0].work else { panic!() };
+        let StateBody::Agent { input: found, .. } = &program.workflows[0].states[0].work else { panic!() };
         let expected = if expression { input.to_owned() } else { format!("text: {input}") };
         assert_eq!(source(&program, found), expected);
     }
@@ -79,18 +80,19 @@ fn explicit_input_forms_need_no_guessing() {
         (Value::Null, "Absent"),
     ] {
         let program = lowered(json!({"states": [{"name": "start", "agent": "coder", "input": input}]}));
-        let Work::Agent { input: found, .. } = &program.workflows[0].states[0].work else { panic!() };
+        let StateBody::Agent { input: found, .. } = &program.workflows[0].states[0].work else { panic!() };
         assert_eq!(source(&program, found), expected);
     }
 }
 
 #[test]
 fn a15_to_a19_the_work_of_a_state() {
-    let agent = |function| Work::Agent { agent: AgentIx(0), function, input: Input::Text("x".into()) };
+    let agent =
+        |function| StateBody::Agent { agent: AgentIx(0), function, input: ValueSource::Text("x".into()) };
     let text = json!({"text": "x"});
     let rows = [
-        (json!({"name": "start"}), Work::None),
-        (json!({"name": "start", "action": {"script": "1"}}), Work::None),
+        (json!({"name": "start"}), StateBody::None),
+        (json!({"name": "start", "action": {"script": "1"}}), StateBody::None),
         (json!({"name": "start", "agent": "coder", "input": text}), agent(AgentFunction::SendUserMessage)),
         (
             json!({"name": "start", "agent": "coder", "input": text, "action": {"script": "1"}}),
@@ -106,11 +108,15 @@ fn a15_to_a19_the_work_of_a_state() {
         ),
         (
             json!({"name": "start", "agent": "coder", "action": {"function": "script", "script": "1"}}),
-            Work::None,
+            StateBody::None,
         ),
         (
             json!({"name": "start", "agent": "coder"}),
-            Work::Agent { agent: AgentIx(0), function: AgentFunction::SendUserMessage, input: Input::Absent },
+            StateBody::Agent {
+                agent: AgentIx(0),
+                function: AgentFunction::SendUserMessage,
+                input: ValueSource::Absent,
+            },
         ),
     ];
     for (state, expected) in rows {
@@ -126,7 +132,7 @@ fn a14_a53_stop_is_implicit_and_a_missing_list_leads_to_it() {
     let program = lowered(json!({}));
     let workflow = &program.workflows[0];
     assert_eq!((workflow.start, workflow.stop, workflow.states.len()), (StateIx(0), StateIx(1), 2));
-    assert!(workflow.states[1].terminal && workflow.states[1].output == Input::Absent);
+    assert!(workflow.states[1].terminal && workflow.states[1].output == ValueSource::Absent);
     assert_eq!(workflow.states[0].transitions.len(), 1);
     assert_eq!(workflow.states[0].transitions[0].target, StateIx(1));
 
@@ -177,7 +183,7 @@ fn a40_a42_contexts_keep_their_limit_and_their_first_messages() {
     assert_eq!((workflow.contexts[0].max_length, workflow.contexts[1].max_length), (50_000, 7));
     let entries = &workflow.contexts[0].starting_messages;
     assert_eq!(entries.len(), 2);
-    assert!(entries.iter().all(|entry| entry.pinned && entry.author == Author::Start));
+    assert!(entries.iter().all(|entry| entry.pinned && entry.author == MessageAuthor::Start));
     assert_eq!((entries[0].role, entries[1].role), (ChatRole::User, ChatRole::Assistant));
     let agent = &workflow.agents[0];
     assert_eq!(agent.system_prompt, "You are coder.\n\nBe brief.");
@@ -195,8 +201,8 @@ fn a38_two_agents_of_one_role() {
     }));
     let agents = &program.workflows[0].agents;
     assert_eq!((agents[1].id.as_str(), agents[1].role.as_str()), ("second", "coder"));
-    assert_eq!((agents[1].side, agents[1].max_tool_rounds), (Side::User, 3));
-    assert!(matches!(program.workflows[0].states[0].work, Work::Agent { agent: AgentIx(1), .. }));
+    assert_eq!((agents[1].side, agents[1].max_tool_rounds), (ConversationSide::User, 3));
+    assert!(matches!(program.workflows[0].states[0].work, StateBody::Agent { agent: AgentIx(1), .. }));
 }
 
 #[test]
@@ -224,8 +230,9 @@ fn workflow_settings_arrive() {
         "variables": {"n": {"deep": [1]}}
     }));
     let workflow = &program.workflows[0];
-    let declared = Declared { steps: true, visits: true };
-    let limits = Limits { max_steps: 5, max_visits: 6, max_depth: 2, declared, ..Limits::default() };
+    let declared = DeclaredLimits { steps: true, visits: true };
+    let limits =
+        WorkflowLimits { max_steps: 5, max_visits: 6, max_depth: 2, declared, ..WorkflowLimits::default() };
     assert_eq!(workflow.limits, limits);
     assert_eq!(
         (workflow.no_match, workflow.snapshot),
@@ -244,7 +251,7 @@ fn a47_children_get_their_inputs_and_recursion_needs_a_limit() {
     let parent = with(json!({"states": [{"name": "start", "action": {"sub_workflow": "c",
         "sub_workflow_input": {"a": "common_data.x", "b": {"text": "1"}}}}]}));
     let (program, _) = World::new(vec![file("c.json", child), file("w.json", &parent)]).lower("w").unwrap();
-    let Work::Child { workflow, inputs } = &program.workflows[0].states[0].work else { panic!() };
+    let StateBody::Child { workflow, inputs } = &program.workflows[0].states[0].work else { panic!() };
     assert_eq!(*workflow, WorkflowIx(1));
     assert_eq!((inputs[0].0.as_str(), inputs[1].0.as_str()), ("a", "b"));
     assert_eq!(source(&program, &inputs[1].1), "text: 1");
@@ -270,11 +277,14 @@ fn the_chat_waits_for_the_person_for_ever() {
     let workflow = &program.workflows[0];
     assert!(workflow.conversational);
     assert_eq!((workflow.name.as_str(), workflow.contexts[0].name.as_str()), ("chat", "chat"));
-    let Work::Agent { input, .. } = &workflow.states[0].work else { panic!() };
-    assert_eq!(*input, Input::Human);
+    let StateBody::Agent { input, .. } = &workflow.states[0].work else { panic!() };
+    assert_eq!(*input, ValueSource::Human);
     assert_eq!(workflow.states[0].transitions[0].target, workflow.start);
     assert!(!workflow.states[0].terminal && workflow.states[workflow.stop.0].terminal);
-    assert_eq!((workflow.agents[0].context, workflow.agents[0].side), (ContextIx(0), Side::Assistant));
+    assert_eq!(
+        (workflow.agents[0].context, workflow.agents[0].side),
+        (ContextIx(0), ConversationSide::Assistant)
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Step lists: what is wrong is told at the step, and every piece that loading adds keeps its place.
 
-use synthdev::domain::script::Script;
+use synthdev::domain::script::WorkflowScript;
 
 use super::{codes, one};
 
@@ -52,7 +52,7 @@ fn scripts_that_loading_writes_keep_the_place_of_their_step() {
     assert_eq!(codes(&found), Vec::<&str>::new());
     let scripts = &program.workflows[0].scripts;
     let line = |of: &str| -> Vec<usize> {
-        let made = scripts.iter().filter(|script: &&Script| script.source.contains(of));
+        let made = scripts.iter().filter(|script: &&WorkflowScript| script.source.contains(of));
         made.map(|script| script.place.line).collect()
     };
     assert_eq!(line("set i: 0; set list: []"), [3]);

@@ -1,14 +1,14 @@
 //! Roles, models and tools for loading workflows in tests.
 
 use serde_json::{Value, json};
-use synthdev::config::lower::{Surroundings, lower};
-use synthdev::config::models::wish::Wish;
+use synthdev::config::lower::{LinkContext, lower};
+use synthdev::config::models::model_selector::ModelSelector;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::model::ModelChoice;
 use synthdev::domain::role::Role;
 use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
-use synthdev::domain::workflow::Program;
+use synthdev::domain::workflow::WorkflowProgram;
 
 pub(super) struct World {
     files: Vec<SourceFile>,
@@ -33,12 +33,12 @@ impl World {
         Self { texts, ..self }
     }
 
-    pub(super) fn lower(&self, root: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    pub(super) fn lower(&self, root: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
         self.with(|surroundings| lower(root, surroundings))
     }
 
-    pub(super) fn with<T>(&self, run: impl FnOnce(&Surroundings<'_>) -> T) -> T {
-        let choice = |wish: &Wish| match wish.level.as_str() {
+    pub(super) fn with<T>(&self, run: impl FnOnce(&LinkContext<'_>) -> T) -> T {
+        let choice = |wish: &ModelSelector| match wish.level.as_str() {
             "none" => Err(("no model is set for the level `none`".to_owned(), None)),
             _ if wish.provider.as_deref() == Some("keyless") => {
                 Err(("provider keyless: no key is set".to_owned(), Some("set KEYLESS_API_KEY".to_owned())))
@@ -47,14 +47,14 @@ impl World {
                 Ok(ModelChoice { level: level.to_owned(), model: "m".to_owned(), ..ModelChoice::default() })
             }
         };
-        run(&Surroundings {
+        run(&LinkContext {
             files: &self.files,
             role: &role,
             choice: &choice,
             tools: &self.tools,
             tools_for: &tools_for,
             text: &|file: &SourceFile, path: &str| {
-                let name = synthdev::config::beside::name(file, path)?;
+                let name = synthdev::config::companion_files::companion_path(file, path)?;
                 Ok(self.texts.iter().find(|text| text.name == name).cloned())
             },
         })

@@ -3,30 +3,30 @@
 
 use serde_json::{Value, json};
 
-use crate::adapters::providers::call_ids::CallIds;
-use crate::adapters::providers::sealed::weave;
+use crate::adapters::providers::opaque_reasoning::weave;
+use crate::adapters::providers::tool_call_ids::CallIds;
 use crate::domain::message::{ChatMessage, ChatRole};
 
 /// What the protocol wants apart.
 #[derive(Default, Debug)]
-pub struct Conversation {
+pub struct AnthropicConversation {
     /// Blocks of the system text; none or one.
     pub system: Vec<Value>,
-    pub turns: Vec<Turn>,
+    pub turns: Vec<AnthropicTurn>,
     /// Names of the tools that were used, each once, in order.
     pub used: Vec<String>,
 }
 
 /// What one side says before the other does.
 #[derive(Debug)]
-pub struct Turn {
+pub struct AnthropicTurn {
     pub user: bool,
     pub blocks: Vec<Value>,
 }
 
 /// Arranges messages that are in valid order already (`normalise`). `thoughts`: signed thoughts go along.
-pub fn arrange(messages: Vec<ChatMessage>, thoughts: bool) -> Conversation {
-    let mut out = Conversation::default();
+pub fn arrange(messages: Vec<ChatMessage>, thoughts: bool) -> AnthropicConversation {
+    let mut out = AnthropicConversation::default();
     let mut ids = CallIds::default();
     for message in messages {
         match message.role {
@@ -76,12 +76,12 @@ pub fn thoughtless(messages: &[ChatMessage]) -> bool {
     !messages[at].sealed.iter().any(|sealed| sealed.after == 0)
 }
 
-impl Conversation {
+impl AnthropicConversation {
     /// Adds blocks to the turn that is being spoken, or begins the other side's.
     fn say(&mut self, user: bool, blocks: Vec<Value>) {
         match self.turns.last_mut() {
             Some(last) if last.user == user => last.blocks.extend(blocks),
-            Some(_) | None => self.turns.push(Turn { user, blocks }),
+            Some(_) | None => self.turns.push(AnthropicTurn { user, blocks }),
         }
     }
 }

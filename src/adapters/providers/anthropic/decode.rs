@@ -6,22 +6,22 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::providers::answer::{Answer, speaks_chat};
 use crate::adapters::providers::errors;
-use crate::adapters::providers::spoken::Spoken;
-use crate::domain::message::Sealed;
+use crate::adapters::providers::reply_builder::ReplyBuilder;
+use crate::adapters::providers::reply_decoder::{ReplyDecoder, wrong_protocol_error};
+use crate::domain::message::OpaqueBlock;
 use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
-pub struct Message {
-    spoken: Spoken,
-    thoughts: Vec<Thought>,
+pub struct AnthropicReplyDecoder {
+    spoken: ReplyBuilder,
+    thoughts: Vec<AnthropicThinkingBlock>,
     /// The blocks so far, by their index.
-    blocks: Vec<(u64, Block)>,
+    blocks: Vec<(u64, AnthropicBlockKind)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Block {
+enum AnthropicBlockKind {
     Text,
     /// Its place among the thoughts.
     Thought(usize),
@@ -32,7 +32,7 @@ enum Block {
 
 /// A thought as the provider wants it back.
 #[derive(Debug)]
-struct Thought {
+struct AnthropicThinkingBlock {
     /// Readable parts before it.
     after: usize,
     text: String,
@@ -44,31 +44,34 @@ struct Thought {
 
 /// What almost every event is: a piece of text. Anything that does not fit takes the slow, lenient way.
 #[derive(Deserialize)]
-struct Quick<'a> {
+struct AnthropicTextEvent<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     index: u64,
     #[serde(borrow)]
-    delta: QuickDelta<'a>,
+    delta: AnthropicTextDelta<'a>,
 }
 
 #[derive(Deserialize)]
-struct QuickDelta<'a> {
+struct AnthropicTextDelta<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
     text: Cow<'a, str>,
 }
 
-impl Answer for Message {
+impl ReplyDecoder for AnthropicReplyDecoder {
     const KIND: &'static str = "a message of Anthropic's protocol";
 
-    fn quick(&mut self, _: &str, data: &str) -> bool {
-        let Ok(Quick { kind, index, delta }) = serde_json::from_str(data) else { return false };
-        if kind != "content_block_delta" || delta.kind != "text_delta" || self.kind_of(index) != Block::Text {
+    fn decode_text_event(&mut self, _: &str, data: &str) -> bool {
+        let Ok(AnthropicTextEvent { kind, index, delta }) = serde_json::from_str(data) else { return false };
+        if kind != "content_block_delta"
+            || delta.kind != "text_delta"
+            || self.kind_of(index) != AnthropicBlockKind::Text
+        {
             return false;
         }
-        self.spoken.say(&delta.text);
+        self.spoken.push_text(&delta.text);
         true
     }
 
@@ -78,7 +81,7 @@ impl Answer for Message {
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         if kind == "error" || value.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(errors::of_object(value, shown));
+            return Err(errors::from_error_object(value, shown));
         }
         let index = value.get("index").and_then(Value::as_u64).unwrap_or(0);
         match kind {
@@ -91,18 +94,18 @@ impl Answer for Message {
                 self.spoken.usage.absorb_apart(&value["usage"]);
             }
             "message_stop" => self.spoken.over = true,
-            _ if value.get("choices").is_some() => return Err(speaks_chat::<Self>(shown)),
+            _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(shown)),
             // Pings, ends of blocks, and whatever the protocol will have tomorrow.
             _ => {}
         }
         Ok(())
     }
 
-    fn spoken(&self) -> &Spoken {
+    fn reply(&self) -> &ReplyBuilder {
         &self.spoken
     }
 
-    fn spoken_mut(&mut self) -> &mut Spoken {
+    fn reply_mut(&mut self) -> &mut ReplyBuilder {
         &mut self.spoken
     }
 
@@ -113,22 +116,22 @@ impl Answer for Message {
     fn finish(&self) -> Result<FinishReason, ModelError> {
         let said = self.spoken.ended.as_deref().unwrap_or_default();
         if said == "refusal" {
-            let detail = format!("it stopped itself for reasons of safety{}", self.spoken.had());
+            let detail = format!("it stopped itself for reasons of safety{}", self.spoken.received_note());
             return Err(ModelError::Refused { detail });
         }
         Ok(reason(said, self.spoken.calls.is_empty()))
     }
 
-    fn sealed(&mut self) -> Vec<Sealed> {
-        std::mem::take(&mut self.thoughts).into_iter().filter_map(Thought::seal).collect()
+    fn sealed(&mut self) -> Vec<OpaqueBlock> {
+        std::mem::take(&mut self.thoughts).into_iter().filter_map(AnthropicThinkingBlock::seal).collect()
     }
 }
 
-impl Message {
+impl AnthropicReplyDecoder {
     /// A message, of which the start of a stream holds the beginning.
     fn message(&mut self, message: &Value) {
         self.spoken.begun = true;
-        self.spoken.by(message.get("model"));
+        self.spoken.set_model(message.get("model"));
         self.spoken.usage.absorb_apart(&message["usage"]);
         let blocks = message.get("content").and_then(Value::as_array);
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
@@ -149,47 +152,52 @@ impl Message {
         self.spoken.begun = true;
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         let kind = match text("type") {
-            "text" => Block::Text,
-            "thinking" | "redacted_thinking" => Block::Thought(self.thoughts.len()),
-            "tool_use" => Block::Call,
-            _ => Block::Other,
+            "text" => AnthropicBlockKind::Text,
+            "thinking" | "redacted_thinking" => AnthropicBlockKind::Thought(self.thoughts.len()),
+            "tool_use" => AnthropicBlockKind::Call,
+            _ => AnthropicBlockKind::Other,
         };
-        if kind != Block::Text {
+        if kind != AnthropicBlockKind::Text {
             self.spoken.part_text();
         }
         self.blocks.push((index, kind));
         match kind {
-            Block::Text => self.spoken.say(text("text")),
-            Block::Thought(at) => {
+            AnthropicBlockKind::Text => self.spoken.push_text(text("text")),
+            AnthropicBlockKind::Thought(at) => {
                 let redacted = (text("type") == "redacted_thinking").then(|| block.clone());
                 self.spoken.beside += text("data").len() + text("signature").len();
                 let signature = block.get("signature").and_then(Value::as_str).map(str::to_owned);
                 let after = self.spoken.parts();
                 self.spoken.part_thoughts();
-                self.thoughts.push(Thought { after, text: String::new(), signature, redacted });
+                self.thoughts.push(AnthropicThinkingBlock {
+                    after,
+                    text: String::new(),
+                    signature,
+                    redacted,
+                });
                 self.think(at, text("thinking"));
             }
-            Block::Call => {
+            AnthropicBlockKind::Call => {
                 let input =
                     block.get("input").filter(|input| input.as_object().is_none_or(|map| !map.is_empty()));
                 let piece = json!({ "index": index, "id": block.get("id"), "name": text("name"), "arguments": input });
                 self.spoken.calls.absorb(&piece);
             }
-            Block::Other => {}
+            AnthropicBlockKind::Other => {}
         }
     }
 
     fn delta(&mut self, index: u64, delta: &Value) {
         let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
         match (text("type"), self.kind_of(index)) {
-            ("text_delta", _) => self.spoken.say(text("text")),
+            ("text_delta", _) => self.spoken.push_text(text("text")),
             ("input_json_delta", _) => {
                 let piece = json!({ "index": index, "arguments": text("partial_json") });
                 self.spoken.calls.absorb(&piece);
             }
-            ("thinking_delta", Block::Thought(at)) => self.think(at, text("thinking")),
-            ("thinking_delta", _) => self.spoken.think(text("thinking")),
-            ("signature_delta", Block::Thought(at)) => {
+            ("thinking_delta", AnthropicBlockKind::Thought(at)) => self.think(at, text("thinking")),
+            ("thinking_delta", _) => self.spoken.push_reasoning(text("thinking")),
+            ("signature_delta", AnthropicBlockKind::Thought(at)) => {
                 self.spoken.beside += text("signature").len();
                 self.thoughts[at].signature.get_or_insert_default().push_str(text("signature"));
             }
@@ -198,21 +206,25 @@ impl Message {
     }
 
     /// What the newest block of an index is.
-    fn kind_of(&self, index: u64) -> Block {
-        self.blocks.iter().rev().find(|(at, _)| *at == index).map_or(Block::Other, |(_, kind)| *kind)
+    fn kind_of(&self, index: u64) -> AnthropicBlockKind {
+        self.blocks
+            .iter()
+            .rev()
+            .find(|(at, _)| *at == index)
+            .map_or(AnthropicBlockKind::Other, |(_, kind)| *kind)
     }
 
     fn think(&mut self, at: usize, text: &str) {
         self.thoughts[at].text.push_str(text);
-        self.spoken.think(text);
+        self.spoken.push_reasoning(text);
     }
 }
 
-impl Thought {
-    fn seal(self) -> Option<Sealed> {
+impl AnthropicThinkingBlock {
+    fn seal(self) -> Option<OpaqueBlock> {
         let signed = |signature| json!({ "type": "thinking", "thinking": self.text, "signature": signature });
         let block = self.redacted.or_else(|| self.signature.map(signed))?;
-        Some(Sealed { after: self.after, block })
+        Some(OpaqueBlock { after: self.after, block })
     }
 }
 

@@ -4,15 +4,15 @@
 use serde_json::{Map, Value, json};
 
 use crate::adapters::providers::conversation::normalise;
-use crate::adapters::providers::offered::{Offered, offered};
-use crate::adapters::providers::sealed;
-use crate::domain::message::Sealed;
+use crate::adapters::providers::offered_tools::{OfferedTool, offered};
+use crate::adapters::providers::opaque_reasoning;
+use crate::domain::message::OpaqueBlock;
 use crate::domain::model::{ModelParameters, ModelRequest, ToolChoice};
-use crate::domain::protocol::Protocol;
+use crate::domain::protocol::ModelProtocol;
 
-use super::cache;
-use super::conversation::{Conversation, arrange, thoughtless};
-use super::thinking::Thinking;
+use super::cache_marks;
+use super::conversation::{AnthropicConversation, arrange, thoughtless};
+use super::thinking::ThinkingMode;
 
 /// What is left to an answer even where the window seems full: the server knows better.
 const LEAST_ANSWER: u64 = 1_024;
@@ -22,13 +22,19 @@ const BYTES_PER_TOKEN: u64 = 3;
 /// The body of a request.
 pub fn build(request: &ModelRequest) -> Value {
     let mut messages = normalise(&request.messages);
-    sealed::keep(&mut messages, Protocol::Anthropic.seals());
+    opaque_reasoning::keep(&mut messages, ModelProtocol::Anthropic.opaque_block_types());
     let tools = offered(request);
     let answer_tokens = answer_tokens(request, &tools);
-    let thinking = Thinking::of(&request.choice, &request.tool_choice, answer_tokens, thoughtless(&messages));
-    let Conversation { mut system, mut turns, used } = arrange(messages, thinking != Thinking::Off);
+    let thinking = ThinkingMode::for_request(
+        &request.choice,
+        &request.tool_choice,
+        answer_tokens,
+        thoughtless(&messages),
+    );
+    let AnthropicConversation { mut system, mut turns, used } =
+        arrange(messages, thinking != ThinkingMode::Off);
     let (mut tools, tool_choice) = tool_list(&tools, &used, &request.tool_choice);
-    cache::mark(&mut tools, &mut system, &mut turns);
+    cache_marks::mark(&mut tools, &mut system, &mut turns);
 
     let mut body = Map::new();
     body.insert("model".to_owned(), Value::String(request.choice.model.clone()));
@@ -44,7 +50,7 @@ pub fn build(request: &ModelRequest) -> Value {
     body.extend(tool_choice.map(|choice| ("tool_choice".to_owned(), choice)));
     body.insert("max_tokens".to_owned(), answer_tokens.into());
     thinking.write(&mut body);
-    if thinking == Thinking::Off {
+    if thinking == ThinkingMode::Off {
         sampling(&mut body, &request.choice.parameters);
     }
     body.insert("stream".to_owned(), Value::Bool(true));
@@ -53,7 +59,7 @@ pub fn build(request: &ModelRequest) -> Value {
 
 /// What is offered, and how binding that is. Tools that were used must be known to the server even where none is
 /// offered any more: then they are named, and forbidden.
-fn tool_list(tools: &[Offered<'_>], used: &[String], choice: &ToolChoice) -> (Vec<Value>, Option<Value>) {
+fn tool_list(tools: &[OfferedTool<'_>], used: &[String], choice: &ToolChoice) -> (Vec<Value>, Option<Value>) {
     if tools.is_empty() {
         let schema = json!({ "type": "object", "properties": {} });
         let list: Vec<Value> =
@@ -81,14 +87,14 @@ fn tool_list(tools: &[Offered<'_>], used: &[String], choice: &ToolChoice) -> (Ve
 }
 
 /// The longest answer: as set, as far as there is room for it in the window (MODEL-19).
-fn answer_tokens(request: &ModelRequest, tools: &[Offered<'_>]) -> u64 {
+fn answer_tokens(request: &ModelRequest, tools: &[OfferedTool<'_>]) -> u64 {
     let set = request.choice.parameters.max_output_tokens;
-    let wanted = set.or(Protocol::Anthropic.answer_tokens(None)).unwrap_or(LEAST_ANSWER);
+    let wanted = set.or(ModelProtocol::Anthropic.answer_tokens(None)).unwrap_or(LEAST_ANSWER);
     let Some(window) = request.choice.context_size else { return wanted };
     let said = request.messages.iter().map(|message| {
         let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len());
-        let sealed = message.sealed.iter().filter(|one| one.is_for(Protocol::Anthropic));
-        message.content.len() + calls.sum::<usize>() + sealed.map(Sealed::length).sum::<usize>()
+        let sealed = message.sealed.iter().filter(|one| one.is_for(ModelProtocol::Anthropic));
+        message.content.len() + calls.sum::<usize>() + sealed.map(OpaqueBlock::length).sum::<usize>()
     });
     let offered = tools.iter().map(|tool| tool.description.len() + tool.schema().to_string().len());
     let bytes = u64::try_from(said.chain(offered).sum::<usize>()).unwrap_or(u64::MAX);

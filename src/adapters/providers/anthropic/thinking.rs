@@ -11,7 +11,7 @@ const ADAPTIVE: (u32, u32) = (4, 6);
 const LEAST: u64 = 1_024;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Thinking {
+pub enum ThinkingMode {
     Off,
     /// At most so many tokens.
     Budget(u64),
@@ -19,13 +19,18 @@ pub enum Thinking {
     Adaptive(String),
 }
 
-impl Thinking {
+impl ThinkingMode {
     /// `answer_tokens`: the longest answer, which holds the thoughts as well. `thoughtless`: the model is in the middle
     /// of a turn that began without a thought.
-    pub fn of(choice: &ModelChoice, tool_choice: &ToolChoice, answer_tokens: u64, thoughtless: bool) -> Self {
+    pub fn for_request(
+        choice: &ModelChoice,
+        tool_choice: &ToolChoice,
+        answer_tokens: u64,
+        thoughtless: bool,
+    ) -> Self {
         // A tool can only be forced on a model that does not think first.
         let forced = *tool_choice != ToolChoice::Auto;
-        if forced || !choice.parameters.thinks() {
+        if forced || !choice.parameters.requests_reasoning() {
             return Self::Off;
         }
         let effort = choice.parameters.reasoning_effort.as_deref().unwrap_or_default();
@@ -102,26 +107,26 @@ mod tests {
     #[test]
     fn thinking_is_asked_for_as_each_model_takes_it() {
         let forced = ToolChoice::Named("decide".to_owned());
-        let adaptive = |effort: &str| Thinking::Adaptive(effort.to_owned());
+        let adaptive = |effort: &str| ThinkingMode::Adaptive(effort.to_owned());
         let auto = ToolChoice::Auto;
         let rows = [
-            ("claude-sonnet-4-5", Some("low"), &auto, 32_000, false, Thinking::Budget(4_096)),
-            ("claude-sonnet-4-5", Some("High"), &auto, 32_000, false, Thinking::Budget(16_000)),
-            ("claude-sonnet-4-5", Some("high"), &auto, 2_000, false, Thinking::Off),
-            ("claude-sonnet-4-5", Some("high"), &auto, 32_000, true, Thinking::Off),
-            ("claude-sonnet-4-5", Some("high"), &forced, 32_000, false, Thinking::Off),
-            ("claude-sonnet-4-5", Some("none"), &auto, 32_000, false, Thinking::Off),
-            ("claude-sonnet-4-5", None, &auto, 32_000, false, Thinking::Off),
+            ("claude-sonnet-4-5", Some("low"), &auto, 32_000, false, ThinkingMode::Budget(4_096)),
+            ("claude-sonnet-4-5", Some("High"), &auto, 32_000, false, ThinkingMode::Budget(16_000)),
+            ("claude-sonnet-4-5", Some("high"), &auto, 2_000, false, ThinkingMode::Off),
+            ("claude-sonnet-4-5", Some("high"), &auto, 32_000, true, ThinkingMode::Off),
+            ("claude-sonnet-4-5", Some("high"), &forced, 32_000, false, ThinkingMode::Off),
+            ("claude-sonnet-4-5", Some("none"), &auto, 32_000, false, ThinkingMode::Off),
+            ("claude-sonnet-4-5", None, &auto, 32_000, false, ThinkingMode::Off),
             ("claude-opus-4-7", Some("minimal"), &auto, 2_000, true, adaptive("low")),
             ("claude-opus-4-7", Some("xhigh"), &auto, 2_000, false, adaptive("xhigh")),
-            ("claude-opus-4-7", Some("high"), &ToolChoice::Required, 2_000, false, Thinking::Off),
-            ("mine", Some("odd"), &auto, 32_000, false, Thinking::Budget(10_240)),
+            ("claude-opus-4-7", Some("high"), &ToolChoice::Required, 2_000, false, ThinkingMode::Off),
+            ("mine", Some("odd"), &auto, 32_000, false, ThinkingMode::Budget(10_240)),
         ];
         for (model, effort, tool_choice, tokens, thoughtless, expected) in rows {
             let parameters =
                 ModelParameters { reasoning_effort: effort.map(str::to_owned), ..ModelParameters::default() };
             let choice = ModelChoice { model: model.to_owned(), parameters, ..ModelChoice::default() };
-            let found = Thinking::of(&choice, tool_choice, tokens, thoughtless);
+            let found = ThinkingMode::for_request(&choice, tool_choice, tokens, thoughtless);
             assert_eq!(found, expected, "{model} {effort:?} {tokens}");
         }
     }

@@ -40,7 +40,7 @@ fn errors_inside_an_answer_have_their_class() {
         (json!({"error": "x"}), "model.protocol"),
     ];
     for (value, code) in rows {
-        let error = of_object(&value, "here");
+        let error = from_error_object(&value, "here");
         assert_eq!(error.code(), code, "{value}");
         assert!(error.to_string().ends_with("here broke the answer off: x") || code == "model.rate_limit");
     }
@@ -67,14 +67,14 @@ fn a_key_that_may_not_is_told_from_one_that_is_wrong() {
         ),
     ];
     for (status, body, says) in rows {
-        let error = of_status(status, &HeaderMap::new(), body.as_bytes(), "here", SystemTime::UNIX_EPOCH);
+        let error = from_status(status, &HeaderMap::new(), body.as_bytes(), "here", SystemTime::UNIX_EPOCH);
         assert_eq!((error.code(), error.to_string().as_str()), ("model.auth", says), "{status}");
     }
 }
 
 #[test]
 fn keys_are_scrubbed_from_every_kind_of_error() {
-    let key = Secret::new("sk-123456\n");
+    let key = SecretText::new("sk-123456\n");
     let error =
         ModelError::RateLimited { retry_after_ms: Some(3), detail: "key sk-123456 is slow".to_owned() };
     let expected =

@@ -5,22 +5,22 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::adapters::providers::answer::{Answer, filtered, given_up};
 use crate::adapters::providers::errors;
-use crate::adapters::providers::spoken::Spoken;
+use crate::adapters::providers::reply_builder::ReplyBuilder;
+use crate::adapters::providers::reply_decoder::{ReplyDecoder, filtered, provider_failure};
 use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
-pub struct Completion {
-    spoken: Spoken,
+pub struct ChatCompletionDecoder {
+    spoken: ReplyBuilder,
     refusal: String,
 }
 
 /// What almost every chunk of a stream is: a piece of text and nothing else. Anything that does not fit
 /// takes the slow, lenient way; so this one may be as strict as it likes.
 #[derive(Deserialize)]
-struct Quick {
-    choices: [QuickChoice; 1],
+struct ChatTextChunk {
+    choices: [ChatTextChoice; 1],
     #[serde(default)]
     usage: Option<IgnoredAny>,
     #[serde(default)]
@@ -28,8 +28,8 @@ struct Quick {
 }
 
 #[derive(Deserialize)]
-struct QuickChoice {
-    delta: QuickDelta,
+struct ChatTextChoice {
+    delta: ChatTextDelta,
     #[serde(default)]
     finish_reason: Option<IgnoredAny>,
     #[serde(default)]
@@ -39,7 +39,7 @@ struct QuickChoice {
 }
 
 #[derive(Deserialize)]
-struct QuickDelta {
+struct ChatTextDelta {
     content: String,
     #[serde(default)]
     tool_calls: Option<IgnoredAny>,
@@ -51,22 +51,28 @@ struct QuickDelta {
     refusal: Option<IgnoredAny>,
 }
 
-impl Answer for Completion {
+impl ReplyDecoder for ChatCompletionDecoder {
     const KIND: &'static str = "a chat completion";
 
-    fn quick(&mut self, name: &str, data: &str) -> bool {
+    fn decode_text_event(&mut self, name: &str, data: &str) -> bool {
         // The first chunk goes the long way: it names the model.
         if !self.spoken.begun || !name.is_empty() {
             return false;
         }
-        let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
+        let Ok(ChatTextChunk { choices: [choice], usage: None, error: None }) = serde_json::from_str(data)
+        else {
             return false;
         };
-        let QuickChoice { delta, finish_reason: None, usage: None, error: None } = choice else {
+        let ChatTextChoice { delta, finish_reason: None, usage: None, error: None } = choice else {
             return false;
         };
-        let QuickDelta { content, tool_calls: None, reasoning_content: None, reasoning: None, refusal: None } =
-            delta
+        let ChatTextDelta {
+            content,
+            tool_calls: None,
+            reasoning_content: None,
+            reasoning: None,
+            refusal: None,
+        } = delta
         else {
             return false;
         };
@@ -88,9 +94,9 @@ impl Answer for Completion {
         }
         self.spoken.begun |= known;
         if is_error(name, value) {
-            return Err(errors::of_object(value, shown));
+            return Err(errors::from_error_object(value, shown));
         }
-        self.spoken.by(value.get("model"));
+        self.spoken.set_model(value.get("model"));
         let choices = value.get("choices");
         self.spoken.begun |= choices.is_some();
         if let Some(choice) = choices.and_then(|choices| choices.get(0)) {
@@ -99,11 +105,11 @@ impl Answer for Completion {
         Ok(())
     }
 
-    fn spoken(&self) -> &Spoken {
+    fn reply(&self) -> &ReplyBuilder {
         &self.spoken
     }
 
-    fn spoken_mut(&mut self) -> &mut Spoken {
+    fn reply_mut(&mut self) -> &mut ReplyBuilder {
         &mut self.spoken
     }
 
@@ -117,16 +123,16 @@ impl Answer for Completion {
             return Err(filtered(&self.spoken));
         }
         if matches!(said, "error" | "insufficient_system_resource") {
-            return Err(given_up(&self.spoken, &format!("finish reason `{said}`")));
+            return Err(provider_failure(&self.spoken, &format!("finish reason `{said}`")));
         }
         Ok(finish)
     }
 }
 
-impl Completion {
+impl ChatCompletionDecoder {
     fn choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {
         if choice.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(errors::of_object(choice, shown));
+            return Err(errors::from_error_object(choice, shown));
         }
         let body = ["delta", "message"].iter().find_map(|key| choice.get(*key).filter(|v| v.is_object()));
         if let Some(body) = body {

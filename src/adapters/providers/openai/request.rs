@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::adapters::providers::conversation::normalise;
-use crate::adapters::providers::offered::{Binding, bound};
+use crate::adapters::providers::offered_tools::{ToolChoiceBinding, tools_with_binding};
 use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
 use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest};
 
@@ -77,13 +77,15 @@ fn call(call: ToolCall) -> ChatCompletionMessageToolCalls {
 
 /// What is offered, and how binding that is.
 fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption) {
-    let (offered, binding) = bound(request);
+    let (offered, binding) = tools_with_binding(request);
     let choice = match binding {
-        Binding::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
-        Binding::Required => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required),
-        Binding::Named(name) => ChatCompletionToolChoiceOption::Function(ChatCompletionNamedToolChoice {
-            function: FunctionName { name: name.to_owned() },
-        }),
+        ToolChoiceBinding::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
+        ToolChoiceBinding::Required => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required),
+        ToolChoiceBinding::Named(name) => {
+            ChatCompletionToolChoiceOption::Function(ChatCompletionNamedToolChoice {
+                function: FunctionName { name: name.to_owned() },
+            })
+        }
     };
     let offered = offered.into_iter().map(|tool| {
         ChatCompletionTools::Function(ChatCompletionTool {

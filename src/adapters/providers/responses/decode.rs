@@ -9,17 +9,19 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::providers::answer::{Answer, filtered, given_up, speaks_chat};
 use crate::adapters::providers::errors;
-use crate::adapters::providers::spoken::Spoken;
-use crate::domain::message::Sealed;
+use crate::adapters::providers::reply_builder::ReplyBuilder;
+use crate::adapters::providers::reply_decoder::{
+    ReplyDecoder, filtered, provider_failure, wrong_protocol_error,
+};
+use crate::domain::message::OpaqueBlock;
 use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
-pub struct Response {
-    spoken: Spoken,
-    items: Vec<Item>,
-    sealed: Vec<Sealed>,
+pub struct ResponsesDecoder {
+    spoken: ReplyBuilder,
+    items: Vec<ResponsesItem>,
+    sealed: Vec<OpaqueBlock>,
     refusal: String,
     /// The last that the server said of itself: `completed`, `incomplete` …
     status: String,
@@ -29,9 +31,9 @@ pub struct Response {
 
 /// One item of the answer.
 #[derive(Debug)]
-struct Item {
+struct ResponsesItem {
     index: u64,
-    kind: Kind,
+    kind: ResponsesItemKind,
     /// Readable parts before it.
     after: usize,
     /// Pieces of it have come.
@@ -39,7 +41,7 @@ struct Item {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ResponsesItemKind {
     Text,
     Thought,
     Call,
@@ -49,7 +51,7 @@ enum Kind {
 
 /// What almost every event is: a piece of text. Anything that does not fit takes the slow, lenient way.
 #[derive(Deserialize)]
-struct Quick<'a> {
+struct ResponsesTextEvent<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     output_index: u64,
@@ -57,11 +59,13 @@ struct Quick<'a> {
     delta: Cow<'a, str>,
 }
 
-impl Answer for Response {
+impl ReplyDecoder for ResponsesDecoder {
     const KIND: &'static str = "a response of OpenAI's Responses";
 
-    fn quick(&mut self, _: &str, data: &str) -> bool {
-        let Ok(Quick { kind, output_index, delta }) = serde_json::from_str(data) else { return false };
+    fn decode_text_event(&mut self, _: &str, data: &str) -> bool {
+        let Ok(ResponsesTextEvent { kind, output_index, delta }) = serde_json::from_str(data) else {
+            return false;
+        };
         if kind != "response.output_text.delta" {
             return false;
         }
@@ -85,15 +89,18 @@ impl Answer for Response {
         for holder in [value, response] {
             if let Some(error) = holder.get("error").filter(|error| !error.is_null()) {
                 self.spoken.over = counts.is_some();
-                return Err(errors::of_object(&json!({ "error": error }), shown));
+                return Err(errors::from_error_object(&json!({ "error": error }), shown));
             }
         }
         let index = value.get("output_index").and_then(Value::as_u64).unwrap_or(0);
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
         match kind {
-            "error" => return Err(errors::of_object(value, shown)),
+            "error" => return Err(errors::from_error_object(value, shown)),
             "response.failed" => {
-                return Err(errors::of_object(&json!("the server failed and does not say why"), shown));
+                return Err(errors::from_error_object(
+                    &json!("the server failed and does not say why"),
+                    shown,
+                ));
             }
             "response.created" | "response.queued" | "response.in_progress" => self.envelope(response),
             "response.output_item.added" => self.open(index, &value["item"]),
@@ -111,18 +118,18 @@ impl Answer for Response {
             "response.function_call_arguments.done" => self.settle(index, value),
             "response.completed" | "response.incomplete" | "response.cancelled" => self.end(response),
             _ if value.get("object").is_some_and(|object| object == "response") => self.end(value),
-            _ if value.get("choices").is_some() => return Err(speaks_chat::<Self>(shown)),
+            _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(shown)),
             // Ends of parts, tools of the server's own, and whatever the protocol will have tomorrow.
             _ => {}
         }
         Ok(())
     }
 
-    fn spoken(&self) -> &Spoken {
+    fn reply(&self) -> &ReplyBuilder {
         &self.spoken
     }
 
-    fn spoken_mut(&mut self) -> &mut Spoken {
+    fn reply_mut(&mut self) -> &mut ReplyBuilder {
         &mut self.spoken
     }
 
@@ -138,7 +145,7 @@ impl Answer for Response {
             return Err(filtered(&self.spoken));
         }
         if matches!(self.status.as_str(), "failed" | "cancelled") {
-            return Err(given_up(&self.spoken, &format!("status `{}`", self.status)));
+            return Err(provider_failure(&self.spoken, &format!("status `{}`", self.status)));
         }
         Ok(match (self.status.as_str(), self.reason.as_str()) {
             (_, "max_output_tokens" | "max_tokens") => FinishReason::Length,
@@ -148,18 +155,18 @@ impl Answer for Response {
         })
     }
 
-    fn sealed(&mut self) -> Vec<Sealed> {
+    fn sealed(&mut self) -> Vec<OpaqueBlock> {
         std::mem::take(&mut self.sealed)
     }
 }
 
-impl Response {
+impl ResponsesDecoder {
     /// What a response says of itself beside its items.
     fn envelope(&mut self, response: &Value) {
         self.spoken.begun = true;
         let text =
             |path: &str| response.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
-        self.spoken.by(response.get("model"));
+        self.spoken.set_model(response.get("model"));
         text("/status").unwrap_or_default().clone_into(&mut self.status);
         text("/incomplete_details/reason").unwrap_or_default().clone_into(&mut self.reason);
         self.spoken.usage.absorb(&response["usage"]);
@@ -180,13 +187,13 @@ impl Response {
     fn open(&mut self, index: u64, item: &Value) {
         let text = |key: &str| item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let kind = match text("type") {
-            Some("message") => Kind::Text,
-            Some("reasoning") => Kind::Thought,
-            Some("function_call") => Kind::Call,
-            _ => Kind::Other,
+            Some("message") => ResponsesItemKind::Text,
+            Some("reasoning") => ResponsesItemKind::Thought,
+            Some("function_call") => ResponsesItemKind::Call,
+            _ => ResponsesItemKind::Other,
         };
         self.item(index, kind);
-        if kind == Kind::Call {
+        if kind == ResponsesItemKind::Call {
             let id = text("call_id").or_else(|| text("id"));
             let piece =
                 json!({ "index": index, "id": id, "name": text("name"), "arguments": text("arguments") });
@@ -201,15 +208,15 @@ impl Response {
             self.open(index, item);
             self.items.len() - 1
         });
-        let Item { kind, after, heard, .. } = self.items[at];
+        let ResponsesItem { kind, after, heard, .. } = self.items[at];
         match kind {
-            Kind::Text if !heard => {
+            ResponsesItemKind::Text if !heard => {
                 self.say(index, &texts(&item["content"], "text"));
                 if self.refusal.is_empty() {
                     self.refusal = texts(&item["content"], "refusal");
                 }
             }
-            Kind::Thought => {
+            ResponsesItemKind::Thought => {
                 if !heard {
                     let summary = texts(&item["summary"], "text");
                     self.think(index, &summary);
@@ -219,8 +226,8 @@ impl Response {
                     self.sealed.push(sealed);
                 }
             }
-            Kind::Call => self.settle(index, item),
-            Kind::Text | Kind::Other => {}
+            ResponsesItemKind::Call => self.settle(index, item),
+            ResponsesItemKind::Text | ResponsesItemKind::Other => {}
         }
     }
 
@@ -233,28 +240,30 @@ impl Response {
     }
 
     /// The newest item of an index, made where none is known: a piece may come before its beginning.
-    fn item(&mut self, index: u64, kind: Kind) -> &mut Item {
+    fn item(&mut self, index: u64, kind: ResponsesItemKind) -> &mut ResponsesItem {
         self.spoken.begun = true;
         let at = self.items.iter().rposition(|one| one.index == index && one.kind == kind);
         let at = at.unwrap_or_else(|| {
             match kind {
-                Kind::Thought => self.spoken.part_thoughts(),
-                Kind::Text | Kind::Call | Kind::Other => self.spoken.part_text(),
+                ResponsesItemKind::Thought => self.spoken.part_thoughts(),
+                ResponsesItemKind::Text | ResponsesItemKind::Call | ResponsesItemKind::Other => {
+                    self.spoken.part_text()
+                }
             }
-            self.items.push(Item { index, kind, after: self.spoken.parts(), heard: false });
+            self.items.push(ResponsesItem { index, kind, after: self.spoken.parts(), heard: false });
             self.items.len() - 1
         });
         &mut self.items[at]
     }
 
     fn say(&mut self, index: u64, text: &str) {
-        self.item(index, Kind::Text).heard |= !text.is_empty();
-        self.spoken.say(text);
+        self.item(index, ResponsesItemKind::Text).heard |= !text.is_empty();
+        self.spoken.push_text(text);
     }
 
     fn think(&mut self, index: u64, text: &str) {
-        self.item(index, Kind::Thought).heard |= !text.is_empty();
-        self.spoken.think(text);
+        self.item(index, ResponsesItemKind::Thought).heard |= !text.is_empty();
+        self.spoken.push_reasoning(text);
     }
 }
 
@@ -266,12 +275,12 @@ fn texts(parts: &Value, key: &str) -> String {
 
 /// A thought as it goes back: without its id, which the server would look up among what it keeps. One that came
 /// unsealed can only be looked up.
-fn seal(after: usize, item: &Value) -> Option<Sealed> {
+fn seal(after: usize, item: &Value) -> Option<OpaqueBlock> {
     let content = item.get("encrypted_content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
     let summary = item.get("summary").filter(|summary| summary.is_array()).cloned();
     let summary = summary.unwrap_or_else(|| json!([]));
     let block = json!({ "type": "reasoning", "summary": summary, "encrypted_content": content });
-    Some(Sealed { after, block })
+    Some(OpaqueBlock { after, block })
 }
 
 #[cfg(test)]

@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::adapters::providers::call_ids::CallIds;
-use crate::adapters::providers::sealed::weave;
+use crate::adapters::providers::opaque_reasoning::weave;
+use crate::adapters::providers::tool_call_ids::CallIds;
 use crate::domain::message::{ChatMessage, ChatRole};
 
 /// What the protocol wants apart.
 #[derive(Default, Debug)]
-pub struct Input {
+pub struct ResponsesInput {
     /// The system text.
     pub instructions: Option<String>,
     pub items: Vec<Value>,
 }
 
 /// Arranges messages that are in valid order already (`normalise`).
-pub fn arrange(messages: Vec<ChatMessage>) -> Input {
-    let mut out = Input::default();
+pub fn arrange(messages: Vec<ChatMessage>) -> ResponsesInput {
+    let mut out = ResponsesInput::default();
     let mut ids = CallIds::default();
     for message in messages {
         match message.role {

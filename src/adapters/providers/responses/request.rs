@@ -3,29 +3,33 @@
 use serde_json::{Map, Value, json};
 
 use crate::adapters::providers::conversation::normalise;
-use crate::adapters::providers::offered::{Binding, Offered, bound};
-use crate::adapters::providers::sealed;
+use crate::adapters::providers::offered_tools::{OfferedTool, ToolChoiceBinding, tools_with_binding};
+use crate::adapters::providers::opaque_reasoning;
 use crate::domain::model::{ModelChoice, ModelParameters, ModelRequest};
-use crate::domain::protocol::Protocol;
+use crate::domain::protocol::ModelProtocol;
 
-use super::input::{Input, arrange};
-use super::limits::Limits;
-use super::strict::is_strict;
+use super::input::{ResponsesInput, arrange};
+use super::server_quirks::UnsupportedFeatures;
+use super::strict_schema::is_strict;
 
 /// The body of a request, with everything that is good to have.
 pub fn build(request: &ModelRequest) -> Value {
-    build_within(request, Limits::default())
+    build_within(request, UnsupportedFeatures::default())
 }
 
 /// The body of a request to a server that refuses some of it.
-pub fn build_within(request: &ModelRequest, limits: Limits) -> Value {
+pub fn build_within(request: &ModelRequest, limits: UnsupportedFeatures) -> Value {
     let choice = &request.choice;
-    let reasons = !limits.unsealed && (choice.parameters.thinks() || reasons_by_itself(&choice.model));
+    let reasons =
+        !limits.unsealed && (choice.parameters.requests_reasoning() || reasons_by_itself(&choice.model));
     let mut messages = normalise(&request.messages);
     // Other models refuse sealed thoughts.
-    sealed::keep(&mut messages, if reasons { Protocol::Responses.seals() } else { &[] });
-    let Input { instructions, items } = arrange(messages);
-    let (offered, binding) = bound(request);
+    opaque_reasoning::keep(
+        &mut messages,
+        if reasons { ModelProtocol::Responses.opaque_block_types() } else { &[] },
+    );
+    let ResponsesInput { instructions, items } = arrange(messages);
+    let (offered, binding) = tools_with_binding(request);
 
     let mut body = Map::new();
     body.insert("model".to_owned(), Value::String(choice.model.clone()));
@@ -36,9 +40,9 @@ pub fn build_within(request: &ModelRequest, limits: Limits) -> Value {
     body.insert("input".to_owned(), Value::Array(items));
     if !offered.is_empty() {
         let binding = match binding {
-            Binding::Auto => json!("auto"),
-            Binding::Required => json!("required"),
-            Binding::Named(name) => json!({ "type": "function", "name": name }),
+            ToolChoiceBinding::Auto => json!("auto"),
+            ToolChoiceBinding::Required => json!("required"),
+            ToolChoiceBinding::Named(name) => json!({ "type": "function", "name": name }),
         };
         body.insert("tool_choice".to_owned(), binding);
     }
@@ -52,7 +56,7 @@ pub fn build_within(request: &ModelRequest, limits: Limits) -> Value {
 }
 
 /// Whether a tool is strict is always said: where it is not, servers take it to be.
-fn tool(tool: &Offered<'_>) -> Value {
+fn tool(tool: &OfferedTool<'_>) -> Value {
     let schema = tool.schema();
     let mut members = Map::new();
     members.insert("type".to_owned(), json!("function"));
@@ -65,16 +69,16 @@ fn tool(tool: &Offered<'_>) -> Value {
     Value::Object(members)
 }
 
-fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: Limits) {
+fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: UnsupportedFeatures) {
     let ModelParameters { temperature, top_p, max_output_tokens, reasoning_effort, .. } = &choice.parameters;
     let effort = reasoning_effort.as_deref().map(str::trim).filter(|effort| !effort.is_empty());
-    let summed = choice.parameters.thinks() && !limits.unsummed;
+    let summed = choice.parameters.requests_reasoning() && !limits.unsummed;
     let rows: [(&str, Option<Value>); 4] = [
         ("temperature", temperature.map(Value::from)),
         ("top_p", top_p.map(Value::from)),
         (
             "max_output_tokens",
-            max_output_tokens.map(|most| most.max(Protocol::Responses.least_answer()).into()),
+            max_output_tokens.map(|most| most.max(ModelProtocol::Responses.least_answer()).into()),
         ),
         ("reasoning", effort.map(|effort| reasoning(effort, summed))),
     ];

@@ -7,9 +7,9 @@ use crate::domain::message::ChatRole;
 use crate::domain::model::{ModelChoice, ToolChoice};
 
 #[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
+struct StreamedPiecesSink(Mutex<Vec<String>>);
 
-impl DeltaSink for Heard {
+impl DeltaSink for StreamedPiecesSink {
     fn delta(&self, _: DeltaKind, text: &str) {
         self.0.lock().unwrap().push(text.to_owned());
     }
@@ -43,7 +43,7 @@ async fn replies_come_in_order_per_agent() {
         }
     }))
     .unwrap();
-    let heard = Heard::default();
+    let heard = StreamedPiecesSink::default();
     let first = model.call(&request("coder", "go"), &heard).await.unwrap();
     assert_eq!((first.text.as_str(), first.usage.prompt, first.usage_estimated), ("wörds!", 9, false));
     assert_eq!(
@@ -75,7 +75,8 @@ async fn drift_says_what_was_asked_and_what_was_expected() {
         ("stranger", &["stranger", "no replies", "coder, idle"]),
     ];
     for (agent, says) in rows {
-        let error = model.call(&request(agent, "something"), &Heard::default()).await.unwrap_err();
+        let error =
+            model.call(&request(agent, "something"), &StreamedPiecesSink::default()).await.unwrap_err();
         assert_eq!(error.code(), "model.drift");
         for word in says {
             assert!(error.to_string().contains(word), "{agent}: `{word}` is not in: {error}");
@@ -103,7 +104,7 @@ async fn replies_ask_for_what_an_agent_is_shown() {
         let mut asked = request("coder", "first");
         asked.messages.push(ChatMessage::text(ChatRole::Assistant, "second"));
         asked.messages.push(ChatMessage::text(ChatRole::User, "third and end"));
-        let came = model.call(&asked, &Heard::default()).await;
+        let came = model.call(&asked, &StreamedPiecesSink::default()).await;
         let error = came.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(if says.is_empty() { error.is_empty() } else { error.contains(says) }, "{reply}: {error}");
     }

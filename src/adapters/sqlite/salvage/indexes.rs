@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::Found;
-use super::log::number;
-use super::pages::Pages;
-use super::record::{Field, cell, shape};
-use crate::domain::snapshot::Worktree;
+use super::pages::DatabasePages;
+use super::record_format::{SqliteColumnValue, cell, shape};
+use super::salvaged_rows::SalvagedRows;
+use super::wal::number;
+use crate::domain::snapshot::RunWorktree;
 
 /// Column of `runs`, the index that repeats it, and the place in there. The key is the index's last column.
 const REPEATED: [(usize, &str, usize); 5] = [
@@ -19,24 +19,24 @@ const REPEATED: [(usize, &str, usize); 5] = [
 ];
 
 /// Puts them together as far as their ids are known; returns their keys.
-pub(super) fn restore(pages: &Pages, found: &mut Found) -> Vec<i64> {
+pub(super) fn restore(pages: &DatabasePages, found: &mut SalvagedRows) -> Vec<i64> {
     let rows = found.rows.keys().map(|(key, _)| *key);
     let mut missing: BTreeSet<i64> = rows.chain(found.progress.keys().copied()).collect();
     missing.retain(|key| !found.runs.contains_key(key));
     if missing.is_empty() {
         return Vec::new();
     }
-    let mut runs: BTreeMap<i64, Vec<Field>> = BTreeMap::new();
+    let mut runs: BTreeMap<i64, Vec<SqliteColumnValue>> = BTreeMap::new();
     for (column, index, place) in REPEATED {
         let Some(root) = found.roots.get(index) else { continue };
         for entry in entries(pages, *root) {
-            let Some(Field::Integer(key)) = entry.last() else { continue };
+            let Some(SqliteColumnValue::Integer(key)) = entry.last() else { continue };
             if missing.contains(key) && entry.len() > 1 {
                 runs.entry(*key).or_insert_with(blank)[column] = entry[place].clone();
             }
         }
     }
-    runs.retain(|_, fields| matches!(&fields[1], Field::Text(id) if !id.is_empty()));
+    runs.retain(|_, fields| matches!(&fields[1], SqliteColumnValue::Text(id) if !id.is_empty()));
     let keys = runs.keys().copied().collect();
     found.runs.extend(runs);
     keys
@@ -44,19 +44,24 @@ pub(super) fn restore(pages: &Pages, found: &mut Found) -> Vec<i64> {
 
 /// A worktree of which nothing is known, as `runs` has it.
 pub(super) fn unknown_worktree() -> String {
-    serde_json::to_string(&Worktree::unknown()).unwrap_or_default()
+    serde_json::to_string(&RunWorktree::unknown()).unwrap_or_default()
 }
 
-fn blank() -> Vec<Field> {
-    let mut fields = vec![Field::Text(String::new()); 8];
-    fields[0] = Field::Null;
-    fields[6] = Field::Integer(0);
-    fields.extend([Field::Null, Field::Null, Field::Null, Field::Text(unknown_worktree())]);
+fn blank() -> Vec<SqliteColumnValue> {
+    let mut fields = vec![SqliteColumnValue::Text(String::new()); 8];
+    fields[0] = SqliteColumnValue::Null;
+    fields[6] = SqliteColumnValue::Integer(0);
+    fields.extend([
+        SqliteColumnValue::Null,
+        SqliteColumnValue::Null,
+        SqliteColumnValue::Null,
+        SqliteColumnValue::Text(unknown_worktree()),
+    ]);
     fields
 }
 
 /// All entries of an index below a page, without those of pages that cannot be read.
-fn entries(pages: &Pages, root: u32) -> Vec<Vec<Field>> {
+fn entries(pages: &DatabasePages, root: u32) -> Vec<Vec<SqliteColumnValue>> {
     let (mut open, mut seen, mut entries) = (vec![root], BTreeSet::new(), Vec::new());
     while let Some(at) = open.pop() {
         if at < 2 || at > pages.count || !seen.insert(at) {

@@ -7,16 +7,16 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 
-use super::log::{Log, USUAL_SIZE, is_page_size, number};
-use crate::adapters::sqlite::sync;
+use super::wal::{USUAL_SIZE, WalFrames, is_page_size, number};
+use crate::adapters::sqlite::wal_sync;
 
 /// How a database begins.
 pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// The pages of a database that may be damaged.
-pub(super) struct Pages {
+pub(super) struct DatabasePages {
     file: Option<File>,
-    log: Log,
+    log: WalFrames,
     pub(super) size: usize,
     /// Pages that there are.
     pub(super) count: u32,
@@ -27,7 +27,7 @@ pub(super) struct Pages {
     last: RefCell<(u32, Rc<Vec<u8>>)>,
 }
 
-impl Pages {
+impl DatabasePages {
     /// # Errors
     /// A file that is there cannot be opened or read.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
@@ -45,14 +45,14 @@ impl Pages {
             size => usize::from(size),
         };
         let told = Some(told).filter(|size| sound && is_page_size(*size));
-        let log = Log::read(&sync::log_of(path), told)?;
+        let log = WalFrames::read(&wal_sync::log_of(path), told)?;
         let size = told.or(log.page_size).unwrap_or(USUAL_SIZE);
         let in_file = u32::try_from(bytes.div_ceil(size as u64)).unwrap_or(u32::MAX);
         let in_log = log.pages.keys().copied().max().unwrap_or(0);
         let last = RefCell::new((0, Rc::default()));
         let count = in_file.max(in_log);
         let mut pages = Self { file, log, size, count, free: BTreeSet::new(), notes: Vec::new(), last };
-        pages.look_around(bytes);
+        pages.note_damage(bytes);
         Ok(pages)
     }
 
@@ -80,7 +80,7 @@ impl Pages {
         (1..=self.count).filter(|number| !self.free.contains(number))
     }
 
-    fn look_around(&mut self, bytes: u64) {
+    fn note_damage(&mut self, bytes: u64) {
         let first = self.page(1);
         let header = first.as_ref().filter(|page| page.starts_with(MAGIC));
         if self.log.headless {

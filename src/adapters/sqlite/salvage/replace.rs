@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{beside, unused};
 use crate::adapters::sqlite::open::{self, is_unfinished, note_of, refuse_unfinished};
-use crate::adapters::sqlite::{failure, sync};
+use crate::adapters::sqlite::{store_errors, wal_sync};
 use crate::ports::run_store::StoreError;
 
 /// A note is two paths.
@@ -21,7 +21,7 @@ const LONGEST: u64 = 64 * 1024;
 
 /// What is under way. Names of files beside the history: the directory may be moved as a whole.
 #[derive(Serialize, Deserialize)]
-struct Note {
+struct ReplacementNote {
     from: PathBuf,
     away: PathBuf,
 }
@@ -35,15 +35,17 @@ struct Note {
 pub fn replace(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> {
     unused(path)?;
     refuse_unfinished(path)?;
-    if !open::is_absent(away) || sync::log_bytes(away) > 0 {
+    if !open::is_absent(away) || wal_sync::log_bytes(away) > 0 {
         let message = format!("{} is there already", away.display());
         return Err(StoreError { message, hint: Some("nothing is overwritten: move it away".to_owned()) });
     }
     // what takes the place must be on the disk before anything gives way to it
-    File::open(from).and_then(|file| file.sync_all()).map_err(|error| failure::io(from, "sync", &error))?;
+    File::open(from)
+        .and_then(|file| file.sync_all())
+        .map_err(|error| store_errors::io(from, "sync", &error))?;
     let name = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
-    let note = Note { from: name(from), away: name(away) };
-    write(path, &note).map_err(|error| failure::io(&note_of(path), "write", &error))?;
+    let note = ReplacementNote { from: name(from), away: name(away) };
+    write(path, &note).map_err(|error| store_errors::io(&note_of(path), "write", &error))?;
     carry_out(path, &note)
 }
 
@@ -57,13 +59,13 @@ pub fn finish(path: &Path) -> Result<Option<PathBuf>, StoreError> {
     }
     unused(path)?;
     let place = note_of(path);
-    let note = read(&place).map_err(|error| failure::io(&place, "read", &error))?;
+    let note = read(&place).map_err(|error| store_errors::io(&place, "read", &error))?;
     carry_out(path, &note)?;
     Ok(Some(path.with_file_name(note.away)))
 }
 
 /// Each step may be done already.
-fn carry_out(path: &Path, note: &Note) -> Result<(), StoreError> {
+fn carry_out(path: &Path, note: &ReplacementNote) -> Result<(), StoreError> {
     let (from, away) = (path.with_file_name(&note.from), path.with_file_name(&note.away));
     if !open::is_absent(&from) {
         give_way(path, &away)?;
@@ -80,7 +82,7 @@ fn carry_out(path: &Path, note: &Note) -> Result<(), StoreError> {
         });
     }
     let place = note_of(path);
-    fs::remove_file(&place).map_err(|error| failure::io(&place, "remove", &error))?;
+    fs::remove_file(&place).map_err(|error| store_errors::io(&place, "remove", &error))?;
     sync_names(path)
 }
 
@@ -104,7 +106,7 @@ fn give_way(path: &Path, away: &Path) -> Result<(), StoreError> {
 
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to)
-        .map_err(|error| failure::io(from, &format!("rename to {}", to.display()), &error))?;
+        .map_err(|error| store_errors::io(from, &format!("rename to {}", to.display()), &error))?;
     sync_names(to)
 }
 
@@ -112,11 +114,11 @@ fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
 fn sync_names(path: &Path) -> Result<(), StoreError> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = File::open(directory).and_then(|directory| directory.sync_all());
-    synced.map_err(|error| failure::io(directory, "sync", &error))
+    synced.map_err(|error| store_errors::io(directory, "sync", &error))
 }
 
 /// As a whole or not at all.
-fn write(path: &Path, note: &Note) -> io::Result<()> {
+fn write(path: &Path, note: &ReplacementNote) -> io::Result<()> {
     let (place, fresh) = (note_of(path), beside(path, "-replacing.new"));
     let mut file = File::create(&fresh)?;
     file.write_all(&serde_json::to_vec(note)?)?;
@@ -125,7 +127,7 @@ fn write(path: &Path, note: &Note) -> io::Result<()> {
     sync_names(path).map_err(|error| io::Error::other(error.message))
 }
 
-fn read(place: &Path) -> io::Result<Note> {
+fn read(place: &Path) -> io::Result<ReplacementNote> {
     let mut text = Vec::new();
     File::open(place)?.take(LONGEST).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
-pub(in super::super) struct Arguments {
+pub(in super::super) struct HttpRequestArguments {
     pub(super) method: Option<String>,
     pub(super) url: String,
     pub(super) headers: Option<Map<String, Value>>,

@@ -10,13 +10,13 @@ use reqwest::{Client, Url};
 const CONNECT: Duration = Duration::from_secs(15);
 
 #[derive(Default)]
-pub(in super::super) struct Clients {
+pub(in super::super) struct HttpRequestClients {
     /// http to this machine: no certificates, no proxy.
     local: OnceLock<Client>,
     public: OnceLock<Client>,
 }
 
-impl Clients {
+impl HttpRequestClients {
     /// # Errors
     /// TLS cannot be set up, for instance because the system has no root certificates.
     pub(super) fn get(&self, url: &Url) -> Result<&Client, String> {

@@ -9,11 +9,11 @@ const SHORTEST: usize = 4;
 
 /// What must not be seen. Has no `Debug` on purpose.
 #[derive(Default)]
-pub(super) struct Redaction {
+pub(super) struct ResponseRedaction {
     secrets: Vec<String>,
 }
 
-impl Redaction {
+impl ResponseRedaction {
     /// Also in the form in which a JSON text would quote it.
     pub(super) fn hide(&mut self, secret: &str) {
         let quoted = Value::from(secret).to_string();
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn secrets_disappear_in_every_form() {
-        let mut redaction = Redaction::default();
+        let mut redaction = ResponseRedaction::default();
         redaction.hide("12345678");
         redaction.hide("Bearer 12345678");
         redaction.hide("pass\"word");

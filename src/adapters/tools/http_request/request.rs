@@ -4,8 +4,8 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
-use super::arguments::Arguments;
-use super::redaction::Redaction;
+use super::arguments::HttpRequestArguments;
+use super::redaction::ResponseRedaction;
 use crate::domain::command_preview::scalar;
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -18,21 +18,21 @@ const OWN: [&str; 6] =
 const CREDENTIALS: [&str; 5] = ["authorization", "cookie", "x-api-key", "api-key", "x-auth-token"];
 
 /// A request, ready to be sent. Has no `Debug` on purpose: it holds secrets.
-pub(super) struct Prepared {
+pub(super) struct PreparedHttpRequest {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
     /// It carries credentials, which belong to this address only.
     pub(super) private: bool,
-    pub(super) redaction: Redaction,
+    pub(super) redaction: ResponseRedaction,
 }
 
-impl Prepared {
+impl PreparedHttpRequest {
     /// # Errors
     /// What is wrong with the arguments, without a secret.
-    pub(super) fn of(
-        arguments: &Arguments,
+    pub(super) fn from_arguments(
+        arguments: &HttpRequestArguments,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
         let mut prepared = Self {
@@ -41,7 +41,7 @@ impl Prepared {
             headers: HeaderMap::new(),
             body: None,
             private: false,
-            redaction: Redaction::default(),
+            redaction: ResponseRedaction::default(),
         };
         for (name, value) in arguments.headers.iter().flatten() {
             prepared.header(name, value, variable)?;

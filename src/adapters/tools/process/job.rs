@@ -5,20 +5,20 @@ use std::path::Path;
 use crate::domain::sandbox::NetworkReach;
 
 /// What is started, and where.
-pub(in crate::adapters::tools) struct Job<'a> {
-    pub(in crate::adapters::tools) what: What<'a>,
+pub(in crate::adapters::tools) struct ProcessJob<'a> {
+    pub(in crate::adapters::tools) what: JobCommand<'a>,
     /// Inside the project.
     pub(in crate::adapters::tools) directory: &'a Path,
     /// Set on top of what the command inherits.
     pub(in crate::adapters::tools) environment: &'a [(String, String)],
     /// Errors are kept apart from the output; else both are in the order in which they were written.
     pub(in crate::adapters::tools) apart: bool,
-    pub(in crate::adapters::tools) confinement: Confinement<'a>,
+    pub(in crate::adapters::tools) confinement: CommandConfinement<'a>,
 }
 
 /// What a command can reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::adapters::tools) enum Confinement<'a> {
+pub(in crate::adapters::tools) enum CommandConfinement<'a> {
     /// What the sandbox allows, with this network.
     Policy(NetworkReach<'a>),
     /// The same with the network: the user has allowed it for this call.
@@ -27,7 +27,7 @@ pub(in crate::adapters::tools) enum Confinement<'a> {
     Nothing,
 }
 
-impl<'a> Confinement<'a> {
+impl<'a> CommandConfinement<'a> {
     pub(in crate::adapters::tools) fn network(self) -> NetworkReach<'a> {
         match self {
             Self::Policy(network) => network,
@@ -37,13 +37,13 @@ impl<'a> Confinement<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub(in crate::adapters::tools) enum What<'a> {
+pub(in crate::adapters::tools) enum JobCommand<'a> {
     /// Read by `sh`.
     Line(&'a str),
     Program(&'a str, &'a [String]),
 }
 
-impl What<'_> {
+impl JobCommand<'_> {
     pub(super) fn has_nul(self) -> bool {
         match self {
             Self::Line(line) => line.contains('\0'),

@@ -17,10 +17,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// At most one sandbox that waits for a command.
 #[derive(Clone, Default)]
-pub(crate) struct PrestartedSandbox(Arc<Mutex<Slot>>);
+pub(crate) struct PrestartedSandbox(Arc<Mutex<PrestartSlot>>);
 
 #[derive(Default)]
-struct Slot {
+struct PrestartSlot {
     waiting: Option<WaitingSandbox>,
     /// One is being made.
     in_work: bool,
@@ -28,17 +28,17 @@ struct Slot {
 
 struct WaitingSandbox {
     plan: StartPlan,
-    surroundings: Surroundings,
+    surroundings: SandboxFingerprint,
     started: StartedProcess,
     expiry: AbortHandle,
 }
 
 impl PrestartedSandbox {
     /// The sandbox that waits, if it is what this plan would make now.
-    pub(super) fn take(&self, plan: &StartPlan) -> Option<StartedProcess> {
+    pub(super) fn take_matching(&self, plan: &StartPlan) -> Option<StartedProcess> {
         let mut waiting = lock(&self.0).waiting.take()?;
         waiting.expiry.abort();
-        let same = waiting.plan == *plan && waiting.surroundings == Surroundings::of(plan);
+        let same = waiting.plan == *plan && waiting.surroundings == SandboxFingerprint::for_plan(plan);
         (same && !waiting.started.group.has_ended()).then_some(waiting.started)
     }
 
@@ -53,7 +53,7 @@ impl PrestartedSandbox {
         let slot = Arc::downgrade(&self.0);
         tokio::task::spawn_blocking(move || {
             // seen before it is made: what changes meanwhile makes it useless
-            let surroundings = Surroundings::of(&plan);
+            let surroundings = SandboxFingerprint::for_plan(&plan);
             let started = plan.start();
             let Some(slot) = slot.upgrade() else { return };
             let expiring = Arc::downgrade(&slot);
@@ -70,21 +70,21 @@ impl PrestartedSandbox {
     }
 }
 
-fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+fn lock(slot: &Mutex<PrestartSlot>) -> MutexGuard<'_, PrestartSlot> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a sandbox is made of besides its arguments.
 #[derive(PartialEq, Eq, Debug)]
-struct Surroundings {
+struct SandboxFingerprint {
     files: Vec<Option<FileIdentity>>,
     /// What the user mounts later would be writable in a sandbox that is there already.
     mounts: Option<Vec<u8>>,
 }
 
-impl Surroundings {
-    fn of(plan: &StartPlan) -> Self {
-        let files = plan.mounted.iter().map(|path| FileIdentity::of(path)).collect();
+impl SandboxFingerprint {
+    fn for_plan(plan: &StartPlan) -> Self {
+        let files = plan.mounted.iter().map(|path| FileIdentity::from_path(path)).collect();
         Self { files, mounts: std::fs::read("/proc/self/mountinfo").ok() }
     }
 }
@@ -100,7 +100,7 @@ struct FileIdentity {
 }
 
 impl FileIdentity {
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         let found = path.symlink_metadata().ok()?;
         Some(Self {
             device: found.dev(),
@@ -118,7 +118,7 @@ mod tests {
 
     use tokio::io::AsyncReadExt;
 
-    use super::super::job::What;
+    use super::super::job::JobCommand;
     use super::super::start::send_command;
     use super::*;
 
@@ -134,13 +134,13 @@ mod tests {
     #[tokio::test]
     async fn it_runs_the_command_that_it_is_given() {
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
-        let mut started = prestarted.take(&StartPlan::for_test(&[])).unwrap();
+        let mut started = prestarted.take_matching(&StartPlan::for_test(&[])).unwrap();
         let arguments = ["%s|".to_owned(), "it's".to_owned(), "a\nb $HOME".to_owned()];
-        send_command(started.commands, What::Program("printf", &arguments)).await;
+        send_command(started.commands, JobCommand::Program("printf", &arguments)).await;
         let mut printed = String::new();
         started.output.read_to_string(&mut printed).await.unwrap();
         assert_eq!(printed, "it's|a\nb $HOME|");
-        assert!(prestarted.take(&StartPlan::for_test(&[])).is_none(), "it is used once");
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).is_none(), "it is used once");
     }
 
     #[tokio::test]
@@ -173,19 +173,19 @@ mod tests {
             let plan = StartPlan::for_test(&[path("file"), path("directory"), path("missing")]);
             let prestarted = waiting(&plan).await;
             change(&path);
-            assert_eq!(prestarted.take(&plan).is_some(), used, "{name}");
+            assert_eq!(prestarted.take_matching(&plan).is_some(), used, "{name}");
         }
     }
 
     #[tokio::test]
     async fn another_plan_or_one_that_has_ended_is_not_used() {
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
-        assert!(prestarted.take(&StartPlan::for_test(&[PathBuf::from("/")])).is_none());
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[PathBuf::from("/")])).is_none());
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
         lock(&prestarted.0).waiting.as_mut().unwrap().started.group.kill();
         while !lock(&prestarted.0).waiting.as_mut().unwrap().started.group.has_ended() {
             tokio::task::yield_now().await;
         }
-        assert!(prestarted.take(&StartPlan::for_test(&[])).is_none());
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).is_none());
     }
 }

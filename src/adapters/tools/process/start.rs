@@ -16,7 +16,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use uuid::Uuid;
 
-use super::job::{Job, What};
+use super::job::{JobCommand, ProcessJob};
 use crate::adapters::sandbox::{PortForwarder, ReadySandbox};
 use crate::adapters::tools::environment::secrets;
 use crate::domain::sandbox::ProcessLimits;
@@ -59,10 +59,10 @@ pub(super) struct StartPlan {
 impl StartPlan {
     /// # Errors
     /// A file of the sandbox cannot be written.
-    pub(super) fn of(
+    pub(super) fn for_job(
         project: &Path,
         strip_env: &[String],
-        job: &Job<'_>,
+        job: &ProcessJob<'_>,
         sandbox: Option<&ReadySandbox>,
     ) -> io::Result<Self> {
         let mut plan = Self {
@@ -162,7 +162,7 @@ impl StartPlan {
         watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
     }
 
-    fn start_leader(&self, gate: OwnedFd, last_process: Option<&LastProcess>) -> io::Result<Leader> {
+    fn start_leader(&self, gate: OwnedFd, last_process: Option<&LastProcess>) -> io::Result<LeaderProcess> {
         let mut arguments = self.arguments.clone();
         if let Some((last_process, script)) = last_process.zip(arguments.get_mut(1)) {
             let file = last_process.file.to_string_lossy();
@@ -196,7 +196,7 @@ impl StartPlan {
 /// Our end of what the shell in the sandbox reads.
 pub(super) type Commands = Box<dyn AsyncWrite + Send + Unpin>;
 
-type Leader = (Box<dyn ChildWrapper>, Receiver, Option<Receiver>);
+type LeaderProcess = (Box<dyn ChildWrapper>, Receiver, Option<Receiver>);
 
 /// A started process, with our ends of its pipes.
 pub(super) struct StartedProcess {
@@ -298,17 +298,17 @@ impl Drop for ProcessGroup {
 }
 
 /// Gives the shell in the sandbox its command. A sandbox that has ended cannot read it; its exit tells why.
-pub(super) async fn send_command(mut commands: Commands, what: What<'_>) {
+pub(super) async fn send_command(mut commands: Commands, what: JobCommand<'_>) {
     let _ = commands.write_all(script(what).as_bytes()).await;
     // what else has this socket does not keep it open
     let _ = commands.shutdown().await;
 }
 
 /// One line that replaces the shell in the sandbox by the command.
-fn script(what: What<'_>) -> String {
+fn script(what: JobCommand<'_>) -> String {
     let words: Vec<String> = match what {
-        What::Line(line) => ["sh", "-c", line].map(quoted).to_vec(),
-        What::Program(program, arguments) => {
+        JobCommand::Line(line) => ["sh", "-c", line].map(quoted).to_vec(),
+        JobCommand::Program(program, arguments) => {
             std::iter::once(program).chain(arguments.iter().map(String::as_str)).map(quoted).collect()
         }
     };
@@ -319,10 +319,10 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn outside(what: What<'_>) -> Vec<OsString> {
+fn outside(what: JobCommand<'_>) -> Vec<OsString> {
     match what {
-        What::Line(line) => ["-c", LINE_GATE, line].map(OsString::from).to_vec(),
-        What::Program(program, arguments) => {
+        JobCommand::Line(line) => ["-c", LINE_GATE, line].map(OsString::from).to_vec(),
+        JobCommand::Program(program, arguments) => {
             let gate = ["-c", PROGRAM_GATE, "sh", program].map(OsString::from);
             gate.into_iter().chain(arguments.iter().map(OsString::from)).collect()
         }

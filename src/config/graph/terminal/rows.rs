@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::super::model::{Edge, EdgeKind, Graph, NodeKind, Standing, Tally};
-use super::super::order::DrawingOrder;
-use super::tone::Tone;
+use super::super::drawing_order::DrawingOrder;
+use super::super::model::{EdgeKind, GraphEdge, GraphVisitStatus, GraphVisitTally, NodeKind, WorkflowGraph};
+use super::tone::GraphTone;
 
 /// What a line stands for, by its index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Of {
+pub(super) enum GraphRowTarget {
     Node(usize),
     Edge(usize),
     Nothing,
@@ -17,95 +17,95 @@ pub(super) enum Of {
 
 /// One line: what leads to the name, the name, words beside it. What a run did is looked up when it is painted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Row {
+pub(super) struct GraphRow {
     /// A state's begins with a blank, where the mark of the current one goes.
     pub(super) lead: String,
     pub(super) name: String,
     pub(super) words: String,
-    pub(super) of: Of,
+    pub(super) of: GraphRowTarget,
     /// Nothing leads here.
     pub(super) lost: bool,
 }
 
-impl Row {
+impl GraphRow {
     fn new(lead: String) -> Self {
-        Self { lead, name: String::new(), words: String::new(), of: Of::Nothing, lost: false }
+        Self { lead, name: String::new(), words: String::new(), of: GraphRowTarget::Nothing, lost: false }
     }
 
     /// What the run did there.
-    pub(super) fn tally(&self, graph: &Graph) -> Option<Tally> {
+    pub(super) fn tally(&self, graph: &WorkflowGraph) -> Option<GraphVisitTally> {
         match self.of {
-            Of::Node(at) => graph.nodes.get(at)?.tally,
-            Of::Edge(at) => graph.edges.get(at)?.tally,
-            Of::Nothing => None,
+            GraphRowTarget::Node(at) => graph.nodes.get(at)?.tally,
+            GraphRowTarget::Edge(at) => graph.edges.get(at)?.tally,
+            GraphRowTarget::Nothing => None,
         }
     }
 
     fn is_edge(&self) -> bool {
-        !matches!(self.of, Of::Node(_))
+        !matches!(self.of, GraphRowTarget::Node(_))
     }
 
     /// The lead with the mark of where the run is.
-    pub(super) fn marked_lead(&self, standing: Option<Standing>) -> Cow<'_, str> {
+    pub(super) fn marked_lead(&self, standing: Option<GraphVisitStatus>) -> Cow<'_, str> {
         match self.lead.strip_prefix(' ') {
-            Some(rest) if standing == Some(Standing::Current) && !self.is_edge() => {
+            Some(rest) if standing == Some(GraphVisitStatus::Current) && !self.is_edge() => {
                 Cow::Owned(format!("▶{rest}"))
             }
             _ => Cow::Borrowed(&self.lead),
         }
     }
 
-    pub(super) fn tone(&self, standing: Option<Standing>) -> Tone {
+    pub(super) fn tone(&self, standing: Option<GraphVisitStatus>) -> GraphTone {
         match standing {
-            Some(Standing::Current) => Tone::Current,
-            Some(Standing::Done) => Tone::Done,
-            Some(Standing::Untouched) => Tone::Dim,
-            None if self.lost => Tone::Dim,
-            None => Tone::Plain,
+            Some(GraphVisitStatus::Current) => GraphTone::Current,
+            Some(GraphVisitStatus::Done) => GraphTone::Done,
+            Some(GraphVisitStatus::Untouched) => GraphTone::Dim,
+            None if self.lost => GraphTone::Dim,
+            None => GraphTone::Plain,
         }
     }
 
-    pub(super) fn lead_tone(&self, standing: Option<Standing>) -> Tone {
+    pub(super) fn lead_tone(&self, standing: Option<GraphVisitStatus>) -> GraphTone {
         match standing {
-            Some(Standing::Current) => Tone::Current,
-            Some(Standing::Done) if !self.is_edge() => Tone::Done,
-            _ => Tone::Edge,
+            Some(GraphVisitStatus::Current) => GraphTone::Current,
+            Some(GraphVisitStatus::Done) if !self.is_edge() => GraphTone::Done,
+            _ => GraphTone::Edge,
         }
     }
 
-    pub(super) fn words_tone(&self, standing: Option<Standing>) -> Tone {
+    pub(super) fn words_tone(&self, standing: Option<GraphVisitStatus>) -> GraphTone {
         match standing {
-            Some(Standing::Done) if self.is_edge() => Tone::Done,
-            _ if self.is_edge() && standing.is_none() => Tone::Plain,
-            _ => Tone::Dim,
+            Some(GraphVisitStatus::Done) if self.is_edge() => GraphTone::Done,
+            _ if self.is_edge() && standing.is_none() => GraphTone::Plain,
+            _ => GraphTone::Dim,
         }
     }
 }
 
-pub(super) fn rows(graph: &Graph) -> Vec<Row> {
-    let mut drawing = Drawing { graph, order: DrawingOrder::of(graph), rows: Vec::new() };
+pub(super) fn rows(graph: &WorkflowGraph) -> Vec<GraphRow> {
+    let mut drawing = GraphRowBuilder { graph, order: DrawingOrder::from_graph(graph), rows: Vec::new() };
     for handler in &graph.handlers {
         let name = graph.nodes.get(handler.to).map_or("", |node| &node.label);
-        drawing.rows.push(Row {
+        drawing.rows.push(GraphRow {
             name: name.to_owned(),
             words: handler.label.clone(),
-            ..Row::new(" any state ╌▸ ".to_owned())
+            ..GraphRow::new(" any state ╌▸ ".to_owned())
         });
     }
     if !graph.handlers.is_empty() {
-        drawing.rows.push(Row::new(String::new()));
+        drawing.rows.push(GraphRow::new(String::new()));
     }
     drawing.body(None, "");
     drawing.rows
 }
 
-struct Drawing<'g> {
-    graph: &'g Graph,
+struct GraphRowBuilder<'g> {
+    graph: &'g WorkflowGraph,
     order: DrawingOrder<'g>,
-    rows: Vec<Row>,
+    rows: Vec<GraphRow>,
 }
 
-impl Drawing<'_> {
+impl GraphRowBuilder<'_> {
     /// The states of a body, one below the other. `rail` stands left of them.
     fn body(&mut self, group: Option<usize>, rail: &str) {
         let list = self.order.body(group);
@@ -125,12 +125,12 @@ impl Drawing<'_> {
             "" => "never reached".to_owned(),
             about => format!("never reached: {about}"),
         };
-        self.rows.push(Row {
+        self.rows.push(GraphRow {
             name: node.label.clone(),
             words,
-            of: Of::Node(at),
+            of: GraphRowTarget::Node(at),
             lost: !node.reachable,
-            ..Row::new(format!(" {rail}{} ", glyph(node.kind)))
+            ..GraphRow::new(format!(" {rail}{} ", glyph(node.kind)))
         });
     }
 
@@ -138,22 +138,22 @@ impl Drawing<'_> {
     fn inside(&mut self, owner: usize, rail: &str) {
         let bodies: Vec<(usize, String)> =
             self.graph.bodies(owner).map(|(at, group)| (at, group.name.clone())).collect();
-        let line = if self.graph.leaving(owner).next().is_some() { "│ " } else { "  " };
+        let line = if self.graph.outgoing_edges(owner).next().is_some() { "│ " } else { "  " };
         for (place, (group, name)) in bodies.iter().enumerate() {
             let last = place + 1 == bodies.len();
             let branch = format!("{rail}{line}{}", if last { "╰─" } else { "├─" });
             if let Some(at) = self.single(*group) {
                 let node = &self.graph.nodes[at];
-                self.rows.push(Row {
+                self.rows.push(GraphRow {
                     name: name.clone(),
                     words: node.about.clone(),
-                    of: Of::Node(at),
+                    of: GraphRowTarget::Node(at),
                     lost: !node.reachable,
-                    ..Row::new(format!(" {branch}{} ", glyph(node.kind)))
+                    ..GraphRow::new(format!(" {branch}{} ", glyph(node.kind)))
                 });
                 continue;
             }
-            self.rows.push(Row { name: name.clone(), ..Row::new(format!(" {branch} ")) });
+            self.rows.push(GraphRow { name: name.clone(), ..GraphRow::new(format!(" {branch} ")) });
             self.body(Some(*group), &format!("{rail}{line}{}", if last { "   " } else { "│  " }));
         }
     }
@@ -166,7 +166,7 @@ impl Drawing<'_> {
         let plain_end =
             |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
         let others_end = own.iter().filter(|at| **at != start).all(plain_end);
-        let mut ways = graph.leaving(start);
+        let mut ways = graph.outgoing_edges(start);
         let goes_on =
             ways.next().is_none_or(|edge| edge.kind == EdgeKind::Transition && edge.label.is_empty());
         (others_end && goes_on && ways.next().is_none() && graph.bodies(start).next().is_none())
@@ -174,8 +174,9 @@ impl Drawing<'_> {
     }
 
     fn ways(&mut self, at: usize, below: Option<usize>, places: &HashMap<usize, usize>, rail: &str) {
-        let all = self.graph.ways(at);
-        let mut edges: Vec<(usize, &Edge)> = all.map(|index| (index, &self.graph.edges[index])).collect();
+        let all = self.graph.outgoing_edge_indices(at);
+        let mut edges: Vec<(usize, &GraphEdge)> =
+            all.map(|index| (index, &self.graph.edges[index])).collect();
         // what leads away from a failure is decided before any condition is asked
         edges.sort_by_key(|(_, edge)| !edge.kind.is_exception());
         let Some(last) = edges.len().checked_sub(1) else { return };
@@ -193,17 +194,17 @@ impl Drawing<'_> {
                 let target = self.graph.nodes[edge.to].label.clone();
                 (format!(" {rail}{corner}{dash}▸ {arrow} "), target)
             };
-            let of = Of::Edge(*index);
-            self.rows.push(Row { name, words: words(edge, several), of, ..Row::new(lead) });
+            let of = GraphRowTarget::Edge(*index);
+            self.rows.push(GraphRow { name, words: words(edge, several), of, ..GraphRow::new(lead) });
         }
         if !goes_on && below.is_some() {
-            self.rows.push(Row::new(format!(" {rail}").trim_end().to_owned()));
+            self.rows.push(GraphRow::new(format!(" {rail}").trim_end().to_owned()));
         }
     }
 }
 
 /// The condition with its place among several; what leads away from a failure is marked.
-fn words(edge: &Edge, several: bool) -> String {
+fn words(edge: &GraphEdge, several: bool) -> String {
     match edge.kind {
         EdgeKind::Transition if several => format!("{} {}", edge.order, edge.label),
         EdgeKind::Transition => edge.label.clone(),

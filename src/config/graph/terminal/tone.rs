@@ -2,7 +2,7 @@
 
 /// What a part of a line is; how that looks is for the front-end to say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tone {
+pub enum GraphTone {
     Plain,
     /// The state where the run is, or ended.
     Current,
@@ -15,7 +15,7 @@ pub enum Tone {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Span {
+pub struct GraphSpan {
     pub text: String,
-    pub tone: Tone,
+    pub tone: GraphTone,
 }

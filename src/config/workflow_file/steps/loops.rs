@@ -3,17 +3,17 @@
 //! A loop counts its turns in the data under `_loops`, where its body reads them as `loop`. The count comes before the
 //! condition is asked once more, and the condition always sees what the last step left (CHILD-13).
 
-use super::super::super::json::{Kind, Member, Node};
+use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::super::fields::{choice, count, wrong};
-use super::flow::{Flow, Step, Turning};
-use super::nodes::{bare, list, member, text};
+use super::json_nodes::{bare, list, member, text};
+use super::lowering::{EnclosingLoop, StepLowering, StepSource};
 
 /// Turns of a loop that does not say how many there may be.
 const MOST_TURNS: u32 = 100;
 
-impl Flow<'_, '_> {
+impl StepLowering<'_, '_> {
     /// `if`, `then`, `else`.
-    pub(super) fn condition(&mut self, step: &Step<'_>, states: &mut Vec<Node>) {
+    pub(super) fn condition(&mut self, step: &StepSource<'_>, states: &mut Vec<JsonNode>) {
         let Some(test) = self.needed(step, "if", "\"state.count > 0\"").map(|one| bare(&one.value)) else {
             return;
         };
@@ -42,7 +42,7 @@ impl Flow<'_, '_> {
     }
 
     /// `while`: the loop itself, `.again` after each turn, `.limit` when all turns are used up.
-    pub(super) fn repeat(&mut self, step: &Step<'_>, states: &mut Vec<Node>) {
+    pub(super) fn repeat(&mut self, step: &StepSource<'_>, states: &mut Vec<JsonNode>) {
         let test = self.needed(step, "condition", "\"state.count < 3\"").map(|one| bare(&one.value));
         let body = self.needed(step, "steps", "[{\"type\": …}]");
         let most =
@@ -52,12 +52,12 @@ impl Flow<'_, '_> {
         let goes_on = self.goes_on_at_the_limit(step);
         let (Some(test), Some(body)) = (test, body) else { return };
         let name = step.called().to_owned();
-        let turning = Turning { name: name.clone(), next: step.next.clone(), output, most };
+        let turning = EnclosingLoop { name: name.clone(), next: step.next.clone(), output, most };
         let mut place = step.place.within(&name, &format!("{name}.again"));
         place.loops.push(turning.clone());
         let (entry, mut inside) = self.list(&body.value, &place);
         // the states of the loop itself are visited once more than its body
-        let around = Step {
+        let around = StepSource {
             place: &place,
             node: step.node,
             kind: step.kind,
@@ -69,11 +69,11 @@ impl Flow<'_, '_> {
             self.transition(&entry, Some(test.clone()), Some(format!("__flow.turn({depth})")), step.span());
         let done = self.transition(&step.next, None, Some(turning.end(depth, "done")), step.span());
         let begin = text(format!("__flow.begin({depth}, \"{name}\")"), step.span());
-        let action = member("action", super::nodes::object(vec![member("script", begin)], step.span()));
+        let action = member("action", super::json_nodes::object(vec![member("script", begin)], step.span()));
         // without a condition there is no other way out than `break` and `return`
         let way_out =
             if test.as_str().is_some_and(|test| test.trim() == "true") { None } else { Some(done.clone()) };
-        let ways = |before: Vec<Node>| [before, way_out.clone().into_iter().collect()].concat();
+        let ways = |before: Vec<JsonNode>| [before, way_out.clone().into_iter().collect()].concat();
         let first = member("transition", list(ways(vec![turn.clone()]), step.span()));
         states.push(self.state(step, step.name.clone(), vec![action, first]));
         states.append(&mut inside);
@@ -87,12 +87,12 @@ impl Flow<'_, '_> {
     /// All turns are used up: that is no failure if the condition does not hold any more either.
     fn limit(
         &mut self,
-        step: &Step<'_>,
-        test: Node,
-        done: Option<Node>,
+        step: &StepSource<'_>,
+        test: JsonNode,
+        done: Option<JsonNode>,
         goes_on: Option<String>,
         most: u32,
-        states: &mut Vec<Node>,
+        states: &mut Vec<JsonNode>,
     ) {
         let name = step.called();
         let exceeded = format!("{name}.exceeded");
@@ -113,13 +113,13 @@ impl Flow<'_, '_> {
         }
     }
 
-    fn goes_on_at_the_limit(&mut self, step: &Step<'_>) -> bool {
+    fn goes_on_at_the_limit(&mut self, step: &StepSource<'_>) -> bool {
         let words = [("fail", false), ("continue", true)];
         choice(step.node, "on_max", &words, self.findings).is_some_and(|word| word.value)
     }
 
     /// `break`, `continue`.
-    pub(super) fn leave(&mut self, step: &Step<'_>, states: &mut Vec<Node>) {
+    pub(super) fn break_or_continue(&mut self, step: &StepSource<'_>, states: &mut Vec<JsonNode>) {
         let depth = step.place.loops.len().saturating_sub(1);
         let Some(inner) = step.place.loops.last() else {
             let around = if step.place.inside_body { " of this body" } else { "" };
@@ -138,7 +138,7 @@ impl Flow<'_, '_> {
     }
 
     /// The key of the data that `output_to` (or `store_result`) names.
-    pub(super) fn output_key(&mut self, step: &Step<'_>) -> Option<String> {
+    pub(super) fn output_key(&mut self, step: &StepSource<'_>) -> Option<String> {
         let (first, second) = (step.member("output_to"), step.member("store_result"));
         if let (Some(_), Some(second)) = (first, second) {
             let message = "`output_to` and `store_result` are two names of one key";
@@ -152,7 +152,7 @@ impl Flow<'_, '_> {
         self.key(first.or(second)?)
     }
 
-    fn key(&mut self, named: &Member) -> Option<String> {
+    fn key(&mut self, named: &JsonMember) -> Option<String> {
         let Some(path) = named.value.as_str() else {
             wrong(&named.value, &format!("`{}` must be a string", named.key), self.findings);
             return None;
@@ -175,16 +175,17 @@ impl Flow<'_, '_> {
     }
 
     /// `output` of the state that does the step's work.
-    pub(super) fn output(&mut self, step: &Step<'_>) -> Option<Member> {
+    pub(super) fn output(&mut self, step: &StepSource<'_>) -> Option<JsonMember> {
         let named = step.member("output_to").or_else(|| step.member("store_result"))?;
         let span = named.value.span.clone();
         let key = self.output_key(step)?;
-        let value = Node { span: span.clone(), kind: Kind::Object(vec![member("as", text(key, &span))]) };
+        let value =
+            JsonNode { span: span.clone(), kind: JsonNodeKind::Object(vec![member("as", text(key, &span))]) };
         Some(member("output", value))
     }
 }
 
-impl Turning {
+impl EnclosingLoop {
     /// What is done when the loop is left.
     fn end(&self, depth: usize, status: &str) -> String {
         match &self.output {

@@ -2,13 +2,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::source::SourceFile;
-use crate::domain::place::Layer;
+use crate::domain::source_location::ConfigLayer;
 
 fn read(steps: &Value) -> (Value, Vec<String>) {
     let text = json!({"workflow_name": "w", "steps": steps}).to_string();
-    let file = SourceFile::new(Layer::User, "w.json", text);
-    let mut findings = Findings::new(&file);
-    let node = Node::parse(&file, &mut findings).unwrap();
+    let file = SourceFile::new(ConfigLayer::User, "w.json", text);
+    let mut findings = FileDiagnostics::new(&file);
+    let node = JsonNode::parse(&file, &mut findings).unwrap();
     let rewritten = rewritten(&node, &mut findings).unwrap().to_value();
     let found = findings.list.iter();
     let found = found.map(|one| format!("{} {}", one.code, &file.text[one.span.clone()]));

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::rewritten::{Edit, FunctionRead, LOOKUP, NameRead, Rewritten};
+use super::rewritten_script::{FunctionRead, LOOKUP, NameRead, RewriteEdit, RewrittenScript};
 
 /// What stood before, as far as it decides whether `/` divides and whether `{` opens a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Previous {
+enum PreviousToken {
     /// The beginning of a statement: after `;`, after a block, at the start, after `else` …
     Statement,
     /// A value: `/` divides.
@@ -21,33 +21,33 @@ enum Previous {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Brace {
+enum BraceKind {
     Block,
     Object,
     Template,
 }
 
-pub(super) struct Lexer<'s> {
+pub(super) struct ScriptLexer<'s> {
     source: &'s str,
     at: usize,
-    previous: Previous,
-    braces: Vec<Brace>,
+    previous: PreviousToken,
+    braces: Vec<BraceKind>,
     /// For each open parenthesis: does it belong to a control head?
     parens: Vec<bool>,
     out: String,
     copied: usize,
     reads: Vec<FunctionRead>,
-    edits: Vec<Edit>,
+    edits: Vec<RewriteEdit>,
     /// Only where they are asked for.
     names: Option<Vec<NameRead>>,
 }
 
-impl<'s> Lexer<'s> {
+impl<'s> ScriptLexer<'s> {
     pub(super) fn new(source: &'s str) -> Self {
         Self {
             source,
             at: 0,
-            previous: Previous::Statement,
+            previous: PreviousToken::Statement,
             braces: Vec::new(),
             parens: Vec::new(),
             out: String::new(),
@@ -67,15 +67,19 @@ impl<'s> Lexer<'s> {
         self.names.unwrap_or_default()
     }
 
-    pub(super) fn run(mut self) -> Rewritten<'s> {
+    pub(super) fn run(mut self) -> RewrittenScript<'s> {
         while let Some(next) = self.peek(self.at) {
             self.token(next);
         }
         if self.edits.is_empty() {
-            return Rewritten { text: Cow::Borrowed(self.source), reads: self.reads, edits: self.edits };
+            return RewrittenScript {
+                text: Cow::Borrowed(self.source),
+                reads: self.reads,
+                edits: self.edits,
+            };
         }
         self.out.push_str(&self.source[self.copied..]);
-        Rewritten { text: Cow::Owned(self.out), reads: self.reads, edits: self.edits }
+        RewrittenScript { text: Cow::Owned(self.out), reads: self.reads, edits: self.edits }
     }
 
     fn token(&mut self, next: char) {
@@ -87,7 +91,7 @@ impl<'s> Lexer<'s> {
         match next {
             '"' | '\'' => {
                 self.at = skip_string(self.source, self.at);
-                self.previous = Previous::Operand;
+                self.previous = PreviousToken::Operand;
             }
             '`' => self.template(self.at + 1),
             '/' if self.regex_may_begin() => self.regex(),
@@ -96,35 +100,38 @@ impl<'s> Lexer<'s> {
             _ if is_word_start(next) => self.word(),
             _ if next.is_ascii_digit() => {
                 self.at = skip_number(self.source, self.at);
-                self.previous = Previous::Operand;
+                self.previous = PreviousToken::Operand;
             }
             _ => self.operator(next),
         }
     }
 
     fn regex_may_begin(&self) -> bool {
-        !matches!(self.previous, Previous::Operand | Previous::CloseParen(false) | Previous::Dot)
+        !matches!(
+            self.previous,
+            PreviousToken::Operand | PreviousToken::CloseParen(false) | PreviousToken::Dot
+        )
     }
 
     fn bracket(&mut self, bracket: char) {
         self.at += 1;
         match bracket {
             '{' => {
-                let opens_value = matches!(self.previous, Previous::Operator | Previous::Operand);
-                self.braces.push(if opens_value { Brace::Object } else { Brace::Block });
-                self.previous = if opens_value { Previous::Operator } else { Previous::Statement };
+                let opens_value = matches!(self.previous, PreviousToken::Operator | PreviousToken::Operand);
+                self.braces.push(if opens_value { BraceKind::Object } else { BraceKind::Block });
+                self.previous = if opens_value { PreviousToken::Operator } else { PreviousToken::Statement };
             }
             '}' => match self.braces.pop() {
-                Some(Brace::Template) => self.template(self.at),
-                Some(Brace::Object) => self.previous = Previous::Operand,
-                Some(Brace::Block) | None => self.previous = Previous::Statement,
+                Some(BraceKind::Template) => self.template(self.at),
+                Some(BraceKind::Object) => self.previous = PreviousToken::Operand,
+                Some(BraceKind::Block) | None => self.previous = PreviousToken::Statement,
             },
             '(' => {
-                self.parens.push(self.previous == Previous::Control);
-                self.previous = Previous::Operator;
+                self.parens.push(self.previous == PreviousToken::Control);
+                self.previous = PreviousToken::Operator;
             }
-            ')' => self.previous = Previous::CloseParen(self.parens.pop().unwrap_or(false)),
-            _ => self.previous = Previous::Operand,
+            ')' => self.previous = PreviousToken::CloseParen(self.parens.pop().unwrap_or(false)),
+            _ => self.previous = PreviousToken::Operand,
         }
     }
 
@@ -137,13 +144,13 @@ impl<'s> Lexer<'s> {
                 b'\\' => at += 1,
                 b'`' => {
                     self.at = at + 1;
-                    self.previous = Previous::Operand;
+                    self.previous = PreviousToken::Operand;
                     return;
                 }
                 b'$' if bytes.get(at + 1) == Some(&b'{') => {
                     self.at = at + 2;
-                    self.braces.push(Brace::Template);
-                    self.previous = Previous::Operator;
+                    self.braces.push(BraceKind::Template);
+                    self.previous = PreviousToken::Operator;
                     return;
                 }
                 _ => {}
@@ -172,20 +179,22 @@ impl<'s> Lexer<'s> {
             at += 1;
         }
         self.at = skip_word(self.source, floor(self.source, at));
-        self.previous = Previous::Operand;
+        self.previous = PreviousToken::Operand;
     }
 
     fn dot(&mut self) {
         let rest = &self.source[self.at..];
         if rest.starts_with("...") {
             self.at += 3;
-            self.previous = Previous::Operator;
-        } else if rest[1..].starts_with(|c: char| c.is_ascii_digit()) && self.previous != Previous::Operand {
+            self.previous = PreviousToken::Operator;
+        } else if rest[1..].starts_with(|c: char| c.is_ascii_digit())
+            && self.previous != PreviousToken::Operand
+        {
             self.at = skip_number(self.source, self.at + 1);
-            self.previous = Previous::Operand;
+            self.previous = PreviousToken::Operand;
         } else {
             self.at += 1;
-            self.previous = Previous::Dot;
+            self.previous = PreviousToken::Dot;
         }
     }
 
@@ -193,18 +202,18 @@ impl<'s> Lexer<'s> {
         let rest = &self.source[self.at..];
         if rest.starts_with("=>") {
             self.at += 2;
-            self.previous = Previous::Arrow;
+            self.previous = PreviousToken::Arrow;
         } else if optional_dot(rest) {
             self.at += 2;
-            self.previous = Previous::Dot;
+            self.previous = PreviousToken::Dot;
         } else if rest.starts_with("++") || rest.starts_with("--") {
             self.at += 2;
             if self.regex_may_begin() {
-                self.previous = Previous::Operator;
+                self.previous = PreviousToken::Operator;
             }
         } else {
             self.at += next.len_utf8();
-            self.previous = if next == ';' { Previous::Statement } else { Previous::Operator };
+            self.previous = if next == ';' { PreviousToken::Statement } else { PreviousToken::Operator };
         }
     }
 
@@ -212,21 +221,21 @@ impl<'s> Lexer<'s> {
         let start = self.at;
         let end = skip_word(self.source, start);
         self.at = end;
-        if self.previous == Previous::Dot {
-            self.previous = Previous::Operand;
+        if self.previous == PreviousToken::Dot {
+            self.previous = PreviousToken::Operand;
             return;
         }
         self.note(start, end);
         self.previous = match &self.source[start..end] {
             "function" => {
                 self.shorthand(start, end);
-                Previous::Operand
+                PreviousToken::Operand
             }
-            "if" | "while" | "for" | "with" => Previous::Control,
-            "else" | "do" | "try" | "finally" => Previous::Statement,
+            "if" | "while" | "for" | "with" => PreviousToken::Control,
+            "else" | "do" | "try" | "finally" => PreviousToken::Statement,
             "return" | "typeof" | "instanceof" | "in" | "of" | "new" | "delete" | "void" | "throw"
-            | "case" | "yield" | "await" => Previous::Operator,
-            _ => Previous::Operand,
+            | "case" | "yield" | "await" => PreviousToken::Operator,
+            _ => PreviousToken::Operand,
         };
     }
 
@@ -235,7 +244,7 @@ impl<'s> Lexer<'s> {
         let Some(names) = &mut self.names else { return };
         let (word, (path, end)) = (end, path(self.source, end));
         let rest = &self.source[skip_trivia(self.source, end)..];
-        let key = path.is_empty() && rest.starts_with(':') && self.braces.last() == Some(&Brace::Object);
+        let key = path.is_empty() && rest.starts_with(':') && self.braces.last() == Some(&BraceKind::Object);
         if !key {
             let name = self.source[start..word].to_owned();
             names.push(NameRead { name, path, offset: start, called: rest.starts_with('(') });
@@ -270,7 +279,7 @@ impl<'s> Lexer<'s> {
             self.out.push_str(optional);
             stop = next;
         }
-        self.edits.push(Edit { old: (start, stop), new: (new_start, self.out.len()) });
+        self.edits.push(RewriteEdit { old: (start, stop), new: (new_start, self.out.len()) });
         self.reads.push(FunctionRead {
             name: member.name.to_owned(),
             path: path(self.source, member.end).0,
@@ -286,7 +295,7 @@ impl<'s> Lexer<'s> {
 }
 
 /// A member access: `.name`, `?.name`, `["name"]`.
-struct Member<'s> {
+struct MemberAccess<'s> {
     name: &'s str,
     /// Where the `.` or `[` stands.
     open: usize,
@@ -295,7 +304,7 @@ struct Member<'s> {
     end: usize,
 }
 
-fn member(source: &str, from: usize) -> Option<Member<'_>> {
+fn member(source: &str, from: usize) -> Option<MemberAccess<'_>> {
     let open = skip_trivia(source, from);
     let rest = &source[open..];
     if let Some(quoted) = rest.strip_prefix('[').or_else(|| rest.strip_prefix("?.[")) {
@@ -310,7 +319,7 @@ fn member(source: &str, from: usize) -> Option<Member<'_>> {
         if !source[close..].starts_with(']') || name.is_empty() || name.contains(['\\', '"', '\n']) {
             return None;
         }
-        return Some(Member {
+        return Some(MemberAccess {
             name,
             open,
             gaps: (&source[inside..quote], &source[end..close]),
@@ -329,7 +338,7 @@ fn member(source: &str, from: usize) -> Option<Member<'_>> {
         return None;
     }
     let end = skip_word(source, start);
-    Some(Member { name: &source[start..end], open, gaps: (&source[open + dots..start], ""), end })
+    Some(MemberAccess { name: &source[start..end], open, gaps: (&source[open + dots..start], ""), end })
 }
 
 /// The plain members that follow, and where they end.

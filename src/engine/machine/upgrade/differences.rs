@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::agents;
-use super::aspects::{kind, name, of_state, on_error, source};
-use super::names::Names;
+use super::agent_differences;
+use super::describe::{kind, name, of_state, on_error, source};
+use super::position_map::PositionMap;
 use crate::domain::context::ContextSpec;
 use crate::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
 use crate::domain::script::ScriptKind;
-use crate::domain::workflow::{NoMatch, Program, State, Workflow};
+use crate::domain::workflow::{NoMatch, StateSpec, Workflow, WorkflowProgram};
 
 /// One line for each difference, the workflows in the order of the new program.
-pub(super) fn between(old: &Program, new: &Program, names: &Names) -> Vec<String> {
+pub(super) fn between(old: &WorkflowProgram, new: &WorkflowProgram, names: &PositionMap) -> Vec<String> {
     let mut notes = Vec::new();
     let mut known = Vec::new();
     for (at, was) in old.workflows.iter().enumerate() {
@@ -21,7 +21,8 @@ pub(super) fn between(old: &Program, new: &Program, names: &Names) -> Vec<String
         match found.and_then(|ix| Some((ix, new.workflows.get(ix.0)?))) {
             Some((ix, now)) => {
                 known.push(ix.0);
-                let pair = Pair { ix: WorkflowIx(at), root: at == 0, programs: (old, new), was, now, names };
+                let pair =
+                    WorkflowPair { ix: WorkflowIx(at), root: at == 0, programs: (old, new), was, now, names };
                 notes.extend(pair.notes());
             }
             None => notes.push(format!("workflow `{}` is gone", was.name)),
@@ -33,16 +34,16 @@ pub(super) fn between(old: &Program, new: &Program, names: &Names) -> Vec<String
 }
 
 /// One workflow, before and after.
-struct Pair<'a> {
+struct WorkflowPair<'a> {
     ix: WorkflowIx,
     root: bool,
-    programs: (&'a Program, &'a Program),
+    programs: (&'a WorkflowProgram, &'a WorkflowProgram),
     was: &'a Workflow,
     now: &'a Workflow,
-    names: &'a Names,
+    names: &'a PositionMap,
 }
 
-impl Pair<'_> {
+impl WorkflowPair<'_> {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.was.name != self.now.name {
@@ -83,7 +84,7 @@ impl Pair<'_> {
         notes
     }
 
-    fn state(&self, was: &State, now: &State) -> Vec<String> {
+    fn state(&self, was: &StateSpec, now: &StateSpec) -> Vec<String> {
         let path = self.path(&now.name);
         let mut notes = Vec::new();
         let kinds = (kind(&was.work), kind(&now.work));
@@ -104,7 +105,7 @@ impl Pair<'_> {
         notes
     }
 
-    fn transitions(&self, was: &State, now: &State) -> Vec<String> {
+    fn transitions(&self, was: &StateSpec, now: &StateSpec) -> Vec<String> {
         let (old, new) = (ways(self.was, was), ways(self.now, now));
         let from = self.path(&now.name);
         let mut notes = Vec::new();
@@ -123,7 +124,9 @@ impl Pair<'_> {
         }
         let gone = old.iter().filter(|way| !new.iter().any(|other| other.key() == way.key()));
         notes.extend(gone.map(|way| format!("`{from}` → `{}` is gone", way.to)));
-        let order = |ways: &[Way<'_>], others: &[Way<'_>]| -> Vec<(String, usize)> {
+        let order = |ways: &[TransitionDescription<'_>],
+                     others: &[TransitionDescription<'_>]|
+         -> Vec<(String, usize)> {
             let both = ways.iter().filter(|way| others.iter().any(|other| other.key() == way.key()));
             both.map(|way| (way.to.clone(), way.nth)).collect()
         };
@@ -140,7 +143,7 @@ impl Pair<'_> {
             match self.names.agent(self.ix, AgentIx(at)).and_then(|at| Some((at, self.now.agent(at)?))) {
                 Some((at, now)) => {
                     known.push(at.0);
-                    notes.extend(agents::differences((self.was, was), (self.now, now)));
+                    notes.extend(agent_differences::differences((self.was, was), (self.now, now)));
                 }
                 None => notes.push(format!("agent {} is gone", was.id)),
             }
@@ -237,27 +240,27 @@ impl Pair<'_> {
 }
 
 /// One transition: the `nth` to its target.
-struct Way<'w> {
+struct TransitionDescription<'w> {
     to: String,
     nth: usize,
     condition: Option<&'w str>,
     before: Option<&'w str>,
 }
 
-impl Way<'_> {
+impl TransitionDescription<'_> {
     fn key(&self) -> (&str, usize) {
         (&self.to, self.nth)
     }
 }
 
-fn ways<'w>(workflow: &'w Workflow, state: &State) -> Vec<Way<'w>> {
-    let mut ways: Vec<Way<'w>> = Vec::new();
+fn ways<'w>(workflow: &'w Workflow, state: &StateSpec) -> Vec<TransitionDescription<'w>> {
+    let mut ways: Vec<TransitionDescription<'w>> = Vec::new();
     for transition in &state.transitions {
         let to = name(workflow, transition.target);
         let nth = ways.iter().filter(|way| way.to == to).count();
         let (condition, before) =
             (source(workflow, transition.condition), source(workflow, transition.before));
-        ways.push(Way { to, nth, condition, before });
+        ways.push(TransitionDescription { to, nth, condition, before });
     }
     ways
 }
@@ -279,6 +282,6 @@ fn variables(was: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> 
 }
 
 fn libraries(workflow: &Workflow) -> Vec<&str> {
-    let library = |script: &&crate::domain::script::Script| script.kind == ScriptKind::Library;
+    let library = |script: &&crate::domain::script::WorkflowScript| script.kind == ScriptKind::Library;
     workflow.scripts.iter().filter(library).map(|script| script.source.as_str()).collect()
 }

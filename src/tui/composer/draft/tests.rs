@@ -3,7 +3,7 @@ use std::cell::Cell;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui_textarea::CursorMove;
 
-use super::{Change, Draft};
+use super::{ComposerDraft, DraftChangeKind};
 
 thread_local! {
     static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
@@ -14,14 +14,14 @@ pub(super) fn looked_at(amount: usize) {
     LOOKED_AT.set(LOOKED_AT.get() + amount);
 }
 
-fn letter(draft: &mut Draft, letter: char) {
-    draft.key(KeyEvent::from(KeyCode::Char(letter)), Change::Typed);
+fn letter(draft: &mut ComposerDraft, letter: char) {
+    draft.key(KeyEvent::from(KeyCode::Char(letter)), DraftChangeKind::Typed);
 }
 
 /// A terminal without bracketed paste sends a long text as keys: each may cost what its line is long, not more.
 #[test]
 fn a_storm_of_lines_does_not_look_at_those_before() {
-    let mut draft = Draft::default();
+    let mut draft = ComposerDraft::default();
     for _ in 0..1_000 {
         draft.newline();
         letter(&mut draft, 'x');
@@ -30,22 +30,22 @@ fn a_storm_of_lines_does_not_look_at_those_before() {
     assert_eq!(draft.text().len(), 2_000);
 }
 
-type Now = (String, (usize, usize));
+type DraftState = (String, (usize, usize));
 
-fn now(draft: &Draft) -> Now {
+fn now(draft: &ComposerDraft) -> DraftState {
     (draft.text(), draft.cursor())
 }
 
 /// Whole texts, as many as there were changes.
 #[derive(Default)]
-struct Whole {
-    past: Vec<Now>,
-    future: Vec<Now>,
+struct ReferenceUndo {
+    past: Vec<DraftState>,
+    future: Vec<DraftState>,
     typing: bool,
 }
 
-impl Whole {
-    fn note(&mut self, before: Now, typed: bool) {
+impl ReferenceUndo {
+    fn note(&mut self, before: DraftState, typed: bool) {
         self.future.clear();
         if !(typed && self.typing && !self.past.is_empty()) {
             self.past.push(before);
@@ -54,7 +54,7 @@ impl Whole {
     }
 
     /// Undoes, or does once more; whether there was anything.
-    fn compare(&mut self, draft: &mut Draft, back: bool) -> bool {
+    fn compare(&mut self, draft: &mut ComposerDraft, back: bool) -> bool {
         let before = now(draft);
         self.typing = false;
         let expected = if back { self.past.pop() } else { self.future.pop() };
@@ -79,7 +79,7 @@ fn changes_of_lines_are_undone_like_others() {
     };
     let (mut undone, mut widened) = (0, 0);
     for _ in 0..300 {
-        let (mut draft, mut whole) = (Draft::default(), Whole::default());
+        let (mut draft, mut whole) = (ComposerDraft::default(), ReferenceUndo::default());
         for _ in 0..60 {
             let before = now(&draft);
             let key = draw(12);

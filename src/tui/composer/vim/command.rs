@@ -1,21 +1,21 @@
 //! What the letters of a command mean, as far as they are typed: `[count] operator [count] motion` and shorter ones.
 
-use crate::tui::composer::motion::Motion;
+use crate::tui::composer::motion::VimMotion;
 
 /// No count is larger: it would only keep the screen waiting.
 const MOST: usize = 10_000;
 
 /// What was read of a command.
-pub(super) enum Read {
+pub(super) enum VimCommandParse {
     More,
     Nonsense,
-    Command { count: Option<usize>, verb: Verb },
+    Command { count: Option<usize>, verb: VimVerb },
 }
 
-pub(super) enum Verb {
-    Move(Motion),
+pub(super) enum VimVerb {
+    Move(VimMotion),
     /// An operator on what a motion passes.
-    Over(char, Motion),
+    Over(char, VimMotion),
     /// On whole lines.
     Lines(char),
     /// On a word; with the blanks behind it.
@@ -25,14 +25,14 @@ pub(super) enum Verb {
 }
 
 /// Reads a command as far as it is typed.
-pub(super) fn read(typed: &str, visual: bool) -> Read {
+pub(super) fn read(typed: &str, visual: bool) -> VimCommandParse {
     let (first, rest) = number(typed);
     let mut letters = rest.chars();
-    let Some(verb) = letters.next() else { return Read::More };
+    let Some(verb) = letters.next() else { return VimCommandParse::More };
     let rest = letters.as_str();
-    let command = |count, verb| Read::Command { count, verb };
+    let command = |count, verb| VimCommandParse::Command { count, verb };
     match verb {
-        'd' | 'c' | 'y' if visual => command(first, Verb::Lines(verb)),
+        'd' | 'c' | 'y' if visual => command(first, VimVerb::Lines(verb)),
         'd' | 'c' | 'y' => {
             let (second, rest) = number(rest);
             let count = match (first, second) {
@@ -41,37 +41,37 @@ pub(super) fn read(typed: &str, visual: bool) -> Read {
             };
             let mut letters = rest.chars();
             match (letters.next(), letters.next()) {
-                (None, _) | (Some('i' | 'a'), None) => Read::More,
-                (Some(again), _) if again == verb => command(count, Verb::Lines(verb)),
-                (Some(which @ ('i' | 'a')), Some('w')) => command(count, Verb::Word(verb, which == 'a')),
-                _ => motion(rest, count, |motion| Verb::Over(verb, motion)),
+                (None, _) | (Some('i' | 'a'), None) => VimCommandParse::More,
+                (Some(again), _) if again == verb => command(count, VimVerb::Lines(verb)),
+                (Some(which @ ('i' | 'a')), Some('w')) => command(count, VimVerb::Word(verb, which == 'a')),
+                _ => motion(rest, count, |motion| VimVerb::Over(verb, motion)),
             }
         }
-        'r' if visual => Read::Nonsense,
-        'r' => rest.chars().next().map_or(Read::More, |c| command(first, Verb::Replace(c))),
+        'r' if visual => VimCommandParse::Nonsense,
+        'r' => rest.chars().next().map_or(VimCommandParse::More, |c| command(first, VimVerb::Replace(c))),
         'x' | 's' | 'X' | 'D' | 'C' | 'S' | 'Y' | 'p' | 'P' | 'i' | 'I' | 'a' | 'A' | 'o' | 'O' | 'v'
-        | 'V' | '~' | 'J' | 'u' | '.' => command(first, Verb::Single(verb)),
-        _ => motion(&typed[typed.len() - rest.len() - verb.len_utf8()..], first, Verb::Move),
+        | 'V' | '~' | 'J' | 'u' | '.' => command(first, VimVerb::Single(verb)),
+        _ => motion(&typed[typed.len() - rest.len() - verb.len_utf8()..], first, VimVerb::Move),
     }
 }
 
-fn motion(text: &str, count: Option<usize>, verb: impl FnOnce(Motion) -> Verb) -> Read {
+fn motion(text: &str, count: Option<usize>, verb: impl FnOnce(VimMotion) -> VimVerb) -> VimCommandParse {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
-        (Some('f' | 't' | 'F' | 'T' | 'g') | None, None) => Read::More,
+        (Some('f' | 't' | 'F' | 'T' | 'g') | None, None) => VimCommandParse::More,
         (Some(key @ ('f' | 't' | 'F' | 'T')), Some(wanted)) => {
-            Read::Command { count, verb: verb(Motion { key, wanted }) }
+            VimCommandParse::Command { count, verb: verb(VimMotion { key, wanted }) }
         }
-        (Some('g'), Some('g')) => Read::Command { count, verb: verb(Motion::plain('g')) },
+        (Some('g'), Some('g')) => VimCommandParse::Command { count, verb: verb(VimMotion::plain('g')) },
         (
             Some(
                 key @ ('h' | 'l' | 'j' | 'k' | '0' | '^' | '$' | 'w' | 'W' | 'b' | 'B' | 'e' | 'E' | 'G'
                 | ';' | ','),
             ),
             _,
-        ) => Read::Command { count, verb: verb(Motion::plain(key)) },
-        (Some(' '), _) => Read::Command { count, verb: verb(Motion::plain('l')) },
-        _ => Read::Nonsense,
+        ) => VimCommandParse::Command { count, verb: verb(VimMotion::plain(key)) },
+        (Some(' '), _) => VimCommandParse::Command { count, verb: verb(VimMotion::plain('l')) },
+        _ => VimCommandParse::Nonsense,
     }
 }
 

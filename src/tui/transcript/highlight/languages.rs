@@ -2,7 +2,7 @@
 
 /// How a language is read.
 #[derive(PartialEq, Eq, Debug)]
-pub struct Language {
+pub struct LanguageSyntax {
     /// As code blocks call it, and the endings of its files.
     names: &'static [&'static str],
     pub comments: &'static [&'static str],
@@ -20,7 +20,7 @@ pub struct Language {
     pub lifetimes: bool,
 }
 
-const PLAIN: Language = Language {
+const PLAIN: LanguageSyntax = LanguageSyntax {
     names: &[],
     comments: &[],
     block: None,
@@ -32,10 +32,11 @@ const PLAIN: Language = Language {
     lifetimes: false,
 };
 
-const C_LIKE: Language = Language { comments: &["//"], block: Some(("/*", "*/")), types: true, ..PLAIN };
+const C_LIKE: LanguageSyntax =
+    LanguageSyntax { comments: &["//"], block: Some(("/*", "*/")), types: true, ..PLAIN };
 
-static LANGUAGES: [Language; 14] = [
-    Language {
+static LANGUAGES: [LanguageSyntax; 14] = [
+    LanguageSyntax {
         names: &["rust", "rs"],
         words: &[
             "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
@@ -46,7 +47,7 @@ static LANGUAGES: [Language; 14] = [
         lifetimes: true,
         ..C_LIKE
     },
-    Language {
+    LanguageSyntax {
         names: &["javascript", "js", "jsx", "mjs", "typescript", "ts", "tsx"],
         long_quotes: &["`"],
         words: &[
@@ -103,7 +104,7 @@ static LANGUAGES: [Language; 14] = [
         ],
         ..C_LIKE
     },
-    Language {
+    LanguageSyntax {
         names: &["python", "py", "python3"],
         comments: &["#"],
         long_quotes: &["\"\"\"", "'''"],
@@ -116,7 +117,7 @@ static LANGUAGES: [Language; 14] = [
         types: true,
         ..PLAIN
     },
-    Language {
+    LanguageSyntax {
         names: &["go", "golang"],
         long_quotes: &["`"],
         words: &[
@@ -156,7 +157,7 @@ static LANGUAGES: [Language; 14] = [
         ],
         ..C_LIKE
     },
-    Language {
+    LanguageSyntax {
         names: &["c", "h", "cpp", "c++", "cc", "hpp", "objc", "cuda"],
         comments: &["//"],
         words: &[
@@ -217,7 +218,7 @@ static LANGUAGES: [Language; 14] = [
         ],
         ..C_LIKE
     },
-    Language {
+    LanguageSyntax {
         names: &["java", "kotlin", "kt", "scala", "swift", "csharp", "cs", "c#", "dart", "groovy"],
         long_quotes: &["\"\"\""],
         words: &[
@@ -289,7 +290,7 @@ static LANGUAGES: [Language; 14] = [
         ],
         ..C_LIKE
     },
-    Language {
+    LanguageSyntax {
         names: &["bash", "sh", "shell", "zsh", "fish", "console", "dockerfile", "docker", "make", "makefile"],
         comments: &["#"],
         words: &[
@@ -299,20 +300,20 @@ static LANGUAGES: [Language; 14] = [
         ],
         ..PLAIN
     },
-    Language {
+    LanguageSyntax {
         names: &["json", "jsonc", "json5", "jsonl"],
         comments: &["//"],
         block: Some(("/*", "*/")),
         words: &["true", "false", "null"],
         ..PLAIN
     },
-    Language {
+    LanguageSyntax {
         names: &["yaml", "yml", "toml", "ini", "conf", "properties"],
         comments: &["#"],
         words: &["true", "false", "null", "yes", "no"],
         ..PLAIN
     },
-    Language {
+    LanguageSyntax {
         names: &["sql", "sqlite", "postgres", "mysql"],
         comments: &["--"],
         block: Some(("/*", "*/")),
@@ -378,14 +379,14 @@ static LANGUAGES: [Language; 14] = [
         any_case: true,
         ..PLAIN
     },
-    Language {
+    LanguageSyntax {
         names: &["html", "xml", "svg", "vue", "svelte"],
         block: Some(("<!--", "-->")),
         quotes: "\"",
         ..PLAIN
     },
-    Language { names: &["css", "scss", "less"], block: Some(("/*", "*/")), ..PLAIN },
-    Language {
+    LanguageSyntax { names: &["css", "scss", "less"], block: Some(("/*", "*/")), ..PLAIN },
+    LanguageSyntax {
         names: &["ruby", "rb", "elixir", "ex", "perl", "r", "julia", "nix"],
         comments: &["#"],
         words: &[
@@ -397,7 +398,7 @@ static LANGUAGES: [Language; 14] = [
         types: true,
         ..PLAIN
     },
-    Language {
+    LanguageSyntax {
         names: &["lua", "haskell", "hs"],
         comments: &["--"],
         words: &[
@@ -410,7 +411,7 @@ static LANGUAGES: [Language; 14] = [
 ];
 
 /// The language that a code block names; `None`: none that is known.
-pub fn language(name: &str) -> Option<&'static Language> {
+pub fn language(name: &str) -> Option<&'static LanguageSyntax> {
     if name.is_empty() || name.len() > 16 {
         return None;
     }

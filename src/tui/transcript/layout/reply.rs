@@ -3,39 +3,44 @@
 use ratatui::text::{Line, Span};
 
 use crate::tui::text::{fit, thousands, width};
-use crate::tui::transcript::item::Reply;
-use crate::tui::transcript::look::{INDENT, Look, lay_plain};
+use crate::tui::transcript::item::AgentReplyItem;
+use crate::tui::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_plain};
 use crate::tui::transcript::markdown;
 
 /// Where a streamed reply goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Tail {
-    thought: Option<Thought>,
-    text: markdown::Tail,
+pub struct ReplyLayoutTail {
+    thought: Option<ReasoningTail>,
+    text: markdown::MarkdownTail,
 }
 
 /// What is known of the reasoning.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Thought {
+struct ReasoningTail {
     /// Bytes that are laid out.
     length: usize,
     /// Newlines up to a byte: nothing is counted twice.
     newlines: usize,
     counted: usize,
-    tail: markdown::Tail,
+    tail: markdown::MarkdownTail,
 }
 
 /// The row that tells of the reasoning; the name stands above it.
 const THOUGHT: usize = 1;
 
-impl Tail {
+impl ReplyLayoutTail {
     /// There is more than was laid out at once.
     pub fn has_more(&self) -> bool {
         self.text.more
     }
 }
 
-pub(super) fn layout(reply: &Reply, look: Look, most: usize, rows: &mut Vec<Line<'static>>) -> Option<Tail> {
+pub(super) fn layout(
+    reply: &AgentReplyItem,
+    look: ItemLayoutOptions,
+    most: usize,
+    rows: &mut Vec<Line<'static>>,
+) -> Option<ReplyLayoutTail> {
     let theme = look.theme;
     let name = fit(&reply.agent, look.columns).into_owned();
     let room = look.columns.saturating_sub(width(&name));
@@ -47,53 +52,58 @@ pub(super) fn layout(reply: &Reply, look: Look, most: usize, rows: &mut Vec<Line
     ]));
     let thought = (!reply.reasoning.is_empty()).then(|| {
         rows.push(Line::default());
-        let tail = markdown::Tail::at(rows.len());
-        extend_thought(reply, Thought { length: 0, newlines: 0, counted: 0, tail }, look, rows)
+        let tail = markdown::MarkdownTail::at(rows.len());
+        extend_thought(reply, ReasoningTail { length: 0, newlines: 0, counted: 0, tail }, look, rows)
     });
-    let text = markdown::Tail::at(rows.len());
+    let text = markdown::MarkdownTail::at(rows.len());
     let text = markdown::extend(&reply.text, text, look.page(INDENT, theme.text()), most, rows);
     if reply.interrupted {
         lay_interrupted(look, rows);
     }
-    (reply.open || text.more).then_some(Tail { thought, text })
+    (reply.open || text.more).then_some(ReplyLayoutTail { thought, text })
 }
 
 /// Lays out what was added to an open reply; what is final stays. `None`: all of it must be laid out again.
 pub fn extend(
-    reply: &Reply,
-    tail: Tail,
-    look: Look,
+    reply: &AgentReplyItem,
+    tail: ReplyLayoutTail,
+    look: ItemLayoutOptions,
     most: usize,
     rows: &mut Vec<Line<'static>>,
-) -> Option<Tail> {
-    let Tail { thought, text } = tail;
+) -> Option<ReplyLayoutTail> {
+    let ReplyLayoutTail { thought, text } = tail;
     let (before, begun) = (thought.as_ref().map_or(0, |thought| thought.length), rows.len() > text.row);
-    let mut tail = Tail { thought, text };
+    let mut tail = ReplyLayoutTail { thought, text };
     if before < reply.reasoning.len() {
         // it thinks on after it has spoken, or begins to
         if begun || before == 0 {
             return None;
         }
         tail.thought = tail.thought.map(|thought| extend_thought(reply, thought, look, rows));
-        tail.text = markdown::Tail::at(rows.len());
+        tail.text = markdown::MarkdownTail::at(rows.len());
     } else if !begun && !reply.text.is_empty() && tail.thought.is_some() {
-        rows[THOUGHT] = told(reply, &tail, look);
+        rows[THOUGHT] = reasoning_line(reply, &tail, look);
     }
     tail.text = markdown::extend(&reply.text, tail.text, look.page(INDENT, look.theme.text()), most, rows);
     if reply.interrupted {
         if tail.thought.is_some() {
-            rows[THOUGHT] = told(reply, &tail, look);
+            rows[THOUGHT] = reasoning_line(reply, &tail, look);
         }
         lay_interrupted(look, rows);
     }
     Some(tail)
 }
 
-fn lay_interrupted(look: Look, rows: &mut Vec<Line<'static>>) {
+fn lay_interrupted(look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
     lay_plain("— interrupted", look.theme.warning(), look.columns, INDENT, rows);
 }
 
-fn extend_thought(reply: &Reply, thought: Thought, look: Look, rows: &mut Vec<Line<'static>>) -> Thought {
+fn extend_thought(
+    reply: &AgentReplyItem,
+    thought: ReasoningTail,
+    look: ItemLayoutOptions,
+    rows: &mut Vec<Line<'static>>,
+) -> ReasoningTail {
     let text = reply.reasoning.trim_end();
     let mut thought = thought;
     if text.len() > thought.counted {
@@ -109,11 +119,11 @@ fn extend_thought(reply: &Reply, thought: Thought, look: Look, rows: &mut Vec<Li
     thought
 }
 
-fn told(reply: &Reply, tail: &Tail, look: Look) -> Line<'static> {
+fn reasoning_line(reply: &AgentReplyItem, tail: &ReplyLayoutTail, look: ItemLayoutOptions) -> Line<'static> {
     line(reply, tail.thought.as_ref().map_or(0, |thought| thought.newlines), look)
 }
 
-fn line(reply: &Reply, newlines: usize, look: Look) -> Line<'static> {
+fn line(reply: &AgentReplyItem, newlines: usize, look: ItemLayoutOptions) -> Line<'static> {
     let lines = thousands(newlines as u64 + 1);
     let plural = if newlines == 0 { "" } else { "s" };
     let verb = if reply.open && reply.text.is_empty() { "thinking" } else { "thought" };

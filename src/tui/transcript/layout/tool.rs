@@ -2,11 +2,11 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::domain::tool::body_of;
-use crate::tui::text::{counted, duration, fit, one_line, width};
+use crate::domain::tool::strip_result_header;
+use crate::tui::text::{duration, fit, format_count, one_line, width};
 use crate::tui::transcript::diff;
 use crate::tui::transcript::item::{ToolItem, ToolStatus};
-use crate::tui::transcript::look::{INDENT, Look, lay_more, lay_plain};
+use crate::tui::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_more, lay_plain};
 
 /// Lines of a failed tool's output that are always shown.
 const FAILED_SHOWN: usize = 3;
@@ -18,7 +18,7 @@ const CHANGE_SHOWN: usize = 10;
 /// Calls that took less are not worth a time.
 const WORTH_MS: u64 = 100;
 
-pub(super) fn layout(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
+pub(super) fn layout(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
     let theme = look.theme;
     let (mark, style) = match tool.status {
         ToolStatus::Running => ("•", theme.dim()),
@@ -40,7 +40,7 @@ pub(super) fn layout(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>)
     ]));
     lay_change(tool, look, rows);
     if look.details {
-        let shown = body_of(tool.content.trim_end());
+        let shown = strip_result_header(tool.content.trim_end());
         if !shown.is_empty() {
             lay_plain(shown, theme.dim(), look.columns, INDENT * 2, rows);
         }
@@ -52,7 +52,7 @@ pub(super) fn layout(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>)
 }
 
 /// How it went, how long it took, and how much there is to read.
-fn result(tool: &ToolItem, look: Look) -> String {
+fn result(tool: &ToolItem, look: ItemLayoutOptions) -> String {
     let mut text = match tool.status {
         ToolStatus::Running => return " — running".to_owned(),
         ToolStatus::Stopped => " — interrupted".to_owned(),
@@ -60,9 +60,9 @@ fn result(tool: &ToolItem, look: Look) -> String {
         _ => format!(" — {}", one_line(&tool.summary)),
     };
     let time = tool.took_ms.filter(|ms| *ms >= WORTH_MS).map(duration);
-    let lines = body_of(tool.content.trim_end()).lines().count() as u64;
+    let lines = strip_result_header(tool.content.trim_end()).lines().count() as u64;
     let told = text.contains(" line");
-    let lines = (lines > 1 && !told && !look.details).then(|| counted(lines, "line"));
+    let lines = (lines > 1 && !told && !look.details).then(|| format_count(lines, "line"));
     for part in time.into_iter().chain(lines) {
         text.push_str(if text.is_empty() { " — " } else { " · " });
         text.push_str(&part);
@@ -71,7 +71,7 @@ fn result(tool: &ToolItem, look: Look) -> String {
 }
 
 /// What a call has changed in a file. A call that failed has changed nothing.
-fn lay_change(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
+fn lay_change(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
     let Some(change) = tool.change.as_ref().filter(|_| tool.status == ToolStatus::Done) else { return };
     let lines = change.diff.lines().count();
     let shown = if look.details || lines <= CHANGE_FROM { lines } else { CHANGE_SHOWN };
@@ -85,9 +85,9 @@ fn lay_change(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
 /// The end of what a failed tool printed, which mostly says why.
 fn last_words(content: &str) -> Option<String> {
     let printed: Vec<&str> =
-        body_of(content.trim_end()).split('\n').filter(|line| !line.trim().is_empty()).collect();
+        strip_result_header(content.trim_end()).split('\n').filter(|line| !line.trim().is_empty()).collect();
     let hidden = printed.len().saturating_sub(FAILED_SHOWN);
-    let more = (hidden > 0).then(|| format!("… {} (Ctrl+O)", counted(hidden as u64, "more line")));
+    let more = (hidden > 0).then(|| format!("… {} (Ctrl+O)", format_count(hidden as u64, "more line")));
     let shown = printed[hidden..].iter().map(|line| (*line).to_owned());
     let lines: Vec<String> = more.into_iter().chain(shown).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

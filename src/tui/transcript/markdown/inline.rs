@@ -4,8 +4,8 @@
 
 use ratatui::style::{Modifier, Style};
 
-use super::super::rows::Piece;
-use crate::tui::theme::Theme;
+use super::super::line_wrap::StyledPiece;
+use crate::tui::theme::ColorTheme;
 
 /// Addresses longer than this are no addresses.
 const URL_LIMIT: usize = 1_000;
@@ -13,7 +13,7 @@ const URL_LIMIT: usize = 1_000;
 const TICKS: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
-enum Token<'a> {
+enum InlineToken<'a> {
     Text(&'a str),
     Code(&'a str),
     /// Its words and its address.
@@ -23,7 +23,7 @@ enum Token<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct DelimiterRun {
     token: usize,
     kind: u8,
     left: usize,
@@ -32,10 +32,10 @@ struct Mark {
 }
 
 /// Changes of depth before a token: bold, italic, struck.
-type Turns = Vec<[i32; 3]>;
+type EmphasisChanges = Vec<[i32; 3]>;
 
 /// The line in pieces, marks taken away.
-pub fn inline(line: &str, base: Style, theme: Theme) -> Vec<Piece<'_>> {
+pub fn inline(line: &str, base: Style, theme: ColorTheme) -> Vec<StyledPiece<'_>> {
     if !line.bytes().any(is_special) {
         return vec![(base, line)];
     }
@@ -49,16 +49,16 @@ pub fn inline(line: &str, base: Style, theme: Theme) -> Vec<Piece<'_>> {
         }
         let style = styled(base, depth, theme);
         match *token {
-            Token::Text(text) => pieces.push((style, text)),
-            Token::Code(text) => pieces.push((style.patch(theme.accent()), text)),
-            Token::Link(label, url) => {
+            InlineToken::Text(text) => pieces.push((style, text)),
+            InlineToken::Code(text) => pieces.push((style.patch(theme.accent()), text)),
+            InlineToken::Link(label, url) => {
                 pieces.push((style.add_modifier(Modifier::UNDERLINED), label));
                 if label != url {
                     pieces.extend([(base.patch(theme.dim()), " ("), (base.patch(theme.dim()), url)]);
                     pieces.push((base.patch(theme.dim()), ")"));
                 }
             }
-            Token::Marks(run) => {
+            InlineToken::Marks(run) => {
                 pieces.push((style, &run[..marks[mark].left]));
                 mark += 1;
             }
@@ -68,7 +68,7 @@ pub fn inline(line: &str, base: Style, theme: Theme) -> Vec<Piece<'_>> {
     pieces
 }
 
-fn styled(base: Style, depth: [i32; 3], theme: Theme) -> Style {
+fn styled(base: Style, depth: [i32; 3], theme: ColorTheme) -> Style {
     let [bold, italic, struck] = depth.map(|depth| depth > 0);
     let mut style = if bold { base.patch(theme.bold()) } else { base };
     if italic {
@@ -85,16 +85,16 @@ fn is_special(byte: u8) -> bool {
 }
 
 /// What is already known not to come any more, so that nobody looks twice.
-struct Absent {
+struct AbsentDelimiters {
     ticks: [bool; TICKS + 1],
     link: bool,
     angle: bool,
 }
 
-fn scan(line: &str) -> (Vec<Token<'_>>, Vec<Mark>) {
+fn scan(line: &str) -> (Vec<InlineToken<'_>>, Vec<DelimiterRun>) {
     let bytes = line.as_bytes();
     let (mut tokens, mut marks) = (Vec::new(), Vec::new());
-    let mut absent = Absent { ticks: [false; TICKS + 1], link: false, angle: false };
+    let mut absent = AbsentDelimiters { ticks: [false; TICKS + 1], link: false, angle: false };
     // `plain` is where the text begins that is not yet a token
     let (mut at, mut plain) = (0, 0);
     while at < bytes.len() {
@@ -105,7 +105,7 @@ fn scan(line: &str) -> (Vec<Token<'_>>, Vec<Mark>) {
         }
         if byte == b'\\' {
             if bytes.get(at + 1).is_some_and(u8::is_ascii_punctuation) {
-                tokens.push(Token::Text(&line[plain..at]));
+                tokens.push(InlineToken::Text(&line[plain..at]));
                 plain = at + 1;
                 at += 1;
             }
@@ -121,25 +121,25 @@ fn scan(line: &str) -> (Vec<Token<'_>>, Vec<Mark>) {
         };
         if let Some((token, end)) = found {
             let before = if byte == b'[' { line[plain..at].strip_suffix('!') } else { None };
-            tokens.push(Token::Text(before.unwrap_or(&line[plain..at])));
+            tokens.push(InlineToken::Text(before.unwrap_or(&line[plain..at])));
             tokens.push(token);
             (at, plain) = (end, end);
         } else if matches!(byte, b'*' | b'_') || byte == b'~' && run == 2 {
-            tokens.push(Token::Text(&line[plain..at]));
+            tokens.push(InlineToken::Text(&line[plain..at]));
             marks.push(flank(line, at, run, tokens.len()));
-            tokens.push(Token::Marks(&line[at..at + run]));
+            tokens.push(InlineToken::Marks(&line[at..at + run]));
             at += run;
             plain = at;
         } else {
             at += if byte == b'[' || byte == b'<' { 1 } else { run };
         }
     }
-    tokens.push(Token::Text(&line[plain..]));
+    tokens.push(InlineToken::Text(&line[plain..]));
     (tokens, marks)
 }
 
 /// A run of marks may open what follows and close what stands before, by its neighbours.
-fn flank(line: &str, at: usize, run: usize, token: usize) -> Mark {
+fn flank(line: &str, at: usize, run: usize, token: usize) -> DelimiterRun {
     let before = line[..at].chars().next_back().unwrap_or(' ');
     let after = line[at + run..].chars().next().unwrap_or(' ');
     let punctuation = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
@@ -154,10 +154,15 @@ fn flank(line: &str, at: usize, run: usize, token: usize) -> Mark {
     } else {
         (left, right)
     };
-    Mark { token, kind, left: run, opens, closes }
+    DelimiterRun { token, kind, left: run, opens, closes }
 }
 
-fn code<'a>(line: &'a str, at: usize, run: usize, absent: &mut Absent) -> Option<(Token<'a>, usize)> {
+fn code<'a>(
+    line: &'a str,
+    at: usize,
+    run: usize,
+    absent: &mut AbsentDelimiters,
+) -> Option<(InlineToken<'a>, usize)> {
     if run > TICKS || absent.ticks[run] {
         return None;
     }
@@ -171,7 +176,7 @@ fn code<'a>(line: &'a str, at: usize, run: usize, absent: &mut Absent) -> Option
             let inner = &line[start..from];
             let bare = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
             let bare = bare.filter(|bare| !bare.trim().is_empty()).unwrap_or(inner);
-            return Some((Token::Code(bare), from + run));
+            return Some((InlineToken::Code(bare), from + run));
         }
         next = from + length;
     }
@@ -180,7 +185,7 @@ fn code<'a>(line: &'a str, at: usize, run: usize, absent: &mut Absent) -> Option
 }
 
 /// `[words](address)`, with a title that is not shown.
-fn link<'a>(line: &'a str, at: usize, absent: &mut Absent) -> Option<(Token<'a>, usize)> {
+fn link<'a>(line: &'a str, at: usize, absent: &mut AbsentDelimiters) -> Option<(InlineToken<'a>, usize)> {
     if absent.link {
         return None;
     }
@@ -211,11 +216,11 @@ fn link<'a>(line: &'a str, at: usize, absent: &mut Absent) -> Option<(Token<'a>,
     let url = inside.split_once(" \"").map_or(inside, |(url, _)| url).trim();
     let url = url.strip_prefix('<').and_then(|url| url.strip_suffix('>')).unwrap_or(url);
     let after = at + 1 + close + 2 + inside.len() + 1;
-    (!url.is_empty() && !url.contains(' ')).then_some((Token::Link(label, url), after))
+    (!url.is_empty() && !url.contains(' ')).then_some((InlineToken::Link(label, url), after))
 }
 
 /// `<https://…>`
-fn angle<'a>(line: &'a str, at: usize, absent: &mut Absent) -> Option<(Token<'a>, usize)> {
+fn angle<'a>(line: &'a str, at: usize, absent: &mut AbsentDelimiters) -> Option<(InlineToken<'a>, usize)> {
     if absent.angle {
         return None;
     }
@@ -229,12 +234,12 @@ fn angle<'a>(line: &'a str, at: usize, absent: &mut Absent) -> Option<(Token<'a>
         return None;
     };
     let url = &rest[..end];
-    (!url.contains([' ', '<'])).then_some((Token::Link(url, url), at + 1 + end + 1))
+    (!url.contains([' ', '<'])).then_some((InlineToken::Link(url, url), at + 1 + end + 1))
 }
 
 /// Finds what opens for everything that closes; takes away the marks that found each other.
-fn pair(tokens: usize, marks: &mut [Mark]) -> Turns {
-    let mut turns: Turns = vec![[0; 3]; tokens + 1];
+fn pair(tokens: usize, marks: &mut [DelimiterRun]) -> EmphasisChanges {
+    let mut turns: EmphasisChanges = vec![[0; 3]; tokens + 1];
     let mut open: Vec<usize> = Vec::new();
     // Below this place of the stack nothing opens such a run: by kind, length modulo three, and whether it opens, too.
     let mut bottom = [[[0; 2]; 3]; 3];
@@ -243,7 +248,8 @@ fn pair(tokens: usize, marks: &mut [Mark]) -> Turns {
         while closer.closes && closer.left > 0 {
             let floor = &mut bottom[kind_of(closer.kind)][closer.left % 3][usize::from(closer.opens)];
             let from = (*floor).min(open.len());
-            let fits = |mark: &Mark| mark.kind == closer.kind && mark.left > 0 && goes_with(mark, &closer);
+            let fits =
+                |mark: &DelimiterRun| mark.kind == closer.kind && mark.left > 0 && goes_with(mark, &closer);
             let Some(found) = open[from..].iter().rposition(|index| fits(&marks[*index])) else {
                 *floor = open.len();
                 break;
@@ -277,7 +283,7 @@ fn kind_of(byte: u8) -> usize {
 }
 
 /// The rule of three: a run that could do both closes only what adds up.
-fn goes_with(opener: &Mark, closer: &Mark) -> bool {
+fn goes_with(opener: &DelimiterRun, closer: &DelimiterRun) -> bool {
     if closer.kind == b'~' {
         return true;
     }

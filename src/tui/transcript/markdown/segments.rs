@@ -7,7 +7,7 @@ const SOFT: usize = 4_000;
 const HARD: usize = 4_400;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Segment<'a> {
+pub struct LineSegment<'a> {
     /// Without the newline.
     pub text: &'a str,
     /// The line goes on with the next segment.
@@ -17,7 +17,7 @@ pub struct Segment<'a> {
 }
 
 /// The segment that begins at a byte.
-pub fn segment(text: &str, start: usize) -> Segment<'_> {
+pub fn segment(text: &str, start: usize) -> LineSegment<'_> {
     let rest = &text[start..];
     let near = &rest[..rest.floor_char_boundary(HARD)];
     let line = near.find('\n').map_or(near, |end| &near[..end]);
@@ -25,13 +25,13 @@ pub fn segment(text: &str, start: usize) -> Segment<'_> {
         && let Some(space) = line.as_bytes()[SOFT..].iter().position(|byte| *byte == b' ')
     {
         let end = SOFT + space + 1;
-        return Segment { text: &line[..end], broken: true, next: Some(start + end) };
+        return LineSegment { text: &line[..end], broken: true, next: Some(start + end) };
     }
     if line.len() < near.len() {
-        return Segment { text: line, broken: false, next: Some(start + line.len() + 1) };
+        return LineSegment { text: line, broken: false, next: Some(start + line.len() + 1) };
     }
     if near.len() < rest.len() {
-        return Segment { text: near, broken: true, next: Some(start + near.len()) };
+        return LineSegment { text: near, broken: true, next: Some(start + near.len()) };
     }
-    Segment { text: line, broken: false, next: None }
+    LineSegment { text: line, broken: false, next: None }
 }

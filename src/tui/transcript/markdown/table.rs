@@ -7,10 +7,10 @@ use std::ops::Range;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::rows::{Lead, blank, cut};
+use super::super::line_wrap::{LinePrefix, blank, cut};
 use super::inline::inline;
 use crate::tui::text::{width, wrap};
-use crate::tui::theme::Theme;
+use crate::tui::theme::ColorTheme;
 
 /// Rows that have a say in how wide the columns are.
 pub const MEASURED: usize = 64;
@@ -21,7 +21,7 @@ const NARROW: usize = 4;
 const BETWEEN: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Align {
+enum ColumnAlignment {
     Left,
     Centre,
     Right,
@@ -29,14 +29,14 @@ enum Align {
 
 /// How a table's rows are laid out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Table {
+pub struct MarkdownTable {
     widths: Vec<usize>,
-    aligns: Vec<Align>,
+    aligns: Vec<ColumnAlignment>,
 }
 
-impl Table {
+impl MarkdownTable {
     /// `rule` is the second line (`|---|:-:|`). `None`: these two lines begin no table, or it does not fit at all.
-    pub fn begin(header: &str, rule: &str, room: usize) -> Option<Self> {
+    pub fn parse_header(header: &str, rule: &str, room: usize) -> Option<Self> {
         let aligns = aligns(rule)?;
         let columns = cells(header, usize::MAX).len();
         let fits = columns * (NARROW + BETWEEN) <= room + BETWEEN;
@@ -47,7 +47,7 @@ impl Table {
     pub fn measure<'a>(&mut self, rows: impl Iterator<Item = &'a str>, room: usize) {
         for row in rows.take(MEASURED) {
             for (most, cell) in self.widths.iter_mut().zip(cells(row, self.aligns.len())) {
-                let text = inline(cell, Style::new(), Theme::default());
+                let text = inline(cell, Style::new(), ColorTheme::default());
                 *most = (*most).max(text.iter().map(|piece| width(piece.1)).sum());
             }
         }
@@ -77,17 +77,19 @@ impl Table {
         &self,
         row: &str,
         (base, header): (Style, bool),
-        lead: Lead<'_>,
-        theme: Theme,
+        lead: LinePrefix<'_>,
+        theme: ColorTheme,
         rows: &mut Vec<Line<'static>>,
     ) {
         let style = if header { base.patch(theme.bold()) } else { base };
         let given = cells(row, self.widths.len());
-        let cells: Vec<Cell<'_>> = self
+        let cells: Vec<MarkdownTableCell<'_>> = self
             .widths
             .iter()
             .enumerate()
-            .map(|(at, room)| Cell::new(given.get(at).copied().unwrap_or(""), *room, style, theme))
+            .map(|(at, room)| {
+                MarkdownTableCell::new(given.get(at).copied().unwrap_or(""), *room, style, theme)
+            })
             .collect();
         let height = cells.iter().map(|cell| cell.rows.len()).max().unwrap_or(1);
         for at in 0..height {
@@ -111,29 +113,34 @@ impl Table {
 }
 
 /// A cell, wrapped.
-struct Cell<'a> {
+struct MarkdownTableCell<'a> {
     pieces: Vec<(Style, &'a str)>,
     whole: String,
     rows: Vec<Range<usize>>,
 }
 
-impl<'a> Cell<'a> {
-    fn new(text: &'a str, room: usize, style: Style, theme: Theme) -> Self {
+impl<'a> MarkdownTableCell<'a> {
+    fn new(text: &'a str, room: usize, style: Style, theme: ColorTheme) -> Self {
         let pieces = inline(text, style, theme);
         let whole: String = pieces.iter().map(|piece| piece.1).collect();
         let rows = wrap(&whole, room);
         Self { pieces, whole, rows }
     }
 
-    fn put(&self, row: usize, (room, align, last): (usize, Align, bool), spans: &mut Vec<Span<'static>>) {
+    fn put(
+        &self,
+        row: usize,
+        (room, align, last): (usize, ColumnAlignment, bool),
+        spans: &mut Vec<Span<'static>>,
+    ) {
         let range = self.rows.get(row).cloned().unwrap_or(0..0);
         let text = self.whole[range.clone()].trim_end_matches(' ');
         let free = room.saturating_sub(width(text));
         let left = match align {
-            Align::Centre | Align::Right if text.is_empty() => 0,
-            Align::Left => 0,
-            Align::Centre => free / 2,
-            Align::Right => free,
+            ColumnAlignment::Centre | ColumnAlignment::Right if text.is_empty() => 0,
+            ColumnAlignment::Left => 0,
+            ColumnAlignment::Centre => free / 2,
+            ColumnAlignment::Right => free,
         };
         if left > 0 {
             spans.push(Span::raw(blank(left)));
@@ -145,7 +152,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-fn led(lead: Lead<'_>) -> Vec<Span<'static>> {
+fn led(lead: LinePrefix<'_>) -> Vec<Span<'static>> {
     if lead.rest.is_empty() { Vec::new() } else { vec![Span::styled(lead.rest.to_owned(), lead.style)] }
 }
 
@@ -181,7 +188,7 @@ fn cells(line: &str, most: usize) -> Vec<&str> {
     found
 }
 
-fn aligns(line: &str) -> Option<Vec<Align>> {
+fn aligns(line: &str) -> Option<Vec<ColumnAlignment>> {
     if !line.contains('-')
         || !line.contains('|')
         || !line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
@@ -192,9 +199,9 @@ fn aligns(line: &str) -> Option<Vec<Align>> {
         let dashes = cell.trim_matches(':');
         let known = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-');
         known.then(|| match (cell.starts_with(':'), cell.ends_with(':')) {
-            (true, true) => Align::Centre,
-            (false, true) => Align::Right,
-            _ => Align::Left,
+            (true, true) => ColumnAlignment::Centre,
+            (false, true) => ColumnAlignment::Right,
+            _ => ColumnAlignment::Left,
         })
     };
     cells(line, usize::MAX).iter().map(align).collect()

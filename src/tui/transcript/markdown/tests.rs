@@ -2,11 +2,11 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::*;
-use crate::tui::theme::Theme;
+use crate::tui::theme::ColorTheme;
 use ratatui::style::Style;
 
-fn page(columns: usize) -> Page {
-    Page { columns, indent: 0, base: Style::new(), theme: Theme::default() }
+fn page(columns: usize) -> TextLayoutOptions {
+    TextLayoutOptions { columns, indent: 0, base: Style::new(), theme: ColorTheme::default() }
 }
 
 fn rows(text: &str, columns: usize) -> Vec<Line<'static>> {
@@ -169,7 +169,7 @@ proptest! {
     #[test]
     fn a_stream_looks_like_the_whole_at_every_prefix(text in scraps(), columns in 2_usize..50) {
         let mut grown = Vec::new();
-        let mut tail = Tail::at(0);
+        let mut tail = MarkdownTail::at(0);
         for (at, c) in text.char_indices() {
             let prefix = &text[..at + c.len_utf8()];
             tail = extend(prefix, tail, page(columns), usize::MAX, &mut grown);
@@ -204,7 +204,7 @@ proptest! {
     fn long_lines_that_stream_look_like_the_whole(text in scraps(), times in 1_usize..2_500, cuts in prop::collection::vec(100_usize..900, 1..9), columns in 2_usize..50) {
         // several places where a line is cut, and pieces that end anywhere near them
         let text: String = text.replace('\n', "").repeat(times).chars().take(9_500).collect();
-        let (mut grown, mut tail, mut at) = (Vec::new(), Tail::at(0), 0);
+        let (mut grown, mut tail, mut at) = (Vec::new(), MarkdownTail::at(0), 0);
         let mut cuts = cuts.iter().cycle();
         while at < text.len() {
             at = text.ceil_char_boundary((at + cuts.next().copied().unwrap_or(1)).min(text.len()));
@@ -218,7 +218,7 @@ proptest! {
 fn the_open_end_of_a_stream_is_small_whatever_is_open() {
     let check = |name: &str, text: &str| {
         let mut rows = Vec::new();
-        let tail = extend(text, Tail::at(0), page(80), usize::MAX, &mut rows);
+        let tail = extend(text, MarkdownTail::at(0), page(80), usize::MAX, &mut rows);
         assert!(text.len() - tail.byte < 5_000, "{name}: {} bytes are open", text.len() - tail.byte);
         assert!(rows.len() - tail.row < 80, "{name}: {} rows are open", rows.len() - tail.row);
     };

@@ -2,16 +2,21 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::acts::{again, external, find, wish_save};
+use super::actions::{again, external, find, wish_save};
 use super::{prompt, simulate};
-use crate::tui::editor::act::Act;
-use crate::tui::editor::buffer::Way;
+use crate::tui::editor::action::EditorAction;
+use crate::tui::editor::buffer::EditorSearchStart;
 use crate::tui::editor::complete::describe;
-use crate::tui::editor::{Editor, LARGEST, Prompt};
-use crate::tui::msg::Cmd;
+use crate::tui::editor::{DefinitionEditor, EditorPrompt, LARGEST};
+use crate::tui::msg::UiCommand;
 
 /// `meant`: what the key is in the table; `help`: all of them, for whoever asks.
-pub(super) fn press(editor: &mut Editor, key: KeyEvent, meant: Option<Act>, help: &str) -> Vec<Cmd> {
+pub(super) fn press(
+    editor: &mut DefinitionEditor,
+    key: KeyEvent,
+    meant: Option<EditorAction>,
+    help: &str,
+) -> Vec<UiCommand> {
     if editor.about.take().is_some() && key.code == KeyCode::Esc {
         return Vec::new();
     }
@@ -45,54 +50,54 @@ pub(super) fn press(editor: &mut Editor, key: KeyEvent, meant: Option<Act>, help
 }
 
 /// Esc leaves what was opened last before it leaves the editor. Whether there was such a thing.
-fn closes(editor: &mut Editor) -> bool {
+fn closes(editor: &mut DefinitionEditor) -> bool {
     editor.simulation.take().is_some() || std::mem::take(&mut editor.list)
 }
 
-fn perform(editor: &mut Editor, act: Act, help: &str) -> Vec<Cmd> {
+fn perform(editor: &mut DefinitionEditor, act: EditorAction, help: &str) -> Vec<UiCommand> {
     let mut copied = None;
     match act {
-        Act::Leave => leave(editor),
-        Act::Help => editor.about = Some(help.to_owned()),
-        Act::Save => wish_save(editor),
-        Act::External => return vec![external(editor)],
-        Act::Undo => drop(editor.buffer.undo()),
-        Act::Redo => drop(editor.buffer.redo()),
-        Act::Cut => copied = editor.buffer.cut(),
-        Act::Copy => match editor.buffer.copy() {
+        EditorAction::Leave => leave(editor),
+        EditorAction::Help => editor.about = Some(help.to_owned()),
+        EditorAction::Save => wish_save(editor),
+        EditorAction::External => return vec![external(editor)],
+        EditorAction::Undo => drop(editor.buffer.undo()),
+        EditorAction::Redo => drop(editor.buffer.redo()),
+        EditorAction::Cut => copied = editor.buffer.cut(),
+        EditorAction::Copy => match editor.buffer.copy() {
             None => editor.note = Some("nothing is selected · Esc leaves the editor".to_owned()),
             some => copied = some,
         },
-        Act::Paste => editor.buffer.put_back(),
-        Act::SelectAll => editor.buffer.select_all(),
-        Act::Find => editor.prompt = Some(Prompt::Find(String::new())),
-        Act::FindNext => find(editor, Way::Next),
-        Act::FindBack => find(editor, Way::Back),
-        Act::Offer => offer(editor),
-        Act::Describe => {
+        EditorAction::Paste => editor.buffer.put_back(),
+        EditorAction::SelectAll => editor.buffer.select_all(),
+        EditorAction::Find => editor.prompt = Some(EditorPrompt::Find(String::new())),
+        EditorAction::FindNext => find(editor, EditorSearchStart::Next),
+        EditorAction::FindBack => find(editor, EditorSearchStart::Back),
+        EditorAction::Offer => offer(editor),
+        EditorAction::Describe => {
             let found = describe(&editor.buffer.text(), editor.buffer.offset(), &editor.schema);
             editor.about =
                 Some(found.unwrap_or_else(|| "the schema says nothing about this place".to_owned()));
         }
-        Act::NextFinding => to_finding(editor, false),
-        Act::FindingBack => to_finding(editor, true),
-        Act::Findings => editor.list = !editor.list,
-        Act::Simulate => return simulate::begin(editor).into_iter().collect(),
-        Act::Graph if editor.simulation.take().is_some() => {}
-        Act::Graph => editor.graph = !editor.graph,
-        Act::GraphUp => scroll(editor, false),
-        Act::GraphDown => scroll(editor, true),
+        EditorAction::NextFinding => to_finding(editor, false),
+        EditorAction::FindingBack => to_finding(editor, true),
+        EditorAction::Findings => editor.list = !editor.list,
+        EditorAction::Simulate => return simulate::start_simulation(editor).into_iter().collect(),
+        EditorAction::Graph if editor.simulation.take().is_some() => {}
+        EditorAction::Graph => editor.graph = !editor.graph,
+        EditorAction::GraphUp => scroll(editor, false),
+        EditorAction::GraphDown => scroll(editor, true),
     }
-    copied.map(Cmd::Copy).into_iter().collect()
+    copied.map(UiCommand::Copy).into_iter().collect()
 }
 
 /// What stands beside the text; how far it goes is known when it is drawn.
-fn scroll(editor: &mut Editor, down: bool) {
+fn scroll(editor: &mut DefinitionEditor, down: bool) {
     let top = editor.simulation.as_mut().map_or(&mut editor.graph_top, |simulation| &mut simulation.top);
     *top = if down { *top + 1 } else { top.saturating_sub(1) };
 }
 
-fn to_finding(editor: &mut Editor, back: bool) {
+fn to_finding(editor: &mut DefinitionEditor, back: bool) {
     let (row, column) = editor.buffer.cursor();
     let here = (row + 1, column + 1);
     let own = editor.findings.iter().filter(|finding| finding.place.file == editor.file.name);
@@ -109,15 +114,15 @@ fn to_finding(editor: &mut Editor, back: bool) {
     }
 }
 
-fn leave(editor: &mut Editor) {
+fn leave(editor: &mut DefinitionEditor) {
     if editor.is_changed() {
-        editor.prompt = Some(Prompt::Leave);
+        editor.prompt = Some(EditorPrompt::Leave);
     } else {
         editor.leaves = true;
     }
 }
 
-fn offer(editor: &mut Editor) {
+fn offer(editor: &mut DefinitionEditor) {
     editor.offer = again(editor, 0);
     match &editor.offer {
         None => editor.note = Some("nothing is known to fit here".to_owned()),
@@ -127,7 +132,7 @@ fn offer(editor: &mut Editor) {
 }
 
 /// Whether the key was the list's.
-fn in_offer(editor: &mut Editor, key: KeyEvent) -> bool {
+fn in_offer(editor: &mut DefinitionEditor, key: KeyEvent) -> bool {
     let Some(offer) = &mut editor.offer else { return false };
     let count = offer.list.len().max(1);
     match key.code {
@@ -146,7 +151,7 @@ fn in_offer(editor: &mut Editor, key: KeyEvent) -> bool {
     true
 }
 
-fn take(editor: &mut Editor) {
+fn take(editor: &mut DefinitionEditor) {
     let Some(mut offer) = editor.offer.take() else { return };
     if offer.selected < offer.list.len() {
         let candidate = offer.list.swap_remove(offer.selected);

@@ -2,28 +2,28 @@
 
 use serde_json::{Map, Value};
 
-use crate::engine::steering::Steering;
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
+use crate::engine::steering::SteeringAction;
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
 use crate::tui::report::value_text;
-use crate::tui::run_view::data::Data;
+use crate::tui::run_view::common_data::RunCommonData;
 use crate::tui::slash::closest;
 use crate::tui::text::{fit, one_line};
-use crate::tui::transcript::item::{Item, Tone};
-use crate::tui::update::front::{front, nothing_runs, send};
+use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::tui::update::active_run::{active_run, nothing_runs, send};
 
 /// What is shown of a value.
 const SHOWN: usize = 80;
 
-pub fn set(model: &mut Model, path: Vec<String>, value: Value, anyway: bool) -> Vec<Cmd> {
-    let Some(run) = front(model) else { return nothing_runs(model) };
+pub fn set(model: &mut UiModel, path: Vec<String>, value: Value, anyway: bool) -> Vec<UiCommand> {
+    let Some(run) = active_run(model) else { return nothing_runs(model) };
     let asks = model.dialogs.iter().find(|dialog| dialog.run() == Some(&run.id));
     let (call, state) = match (run.stands.first(), asks) {
         (Some(stand), _) => (Some(stand.call), stand.state.as_str()),
         // the branch that asks, not the first that waits
         (None, Some(dialog)) => (dialog.call(), dialog.state.as_str()),
         (None, None) => {
-            model.say(Item::warning(
+            model.say(TranscriptItem::warning(
                 "common_data is changed only while the run stands still: /pause, or /break STATE",
             ));
             return Vec::new();
@@ -34,7 +34,7 @@ pub fn set(model: &mut Model, path: Vec<String>, value: Value, anyway: bool) -> 
     let before =
         data.and_then(|data| path.split_first().and_then(|(first, rest)| below(data.get(first)?, rest)));
     if let Some(problem) = before.and_then(|before| misfit(&name, before, &value)).filter(|_| !anyway) {
-        model.say(Item::line(Tone::Bad, &problem));
+        model.say(TranscriptItem::line(ItemTone::Bad, &problem));
         return Vec::new();
     }
     let shown = |value: &Value| fit(&one_line(&value_text(value)), SHOWN).into_owned();
@@ -43,12 +43,12 @@ pub fn set(model: &mut Model, path: Vec<String>, value: Value, anyway: bool) -> 
         None => format!("{name}: {} (it was not there{})", shown(&value), similar(data, &path)),
     };
     let id = run.id.clone();
-    model.say(Item::note(&text));
-    send(id, Steering::Set { call, set: vec![(path, value)] })
+    model.say(TranscriptItem::note(&text));
+    send(id, SteeringAction::Set { call, set: vec![(path, value)] })
 }
 
 /// The data that the state sees: of its branch or called workflow, else of the workflow itself.
-fn data_of<'a>(data: &'a Data, state: &str) -> Option<&'a Map<String, Value>> {
+fn data_of<'a>(data: &'a RunCommonData, state: &str) -> Option<&'a Map<String, Value>> {
     let scope = state.rfind('/').map_or("", |end| &state[..=end]);
     let found = |wanted: &str| data.scopes().find(|(scope, _)| *scope == wanted).map(|(_, data)| data);
     // a branch begins with what the workflow has

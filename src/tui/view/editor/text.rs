@@ -6,11 +6,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthChar;
 
-use super::super::marks::put;
-use crate::domain::printable;
-use crate::tui::editor::Editor;
-use crate::tui::editor::syntax::{Kind, tokens};
-use crate::tui::theme::Theme;
+use super::super::draw_helpers::put;
+use crate::domain::terminal_safe;
+use crate::tui::editor::DefinitionEditor;
+use crate::tui::editor::json_lexer::{EditorTokenKind, tokens};
+use crate::tui::theme::ColorTheme;
 
 /// Columns of a tab.
 const TAB: usize = 4;
@@ -20,12 +20,12 @@ pub fn columns_before(line: &str, count: usize) -> usize {
     line.chars().take(count).map(columns).sum()
 }
 
-pub fn draw(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let pair = editor.buffer.pair();
     for (y, row) in (area.y..area.bottom()).zip(editor.corner.row..) {
         let Some(line) = editor.buffer.lines().get(row) else { break };
         let inside = editor.comments.1.get(row).copied().unwrap_or(false);
-        let mut painter = Painter {
+        let mut painter = EditorLinePainter {
             theme,
             styles: Vec::new(),
             row,
@@ -40,8 +40,8 @@ pub fn draw(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
     }
 }
 
-struct Painter {
-    theme: Theme,
+struct EditorLinePainter {
+    theme: ColorTheme,
     /// Where a colour begins, in bytes of the line.
     styles: Vec<(usize, Style)>,
     row: usize,
@@ -50,25 +50,28 @@ struct Painter {
     selection: Option<((usize, usize), (usize, usize))>,
 }
 
-impl Painter {
+impl EditorLinePainter {
     fn colour(&mut self, line: &str, inside: bool, far: usize) {
         let mut before: Option<usize> = None;
         for token in tokens(line, inside) {
             let theme = self.theme;
             let style = match token.kind {
-                Kind::Text => theme.good(),
-                Kind::Number => theme.accent(),
-                Kind::Word => theme.warning(),
-                Kind::Comment => theme.dim(),
-                Kind::Open(_) | Kind::Close(_) | Kind::Comma | Kind::Colon => theme.text(),
+                EditorTokenKind::Text => theme.good(),
+                EditorTokenKind::Number => theme.accent(),
+                EditorTokenKind::Word => theme.warning(),
+                EditorTokenKind::Comment => theme.dim(),
+                EditorTokenKind::Open(_)
+                | EditorTokenKind::Close(_)
+                | EditorTokenKind::Comma
+                | EditorTokenKind::Colon => theme.text(),
             };
             // a text before a colon is a key
-            if token.kind == Kind::Colon
+            if token.kind == EditorTokenKind::Colon
                 && let Some(at) = before
             {
                 self.styles[at].1 = theme.accent();
             }
-            before = (token.kind == Kind::Text).then_some(self.styles.len());
+            before = (token.kind == EditorTokenKind::Text).then_some(self.styles.len());
             self.styles.push((token.range.start, style));
             if token.range.start > far {
                 break;
@@ -124,7 +127,11 @@ impl Painter {
 
 /// Nothing in a file steers the terminal.
 fn shown(c: char) -> String {
-    if c == '\t' { " ".repeat(TAB) } else { printable::name(c.encode_utf8(&mut [0; 4])).into_owned() }
+    if c == '\t' {
+        " ".repeat(TAB)
+    } else {
+        terminal_safe::escape_name(c.encode_utf8(&mut [0; 4])).into_owned()
+    }
 }
 
 fn columns(c: char) -> usize {

@@ -2,12 +2,12 @@
 //! workflow, whoever judges by his own sums.
 
 use super::*;
-use synthdev::domain::workflow::ForEach;
-use synthdev::engine::input::Resumed;
+use synthdev::domain::workflow::ForEachSpec;
+use synthdev::engine::input::ResumeInput;
 
 /// So many items one after the other, each of which speaks once; as many may fail.
 fn items(many: u32, budget: Budget) -> Workflow {
-    let spec = ForEach {
+    let spec = ForEachSpec {
         items: Given::Value((0..many).map(Value::from).collect()),
         each: "item".to_owned(),
         at: "index".to_owned(),
@@ -19,9 +19,9 @@ fn items(many: u32, budget: Budget) -> Workflow {
         handed_out: None,
         sub_agent: None,
     };
-    let ending = State { name: "start/stop".to_owned(), terminal: true, ..State::default() };
+    let ending = StateSpec { name: "start/stop".to_owned(), terminal: true, ..StateSpec::default() };
     let mut one =
-        workflow(vec![state("start", Work::ForEach(spec), 3), state("start/s", speak(), 2), ending]);
+        workflow(vec![state("start", StateBody::ForEach(spec), 3), state("start/s", speak(), 2), ending]);
     one.agents[0].budget = budget;
     one
 }
@@ -57,7 +57,7 @@ fn a_failing_item_gives_its_agent_nothing() {
 #[test]
 fn children_that_are_led_on_share_a_tenth() {
     let root = || {
-        let again = State { max_visits: Some(100), ..state("start", child(), 0) };
+        let again = StateSpec { max_visits: Some(100), ..state("start", child(), 0) };
         Workflow { budget: tokens(None, 1_000), ..workflow(vec![again]) }
     };
     // each child speaks until its way out is taken, and ends with one word more
@@ -76,7 +76,7 @@ fn children_that_are_led_on_share_a_tenth() {
 
 #[test]
 fn a_person_gives_so_much_more() {
-    let more = |amount: Value| Act::Answers(Answer::Value { value: amount });
+    let more = |amount: Value| Act::Answers(UserAnswer::Value { value: amount });
     let rows = [
         // 990 are used
         (json!(500), Some(1_490.0)),
@@ -103,7 +103,7 @@ fn a_person_gives_so_much_more() {
     small.agents[0].choice.parameters.max_output_tokens = Some(20_000);
     small.agents[0].system_prompt = "long ".repeat(400);
     let mut play = Play::new(vec![small], true);
-    play.act(Act::Answers(Answer::Continue));
+    play.act(Act::Answers(UserAnswer::Continue));
     assert_eq!(play.lines.iter().filter(|line| *line == "ask budget.tokens").count(), 1, "{:?}", play.lines);
     // branches that wait for the same are given it once
     let mut play = Play::of(of_version(vec![fan(3, tokens(None, 100), 10)], MACHINE_VERSION));
@@ -113,9 +113,9 @@ fn a_person_gives_so_much_more() {
     assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded");
     let pauses = play.machine.pauses();
     assert!(pauses.len() > 1 && pauses[0].kind.as_deref() == Some("tokens"), "{pauses:?}");
-    let answer = Answer::Value { value: json!({"budget": 200}) };
+    let answer = UserAnswer::Value { value: json!({"budget": 200}) };
     let answers = pauses.iter().map(|pause| (pause.call, answer.clone())).collect();
-    play.feed(Input::Resumed(Box::new(Resumed { answers, ..Resumed::default() })));
+    play.feed(Input::Resumed(Box::new(ResumeInput { answers, ..ResumeInput::default() })));
     let used = play.machine.progress().usage.total();
     assert_eq!(play.raised, [("run".to_owned(), "tokens".to_owned(), used as f64 + 200.0)]);
 }

@@ -1,11 +1,11 @@
 //! What no answer came of is paid for all the same, and everything at the price of what served it (MODEL-9, MODEL-10).
 
 use super::*;
-use synthdev::domain::cost::{CostEntry, Used};
+use synthdev::domain::cost::{AttemptUsage, CostEntry};
 
-fn used(tokens: u64, estimated: bool) -> Used {
-    let usage = Usage { prompt: tokens, ..Usage::default() };
-    Used { usage, estimated, ..Used::default() }
+fn used(tokens: u64, estimated: bool) -> AttemptUsage {
+    let usage = TokenUsage { prompt: tokens, ..TokenUsage::default() };
+    AttemptUsage { usage, estimated, ..AttemptUsage::default() }
 }
 
 fn ledger(play: &Play) -> Vec<CostEntry> {
@@ -68,7 +68,7 @@ fn what_is_stopped_is_charged() {
     play.finish();
 
     // by a time limit: the driver tells it right after
-    let slow = State { timeout_ms: Some(1_000), ..state("start", speak(), 0) };
+    let slow = StateSpec { timeout_ms: Some(1_000), ..state("start", speak(), 0) };
     let mut play = Play::new(vec![workflow(vec![slow])], false);
     let call = play.pending.iter().find_map(call_of).unwrap();
     play.act(Act::Time);
@@ -84,10 +84,12 @@ fn what_is_stopped_is_charged() {
 
 #[test]
 fn a_model_that_answers_in_another_s_place_has_its_own_price() {
-    let price = |input: f64| Price { input: input * 1_000_000.0, ..Price::default() };
+    let price = |input: f64| TokenPrice { input: input * 1_000_000.0, ..TokenPrice::default() };
     let world = |version: u32| {
-        let mut one =
-            looping(Budget { cost_usd: Cap { soft: None, hard: Some(10_000.0) }, ..Budget::default() }, None);
+        let mut one = looping(
+            Budget { cost_usd: BudgetCap { soft: None, hard: Some(10_000.0) }, ..Budget::default() },
+            None,
+        );
         let choice = &mut one.agents[0].choice;
         (choice.model, choice.base_url) = ("gpt-4.1".to_owned(), "http://here/v1".to_owned());
         choice.price = Some(price(1.0));
@@ -105,7 +107,7 @@ fn a_model_that_answers_in_another_s_place_has_its_own_price() {
     for (served, price, version, cost) in rows {
         let mut play = world(version);
         let call = asked(&mut play);
-        let usage = Usage { prompt: 10, ..Usage::default() };
+        let usage = TokenUsage { prompt: 10, ..TokenUsage::default() };
         let model = Some(served.to_owned());
         play.feed(Input::Replied { call, reply: ModelReply { model, price, usage, ..reply("a", 10) } });
         assert_eq!(ledger(&play)[0].cost_usd, cost, "{served} {version}");
@@ -116,7 +118,7 @@ fn a_model_that_answers_in_another_s_place_has_its_own_price() {
     let mut play = world(MACHINE_VERSION);
     for _ in 0..2 {
         let call = asked(&mut play);
-        let usage = Usage { prompt: 5_000, ..Usage::default() };
+        let usage = TokenUsage { prompt: 5_000, ..TokenUsage::default() };
         play.feed(Input::Replied {
             call,
             reply: ModelReply { model: Some("gpt-5".to_owned()), usage, ..reply("a", 10) },
@@ -127,7 +129,7 @@ fn a_model_that_answers_in_another_s_place_has_its_own_price() {
     // a dearer one that has answered may do so again: the next call is judged by its price
     let mut play = world(MACHINE_VERSION);
     let call = asked(&mut play);
-    let usage = Usage { prompt: 1, ..Usage::default() };
+    let usage = TokenUsage { prompt: 1, ..TokenUsage::default() };
     let model = Some("gpt-5".to_owned());
     let reply = ModelReply { model, price: Some(price(9_000.0)), usage, ..reply("a", 10) };
     play.feed(Input::Replied { call, reply });
@@ -137,7 +139,8 @@ fn a_model_that_answers_in_another_s_place_has_its_own_price() {
 #[test]
 fn a_stopped_call_is_paid_for_where_it_was_made() {
     let soft = tokens(Some(50), 100_000);
-    let timed = |work: Work| State { timeout_ms: Some(1_000), budget: soft, ..state("start", work, 0) };
+    let timed =
+        |work: StateBody| StateSpec { timeout_ms: Some(1_000), budget: soft, ..state("start", work, 0) };
     let stopped = |play: &mut Play| {
         let call = play.pending.iter().find_map(call_of).unwrap();
         play.act(Act::Time);
@@ -146,10 +149,12 @@ fn a_stopped_call_is_paid_for_where_it_was_made() {
         play.lines.iter().filter(|line| line.starts_with("budget")).cloned().collect::<Vec<String>>()
     };
     // where the next state has been entered by then, it pays nothing
-    let led_on =
-        with(timed(speak()), Recovery { catch: vec![catch(&["timeout"], 1)], ..Recovery::default() });
-    let next = State { budget: soft, ..state("next", speak(), 2) };
-    let last = State { name: "last".to_owned(), terminal: true, ..State::default() };
+    let led_on = with(
+        timed(speak()),
+        RecoveryPolicy { catch: vec![catch(&["timeout"], 1)], ..RecoveryPolicy::default() },
+    );
+    let next = StateSpec { budget: soft, ..state("next", speak(), 2) };
+    let last = StateSpec { name: "last".to_owned(), terminal: true, ..StateSpec::default() };
     let mut play = Play::new(vec![workflow(vec![led_on, next, last])], false);
     assert_eq!(stopped(&mut play), Vec::<String>::new(), "{:?}", play.lines);
     assert!(play.lines.contains(&"enter next".to_owned()), "{:?}", play.lines);
@@ -157,9 +162,9 @@ fn a_stopped_call_is_paid_for_where_it_was_made() {
 
     // forks in forks are gone: what lies around them pays
     let fork = |name: &str, start: usize| {
-        Work::Parallel(Parallel {
-            branches: vec![Branch { name: name.to_owned(), start: StateIx(start) }],
-            join: Join::All,
+        StateBody::Parallel(ParallelSpec {
+            branches: vec![BranchSpec { name: name.to_owned(), start: StateIx(start) }],
+            join: JoinPolicy::All,
             on_error: BranchErrors::FailFast,
             max_concurrency: None,
             merge: Default::default(),

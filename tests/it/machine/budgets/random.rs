@@ -17,33 +17,34 @@ fn program(luck: &mut Luck) -> Workflow {
     let name = |at: usize| format!("b{at}");
     let first = |branch: usize| 1 + branch * (length + 1);
     let end = 1 + branches * (length + 1);
-    let spec = Parallel {
-        branches: (0..branches).map(|at| Branch { name: name(at), start: StateIx(first(at)) }).collect(),
-        join: Join::All,
+    let spec = ParallelSpec {
+        branches: (0..branches).map(|at| BranchSpec { name: name(at), start: StateIx(first(at)) }).collect(),
+        join: JoinPolicy::All,
         on_error: BranchErrors::FailFast,
         max_concurrency: None,
         merge: Default::default(),
     };
-    let speaks = |agent: usize| Work::Agent {
+    let speaks = |agent: usize| StateBody::Agent {
         agent: AgentIx(agent),
         function: AgentFunction::SendUserMessage,
         input: Given::Text("do it".to_owned()),
     };
-    let mut states = vec![State { budget: budget(luck, 35, 5), ..state("start", Work::Parallel(spec), end) }];
+    let mut states =
+        vec![StateSpec { budget: budget(luck, 35, 5), ..state("start", StateBody::Parallel(spec), end) }];
     for branch in 0..branches {
         for step in 0..length {
             let name = format!("start.{}/s{step}", name(branch));
             let one = state(&name, speaks(branch), first(branch) + step + 1);
-            states.push(State { budget: budget(luck, 15, 1), ..one });
+            states.push(StateSpec { budget: budget(luck, 15, 1), ..one });
         }
         let name = format!("start.{}/stop", name(branch));
-        states.push(State { name, terminal: true, ..State::default() });
+        states.push(StateSpec { name, terminal: true, ..StateSpec::default() });
     }
     states.push(state("after", speaks(0), end + 1));
     let mut whole = Workflow { budget: budget(luck, 85, 6), ..workflow(states) };
     whole.agents = (0..branches)
         .map(|at| {
-            let price = Price {
+            let price = TokenPrice {
                 input: luck.between(0, 50) as f64,
                 output: luck.between(0, 200) as f64,
                 cached: luck.chance(50).then_some(1.5),
@@ -82,7 +83,7 @@ struct Account {
 }
 
 impl Account {
-    fn add(&mut self, usage: &Usage, price: Option<Price>) {
+    fn add(&mut self, usage: &TokenUsage, price: Option<TokenPrice>) {
         self.tokens += usage.total();
         self.usd += price.map_or(0.0, |price| price.cost_usd(usage));
     }
@@ -118,7 +119,7 @@ impl Judge {
         owners
     }
 
-    fn count(&mut self, seed: u64, call: CallId, request: &ModelRequest, usage: &Usage) {
+    fn count(&mut self, seed: u64, call: CallId, request: &ModelRequest, usage: &TokenUsage) {
         for (owner, budget, account) in self.owners(call, request) {
             let account = self.accounts.entry(account).or_default();
             account.add(usage, request.choice.price);
@@ -139,7 +140,7 @@ impl Judge {
 }
 
 /// Anything up to what the call may use.
-fn usage(luck: &mut Luck, request: &ModelRequest) -> Usage {
+fn usage(luck: &mut Luck, request: &ModelRequest) -> TokenUsage {
     let up_to = |luck: &mut Luck, most: u64| match luck.below(4) {
         0 => most,
         _ => luck.between(0, usize::try_from(most).unwrap()) as u64,
@@ -150,7 +151,7 @@ fn usage(luck: &mut Luck, request: &ModelRequest) -> Usage {
     let written = up_to(luck, prompt - cached);
     // most answers are short, so that a run gets far
     let completion = if luck.chance(70) { up_to(luck, most.min(200)) } else { up_to(luck, most) };
-    Usage { prompt, completion, cached, written, ..Usage::default() }
+    TokenUsage { prompt, completion, cached, written, ..TokenUsage::default() }
 }
 
 /// Plays a run to its end, granting more whenever it is asked for, or not at all.
@@ -169,7 +170,9 @@ fn play(seed: u64, workflow: &Workflow, luck: &mut Luck, grants: bool) -> (Play,
                 judge.count(seed, call, &request, &usage);
                 play.feed(Input::Replied { call, reply: ModelReply { usage, ..reply("words", 2) } });
             }
-            Effect::AskPerson { call, .. } => play.feed(Input::Answered { call, answer: Answer::Continue }),
+            Effect::AskPerson { call, .. } => {
+                play.feed(Input::Answered { call, answer: UserAnswer::Continue })
+            }
             other => panic!("seed {seed}: {other:?}"),
         }
         for (owner, what, hard) in play.raised.drain(..) {

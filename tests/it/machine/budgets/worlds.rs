@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::sim::luck::Luck;
-use synthdev::domain::cost::Used;
+use synthdev::domain::cost::AttemptUsage;
 use synthdev::domain::journal::PauseReason;
 use synthdev::domain::model::ModelRequest;
-use synthdev::domain::workflow::ForEach;
-use synthdev::engine::input::Resumed;
+use synthdev::domain::workflow::ForEachSpec;
+use synthdev::engine::input::ResumeInput;
 
 const SEEDS: u64 = 1_000;
 
-fn speaks(agent: usize) -> Work {
+fn speaks(agent: usize) -> StateBody {
     let input = Given::Text("do it".to_owned());
-    Work::Agent { agent: AgentIx(agent), function: AgentFunction::SendUserMessage, input }
+    StateBody::Agent { agent: AgentIx(agent), function: AgentFunction::SendUserMessage, input }
 }
 
 fn budget(luck: &mut Luck, percent: usize, calls: usize) -> Budget {
@@ -32,14 +32,14 @@ fn budget(luck: &mut Luck, percent: usize, calls: usize) -> Budget {
 }
 
 /// One of them at random: a way out of the state for what its calls may meet.
-fn with_way_out(luck: &mut Luck, state: State, target: usize) -> State {
+fn with_way_out(luck: &mut Luck, state: StateSpec, target: usize) -> StateSpec {
     match luck.below(4) {
-        0 => State { on_limit: Some(StateIx(target)), ..state },
+        0 => StateSpec { on_limit: Some(StateIx(target)), ..state },
         1 => with(
             state,
-            Recovery {
+            RecoveryPolicy {
                 catch: vec![catch(&["budget_exceeded", "model.transport"], target)],
-                ..Recovery::default()
+                ..RecoveryPolicy::default()
             },
         ),
         _ => state,
@@ -49,7 +49,7 @@ fn with_way_out(luck: &mut Luck, state: State, target: usize) -> State {
 /// A loop whose items may fail, branches whose failures are collected, a child that is called again and again.
 fn program(luck: &mut Luck) -> Vec<Workflow> {
     let many = u32::try_from(luck.between(1, 8)).unwrap();
-    let each = ForEach {
+    let each = ForEachSpec {
         items: Given::Value((0..many).map(Value::from).collect()),
         each: "item".to_owned(),
         at: "index".to_owned(),
@@ -61,28 +61,30 @@ fn program(luck: &mut Luck) -> Vec<Workflow> {
         handed_out: None,
         sub_agent: None,
     };
-    let branches = Parallel {
-        branches: (0..2).map(|at| Branch { name: format!("b{at}"), start: StateIx(5 + 2 * at) }).collect(),
-        join: Join::All,
+    let branches = ParallelSpec {
+        branches: (0..2)
+            .map(|at| BranchSpec { name: format!("b{at}"), start: StateIx(5 + 2 * at) })
+            .collect(),
+        join: JoinPolicy::All,
         on_error: luck.pick(&[BranchErrors::FailFast, BranchErrors::Collect]),
         max_concurrency: None,
         merge: Default::default(),
     };
-    let stop = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
-    let mut states = vec![state("start", Work::ForEach(each), 4)];
+    let stop = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
+    let mut states = vec![state("start", StateBody::ForEach(each), 4)];
     let item = state("start/s", speaks(luck.below(2)), 2);
     states.push(with_way_out(luck, item, 2));
     states.push(state("start/rescue", speaks(luck.below(2)), 3));
     states.push(stop("start/stop"));
-    states.push(state("fan", Work::Parallel(branches), 9));
+    states.push(state("fan", StateBody::Parallel(branches), 9));
     for at in 0..2 {
         states.push(state(&format!("fan.b{at}/s"), speaks(luck.below(2)), 6 + 2 * at));
         states.push(stop(&format!("fan.b{at}/stop")));
     }
-    let child_again = State { max_visits: Some(4), ..state("again", child(), 10) };
+    let child_again = StateSpec { max_visits: Some(4), ..state("again", child(), 10) };
     let round = Transition { target: StateIx(9), condition: Some(CONDITION), before: None };
     let on = Transition { target: StateIx(10), condition: None, before: None };
-    states.push(with_way_out(luck, State { transitions: vec![round, on], ..child_again }, 10));
+    states.push(with_way_out(luck, StateSpec { transitions: vec![round, on], ..child_again }, 10));
     states.push(state("after", speaks(luck.below(2)), 11));
     let mut root = Workflow { budget: budget(luck, 85, 8), ..workflow(states) };
     root.on_limit = luck.chance(40).then_some(StateIx(10));
@@ -91,10 +93,10 @@ fn program(luck: &mut Luck) -> Vec<Workflow> {
     inner.on_limit = luck.chance(50).then_some(StateIx(1));
     let agent = |id: &str, of: &Workflow, luck: &mut Luck| {
         let mut agent = AgentSpec { id: id.to_owned(), budget: budget(luck, 40, 4), ..of.agents[0].clone() };
-        agent.choice.price = Some(Price {
+        agent.choice.price = Some(TokenPrice {
             input: luck.between(0, 50) as f64,
             output: luck.between(0, 200) as f64,
-            ..Price::default()
+            ..TokenPrice::default()
         });
         agent.choice.max_output = Some(luck.between(300, 20_000) as u64);
         agent
@@ -117,7 +119,7 @@ struct Judge {
     accounts: BTreeMap<String, Account>,
     /// How many workflows can be led on: each is given a tenth of an end, once.
     ways: usize,
-    total: Usage,
+    total: TokenUsage,
 }
 
 impl Judge {
@@ -135,11 +137,11 @@ impl Judge {
             seed,
             accounts: budgets.into_iter().map(|(owner, budget)| (owner, account(budget))).collect(),
             ways: workflows.iter().filter(leads).count(),
-            total: Usage::default(),
+            total: TokenUsage::default(),
         }
     }
 
-    fn count(&mut self, request: &ModelRequest, usage: &Usage) {
+    fn count(&mut self, request: &ModelRequest, usage: &TokenUsage) {
         let (seed, ways) = (self.seed, self.ways as f64);
         self.total.add(usage);
         let usd = request.choice.price.unwrap().cost_usd(usage);
@@ -160,14 +162,14 @@ impl Judge {
     }
 }
 
-fn usage(luck: &mut Luck, request: &ModelRequest) -> Usage {
+fn usage(luck: &mut Luck, request: &ModelRequest) -> TokenUsage {
     let up_to = |luck: &mut Luck, most: u64| match luck.below(4) {
         0 => most,
         _ => luck.between(0, usize::try_from(most).unwrap()) as u64,
     };
     let most = request.choice.parameters.max_output_tokens.unwrap_or(request.choice.answer_tokens());
     let completion = if luck.chance(70) { up_to(luck, most.min(200)) } else { up_to(luck, most) };
-    Usage { prompt: up_to(luck, request.tokens_at_most()), completion, ..Usage::default() }
+    TokenUsage { prompt: up_to(luck, request.tokens_at_most()), completion, ..TokenUsage::default() }
 }
 
 /// How a call ends: with an answer, with none, or with the end of the run.
@@ -176,7 +178,7 @@ fn answer(luck: &mut Luck, judge: &mut Judge, call: CallId, request: &ModelReque
     judge.count(request, &usage);
     if luck.chance(20) {
         let error = ModelError::Transport { detail: "cut".to_owned() };
-        let used = vec![Used { usage, estimated: luck.chance(50), ..Used::default() }];
+        let used = vec![AttemptUsage { usage, estimated: luck.chance(50), ..AttemptUsage::default() }];
         return Input::ModelFailed { call, error, attempts: 1, used, again: luck.chance(30) };
     }
     Input::Replied { call, reply: ModelReply { usage, ..reply("words", 2) } }
@@ -188,7 +190,7 @@ fn give(luck: &mut Luck, judge: &mut Judge, play: &Play) -> Input {
     let mut given = BTreeSet::new();
     let answers = play.machine.pauses().into_iter().map(|pause| {
         if pause.reason != PauseReason::Budget {
-            return (pause.call, Answer::Continue);
+            return (pause.call, UserAnswer::Continue);
         }
         let owner = pause.message.split(" has used ").next().unwrap().to_owned();
         let kind = usize::from(pause.kind.as_deref() == Some("cost_usd"));
@@ -196,9 +198,9 @@ fn give(luck: &mut Luck, judge: &mut Judge, play: &Play) -> Input {
         if given.insert((owner.clone(), kind)) {
             judge.accounts.get_mut(&owner).unwrap().given[kind] += more;
         }
-        (pause.call, Answer::Value { value: json!({"budget": more}) })
+        (pause.call, UserAnswer::Value { value: json!({"budget": more}) })
     });
-    Input::Resumed(Box::new(Resumed { answers: answers.collect(), ..Resumed::default() }))
+    Input::Resumed(Box::new(ResumeInput { answers: answers.collect(), ..ResumeInput::default() }))
 }
 
 #[test]

@@ -6,25 +6,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use synthdev::adapters::javascript::{Limits, World};
-use synthdev::app::wiring;
-use synthdev::config::catalog::{Catalog, Sources};
-use synthdev::config::settings::layers::Overrides;
+use synthdev::adapters::javascript::{ScriptIsolate, ScriptLimits};
+use synthdev::app::bootstrap;
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::config::settings::layers::SettingOverrides;
 use synthdev::config::source::SourceFile;
-use synthdev::domain::approval::{ApprovalPolicy, Decision, Permission};
+use synthdev::domain::approval::{ApprovalDecision, ApprovalPolicy, ToolPermission};
 use synthdev::domain::ids::Timestamp;
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::model::ModelReply;
-use synthdev::domain::place::Layer;
 use synthdev::domain::script::ScriptTask;
+use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::ToolOutcome;
-use synthdev::domain::workflow::Program;
+use synthdev::domain::workflow::WorkflowProgram;
 use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::input::{Answer, Input, Resumed, Returned};
+use synthdev::engine::input::{Input, ResumeInput, RewindInput, UserAnswer};
 use synthdev::engine::machine::Machine;
 use synthdev::engine::replay::replay;
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 
 use super::super::{call_of, reply};
 
@@ -34,29 +34,29 @@ const ROLES: &str = include_str!("../../../../roles/core.json");
 const SHARED: &str = include_str!("../../../data/conformance/shared.json");
 
 /// The first workflow with everything that it calls, read and checked as any file is.
-pub fn program(workflows: &[Value]) -> Program {
-    let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
+pub fn program(workflows: &[Value]) -> WorkflowProgram {
+    let built_in = |name: &str, text: &str| SourceFile::new(ConfigLayer::BuiltIn, name, text);
     let shared: Value = serde_json::from_str(SHARED).unwrap();
     let files = workflows.iter().enumerate().map(|(at, one)| {
         let text = serde_json::to_string_pretty(one).unwrap();
-        SourceFile::new(Layer::User, format!("w{at}.json"), text)
+        SourceFile::new(ConfigLayer::User, format!("w{at}.json"), text)
     });
-    let mut command_line = Overrides::default();
+    let mut command_line = SettingOverrides::default();
     for level in ["base", "smart", "fast"] {
         command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
     }
-    let sources = Sources {
+    let sources = ConfigSources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
         models: vec![built_in("built-in:config/models.json", MODELS)],
         roles: vec![
             built_in("built-in:roles/core.json", ROLES),
-            SourceFile::new(Layer::Project, "roles.json", shared["roles"].to_string()),
+            SourceFile::new(ConfigLayer::Project, "roles.json", shared["roles"].to_string()),
         ],
         workflows: files.collect(),
         command_line,
-        ..Sources::default()
+        ..ConfigSources::default()
     };
-    let catalog = Catalog::load(sources, wiring::specs(Path::new("/")));
+    let catalog = ConfigCatalog::load(sources, bootstrap::specs(Path::new("/")));
     let name = workflows[0]["workflow_name"].as_str().unwrap();
     catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
 }
@@ -70,16 +70,17 @@ pub struct Played {
     pub pending: VecDeque<Effect>,
     /// What is asked of models: agent and model.
     pub asked: Vec<String>,
-    scripts: World,
+    scripts: ScriptIsolate,
     replies: BTreeMap<String, VecDeque<Value>>,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<UserAnswer>,
     now: i64,
 }
 
 impl Played {
     /// `replies`: by agent, a text or `{tool: arguments}`.
-    pub fn new(program: Program, inputs: Value, replies: Value, answers: &[Answer]) -> Self {
-        let policy = ApprovalPolicy { execute: Permission::Ask, ..ApprovalPolicy::default().approving_all() };
+    pub fn new(program: WorkflowProgram, inputs: Value, replies: Value, answers: &[UserAnswer]) -> Self {
+        let policy =
+            ApprovalPolicy { execute: ToolPermission::Ask, ..ApprovalPolicy::default().approving_all() };
         let spec = Arc::new(RunSpec {
             machine_version: MACHINE_VERSION,
             program,
@@ -96,7 +97,7 @@ impl Played {
             events: Vec::new(),
             pending: VecDeque::new(),
             asked: Vec::new(),
-            scripts: World::new(Limits::default()),
+            scripts: ScriptIsolate::new(ScriptLimits::default()),
             replies: queues(&replies),
             answers: answers.iter().cloned().collect(),
             now: 1_000,
@@ -145,12 +146,12 @@ impl Played {
     }
 
     /// Somebody takes the run up, with another definition if one is given.
-    pub fn resume(&mut self, program: Option<Program>) {
-        self.feed(Input::Resumed(Box::new(Resumed { present: true, program, ..Resumed::default() })));
+    pub fn resume(&mut self, program: Option<WorkflowProgram>) {
+        self.feed(Input::Resumed(Box::new(ResumeInput { present: true, program, ..ResumeInput::default() })));
     }
 
     /// Goes back to the moment before a step, or begins a fork there.
-    pub fn back(&mut self, returned: Returned, replies: &Value) {
+    pub fn back(&mut self, returned: RewindInput, replies: &Value) {
         self.now += 1;
         let kept = (0..self.inputs.len())
             .find(|at| {
@@ -159,7 +160,7 @@ impl Played {
                 entered.count() >= returned.step as usize
             })
             .unwrap();
-        let returned = Returned { kept: kept + 1, ..returned };
+        let returned = RewindInput { kept: kept + 1, ..returned };
         self.inputs.push((Timestamp(self.now), Input::Returned(Box::new(returned))));
         let replayed = replay(Arc::clone(&self.spec), self.inputs.clone());
         self.machine = replayed.machine;
@@ -208,7 +209,7 @@ impl Played {
                 let said = said.unwrap_or_else(|| panic!("`{}` has no reply left", request.agent));
                 Input::Replied { call, reply: said_by(&said) }
             }
-            Effect::AskApproval { call, .. } => Input::Approved { call, decision: Decision::Allow },
+            Effect::AskApproval { call, .. } => Input::Approved { call, decision: ApprovalDecision::Allow },
             Effect::RunTool { call, invocation, .. } => {
                 let data = Some(json!({"exit_code": 0, "stdout": "done", "stderr": ""}));
                 let content = format!("{} ran", invocation.tool);

@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 use serde_json::{Value, json};
 use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
-use synthdev::engine::effect::Question;
+use synthdev::engine::effect::UserQuestion;
 use synthdev::engine::event::RunEvent;
-use synthdev::runtime::resume::Going;
-use synthdev::runtime::travel::{Changes, Verdict};
+use synthdev::runtime::resume::ResumeRequest;
+use synthdev::runtime::time_travel::{ReplayVerdict, StepChanges};
 
 use super::recorded::Recorded;
 use super::stage::{Stage, program};
@@ -86,18 +86,18 @@ impl Stage {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_other_branches_completed_is_not_done_again() {
     let (mut stage, run, step) = record(all()).await;
-    let original = stage.handle.run(run.as_str()).unwrap();
+    let original = stage.handle.load_record(run.as_str()).unwrap();
     assert_eq!((stage.pushes(), stage.asked()), (1, 1));
     let snapshots = stage.handle.ports().snapshots.clone();
-    let (fork, _) = stage.handle.fork(&run, step, Changes::default(), &*snapshots).unwrap();
+    let (fork, _) = stage.handle.fork(&run, step, StepChanges::default(), &*snapshots).unwrap();
     // back, once more before it went on, and once more from where it went on to
     for again in [1, 2, 1] {
         for _ in 0..again {
-            stage.handle.rewind(&run, step, Changes::default(), &*snapshots).unwrap();
+            stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
         }
         stage.go_on(&run).await;
         assert_eq!((stage.pushes(), stage.asked()), (1, 0));
-        let record = stage.handle.run(run.as_str()).unwrap();
+        let record = stage.handle.load_record(run.as_str()).unwrap();
         assert_eq!(
             tools(record.events.iter().map(|(_, event)| event)),
             tools(original.events.iter().map(|(_, event)| event))
@@ -105,27 +105,27 @@ async fn what_other_branches_completed_is_not_done_again() {
         // what was paid is counted once
         assert_eq!(record.summary.progress.usage, original.summary.progress.usage);
         assert_eq!(record.summary.progress.output, original.summary.progress.output);
-        assert!(matches!(stage.handle.verify(&run), Ok(Verdict::Same { .. })));
+        assert!(matches!(stage.handle.verify_replay(&run), Ok(ReplayVerdict::Same { .. })));
     }
     stage.go_on(&fork).await;
     assert_eq!((stage.pushes(), stage.asked()), (1, 0));
-    let record = stage.handle.run(fork.as_str()).unwrap();
+    let record = stage.handle.load_record(fork.as_str()).unwrap();
     assert_eq!(record.summary.progress.usage, original.summary.progress.usage);
-    assert!(matches!(stage.handle.verify(&fork), Ok(Verdict::Same { .. })));
+    assert!(matches!(stage.handle.verify_replay(&fork), Ok(ReplayVerdict::Same { .. })));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_that_never_answered_is_asked_about() {
     let (mut stage, run, step) = record(any()).await;
     let snapshots = stage.handle.ports().snapshots.clone();
-    let (fork, _) = stage.handle.fork(&run, step, Changes::default(), &*snapshots).unwrap();
-    stage.handle.rewind(&run, step, Changes::default(), &*snapshots).unwrap();
+    let (fork, _) = stage.handle.fork(&run, step, StepChanges::default(), &*snapshots).unwrap();
+    stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
     for run in [run, fork] {
-        stage.handle.resume(&run, Going { present: true, ..Going::default() }).await.unwrap();
+        stage.handle.resume(&run, ResumeRequest { present: true, ..ResumeRequest::default() }).await.unwrap();
         stage.ended(&run).await;
-        let events = stage.handle.run(run.as_str()).unwrap().events;
+        let events = stage.handle.load_record(run.as_str()).unwrap().events;
         let asked = |event: &RunEvent| {
-            matches!(event, RunEvent::PersonAsked { question: Question::Uncertain { state, .. }, .. }
+            matches!(event, RunEvent::PersonAsked { question: UserQuestion::Uncertain { state, .. }, .. }
                 if state == "both.command/start")
         };
         assert!(events.iter().any(|(_, event)| asked(event)), "{events:#?}");
@@ -139,9 +139,9 @@ async fn a_command_that_never_answered_is_asked_about() {
 async fn who_gives_up_waiting_for_a_run_to_be_taken_up_leaves_it_with_a_driver() {
     let (mut stage, run, step) = record(any()).await;
     let snapshots = stage.handle.ports().snapshots.clone();
-    stage.handle.rewind(&run, step, Changes::default(), &*snapshots).unwrap();
+    stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
     {
-        let going = Going { present: true, ..Going::default() };
+        let going = ResumeRequest { present: true, ..ResumeRequest::default() };
         let mut resumed = Box::pin(stage.handle.resume(&run, going));
         let once = |context: &mut Context<'_>| Poll::Ready(resumed.as_mut().poll(context).is_pending());
         assert!(poll_fn(once).await, "it had been done before anybody could give up");
@@ -154,16 +154,16 @@ async fn who_gives_up_waiting_for_a_run_to_be_taken_up_leaves_it_with_a_driver()
 async fn with_files_a_run_goes_back_to_before_all_branches() {
     let (stage, run, step) = record(all()).await;
     let snapshots = stage.handle.ports().snapshots.clone();
-    let before = stage.handle.run(run.as_str()).unwrap().events;
+    let before = stage.handle.load_record(run.as_str()).unwrap().events;
     let place = stage.handle.step(&run, step).unwrap();
-    let files = || Changes { files: place.files.clone(), ..Changes::default() };
+    let files = || StepChanges { files: place.files.clone(), ..StepChanges::default() };
     let refused = stage.handle.rewind(&run, step, files(), &*snapshots).unwrap_err();
     assert!(
         refused.message.contains("in a branch of `both`") && refused.message.contains("step 2"),
         "{refused}"
     );
     stage.handle.fork(&run, step, files(), &*snapshots).unwrap_err();
-    assert_eq!(stage.handle.run(run.as_str()).unwrap().events, before);
+    assert_eq!(stage.handle.load_record(run.as_str()).unwrap().events, before);
     let whole = stage.handle.step_with_files(&run, step).unwrap();
     assert_eq!((whole.step, &whole.files), (2, &place.files));
     stage.handle.rewind(&run, whole.step, files(), &*snapshots).unwrap();

@@ -8,13 +8,15 @@ use futures_util::FutureExt;
 use serde_json::json;
 use synthdev::domain::ids::{RunId, SnapshotId};
 use synthdev::domain::journal::{RunStatus, RunSummary};
-use synthdev::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
+use synthdev::domain::snapshot::{
+    ChangedFile, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotRetention,
+};
 use synthdev::engine::event::RunEvent;
-use synthdev::ports::snapshot::{Begin, SnapshotError, SnapshotPort};
-use synthdev::runtime::ending::Ending;
-use synthdev::runtime::handle::{Handle, Options, Ports};
-use synthdev::runtime::resume::Going;
-use synthdev::runtime::travel::{Changes, Verdict};
+use synthdev::ports::snapshot::{RestoreStartHook, SnapshotError, SnapshotPort};
+use synthdev::runtime::cancel::CancelOutcome;
+use synthdev::runtime::handle::{RuntimeHandle, RuntimeOptions, RuntimePorts};
+use synthdev::runtime::resume::ResumeRequest;
+use synthdev::runtime::time_travel::{ReplayVerdict, StepChanges};
 
 use super::recorded;
 use super::stage::{Stage, program};
@@ -64,11 +66,15 @@ impl SnapshotPort for Faulty {
         self.inner.diff(id, other)
     }
 
-    fn bring_back(&self, id: &SnapshotId, begin: Begin<'_>) -> Result<Restored, SnapshotError> {
+    fn restore_with_hook(
+        &self,
+        id: &SnapshotId,
+        begin: RestoreStartHook<'_>,
+    ) -> Result<SnapshotRestoreResult, SnapshotError> {
         let full = Err(SnapshotError { message: "the disk is full".into(), hint: None });
         (self.meanwhile)();
         match self.fault {
-            Fault::None => return self.inner.bring_back(id, begin),
+            Fault::None => return self.inner.restore_with_hook(id, begin),
             Fault::Early => return full,
             Fault::Midway => {
                 let safety = self.inner.take(&SnapshotRequest::default())?.id;
@@ -76,7 +82,7 @@ impl SnapshotPort for Faulty {
                 fs::remove_file(self.project.join("draft.txt")).unwrap();
             }
             Fault::Late => {
-                self.inner.bring_back(id, begin)?;
+                self.inner.restore_with_hook(id, begin)?;
             }
         }
         full
@@ -86,8 +92,8 @@ impl SnapshotPort for Faulty {
         self.inner.delete(id)
     }
 
-    fn sweep(&self, sweep: &Sweep) -> Result<Vec<SnapshotInfo>, SnapshotError> {
-        self.inner.sweep(sweep)
+    fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        self.inner.delete_old(sweep)
     }
 }
 
@@ -110,18 +116,18 @@ impl Scene {
     }
 
     /// The same runtime with files that cannot come back.
-    fn broken(&self) -> Handle {
+    fn broken(&self) -> RuntimeHandle {
         let ports = self.stage.handle.ports().clone();
-        let ports = Ports { snapshots: Arc::new(self.faulty(Fault::Early)), ..ports };
-        self.stage.handle.rewired(ports, Options::default())
+        let ports = RuntimePorts { snapshots: Arc::new(self.faulty(Fault::Early)), ..ports };
+        self.stage.handle.rewired(ports, RuntimeOptions::default())
     }
 
-    fn changes(&self, step: usize) -> Changes {
-        Changes { files: self.original.steps[step - 1].files.clone(), ..Changes::default() }
+    fn changes(&self, step: usize) -> StepChanges {
+        StepChanges { files: self.original.steps[step - 1].files.clone(), ..StepChanges::default() }
     }
 
     fn all(&self) -> (Vec<RunSummary>, Vec<serde_json::Value>) {
-        (self.stage.handle.runs(0).unwrap(), events(&self.stage, &self.original.run))
+        (self.stage.handle.list_runs(0).unwrap(), events(&self.stage, &self.original.run))
     }
 
     fn status(&self, run: &RunId) -> RunStatus {
@@ -133,7 +139,7 @@ impl Scene {
         self.stage.go_on(run).await;
         same(&events(&self.stage, run), &self.original.events, "events");
         assert_eq!(&self.stage.tree(), self.original.trees.last().unwrap());
-        assert!(matches!(self.stage.handle.verify(run), Ok(Verdict::Same { .. })));
+        assert!(matches!(self.stage.handle.verify_replay(run), Ok(ReplayVerdict::Same { .. })));
     }
 }
 
@@ -152,7 +158,7 @@ async fn files_that_do_not_come_back_leave_everything_as_it_was() {
     handle.rewind(run, 99, scene.changes(3), &midway).unwrap_err();
     let nothing = program(&[json!({"workflow_name": "empty", "states": [
         {"name": "start", "transition": [{"target": "stop"}]}, {"name": "stop"}]})]);
-    handle.fork(run, 3, Changes { program: Some(nothing), ..scene.changes(3) }, &midway).unwrap_err();
+    handle.fork(run, 3, StepChanges { program: Some(nothing), ..scene.changes(3) }, &midway).unwrap_err();
     assert_eq!((scene.all(), scene.stage.tree()), (before, tree));
     assert_eq!(scene.status(run), RunStatus::Completed);
     handle.rewind(run, 3, scene.changes(3), &*handle.ports().snapshots).unwrap();
@@ -169,10 +175,11 @@ async fn a_rewind_that_stopped_midway_is_finished_before_the_run_goes_on() {
         assert_eq!(scene.status(&run), RunStatus::Paused);
         // while they cannot come back it does not go on, and no other run begins with them
         let (before, tree) = (scene.all(), scene.stage.tree());
-        let refused = scene.broken().resume(&run, Going::default()).await.unwrap_err();
+        let refused = scene.broken().resume(&run, ResumeRequest::default()).await.unwrap_err();
         assert!(refused.to_string().contains("cannot be brought back now: the disk is full"), "{refused}");
         assert!(refused.hint().unwrap().contains("--keep-files"));
-        let refused = scene.stage.handle.fork(&run, 2, Changes::default(), &scene.faulty(fault)).unwrap_err();
+        let refused =
+            scene.stage.handle.fork(&run, 2, StepChanges::default(), &scene.faulty(fault)).unwrap_err();
         assert!(refused.message.contains("of two moments"), "{refused}");
         assert_eq!((scene.all(), scene.stage.tree()), (before, tree));
         let mut told = scene.stage.handle.subscribe(false);
@@ -181,7 +188,7 @@ async fn a_rewind_that_stopped_midway_is_finished_before_the_run_goes_on() {
         assert!(matches!(&first, RunEvent::Warning { code, .. } if code == "files"), "{first:?}");
     }
     // it is settled: going on again brings nothing back
-    let settled = scene.stage.handle.fork(&run, 3, Changes::default(), &scene.faulty(Fault::Early));
+    let settled = scene.stage.handle.fork(&run, 3, StepChanges::default(), &scene.faulty(Fault::Early));
     settled.unwrap();
 }
 
@@ -195,7 +202,7 @@ async fn a_fork_that_stopped_midway_is_a_run_that_finishes_it() {
     assert_eq!((after.0.len(), &after.1), (before.0.len() + 1, &before.1));
     let fork = after.0.iter().find(|one| one.id != run).unwrap().id.clone();
     assert_eq!((scene.status(&fork), scene.status(&run)), (RunStatus::Paused, RunStatus::Completed));
-    scene.broken().resume(&fork, Going::default()).await.unwrap_err();
+    scene.broken().resume(&fork, ResumeRequest::default()).await.unwrap_err();
     scene.goes_on(&fork).await;
 }
 
@@ -204,9 +211,9 @@ async fn the_person_may_keep_files_that_are_of_two_moments() {
     let scene = Scene::new().await;
     let (handle, run) = (&scene.stage.handle, &scene.original.run);
     handle.rewind(run, 3, scene.changes(3), &scene.faulty(Fault::Midway)).unwrap_err();
-    handle.rewind(run, 4, Changes::default(), &scene.faulty(Fault::Early)).unwrap_err();
-    handle.rewind(run, 3, Changes::default(), &scene.faulty(Fault::Early)).unwrap();
-    handle.fork(run, 3, Changes::default(), &scene.faulty(Fault::Early)).unwrap();
+    handle.rewind(run, 4, StepChanges::default(), &scene.faulty(Fault::Early)).unwrap_err();
+    handle.rewind(run, 3, StepChanges::default(), &scene.faulty(Fault::Early)).unwrap();
+    handle.fork(run, 3, StepChanges::default(), &scene.faulty(Fault::Early)).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -218,7 +225,7 @@ async fn an_undo_that_stopped_midway_is_known() {
         let handle = &scene.stage.handle;
         handle.undo(&run, &first, &scene.faulty(fault)).unwrap_err();
         assert_eq!(scene.status(&run), RunStatus::Completed);
-        let refused = handle.fork(&run, 2, Changes::default(), &scene.faulty(fault)).unwrap_err();
+        let refused = handle.fork(&run, 2, StepChanges::default(), &scene.faulty(fault)).unwrap_err();
         assert!(refused.hint.unwrap().contains(&format!("runs undo {run}")));
         handle.undo(&run, &first, &*handle.ports().snapshots).unwrap();
         assert_eq!((scene.status(&run), &scene.stage.tree()), (RunStatus::Completed, &tree));
@@ -240,7 +247,7 @@ async fn a_run_that_went_on_meanwhile_is_left_alone() {
     let mut slow = scene.faulty(Fault::None);
     slow.meanwhile = Box::new(move || {
         let done = other.cancel(&given_up).now_or_never();
-        assert_eq!(done, Some(Ok(Ending::Done)));
+        assert_eq!(done, Some(Ok(CancelOutcome::Done)));
     });
     let refused = handle.rewind(&run, 2, scene.changes(2), &slow).unwrap_err();
     assert!(refused.message.contains("has gone on meanwhile"), "{refused}");

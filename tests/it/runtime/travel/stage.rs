@@ -8,25 +8,25 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use synthdev::adapters::git::GitSnapshots;
-use synthdev::adapters::javascript::Host;
+use synthdev::adapters::javascript::ScriptWorkerPool;
 use synthdev::adapters::project_lock::FileLock;
 use synthdev::adapters::providers::scripted::ScriptedModel;
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::adapters::system::{SystemClock, SystemIds};
-use synthdev::app::wiring;
-use synthdev::config::catalog::{Catalog, Sources};
-use synthdev::config::settings::layers::Overrides;
+use synthdev::adapters::system_clock::{SystemClock, SystemIds};
+use synthdev::app::bootstrap;
+use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::config::settings::layers::SettingOverrides;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::approval::ApprovalPolicy;
-use synthdev::domain::brief::Brief;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
-use synthdev::domain::place::Layer;
-use synthdev::domain::workflow::Program;
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::domain::system_context::SystemContext;
+use synthdev::domain::workflow::WorkflowProgram;
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
-use synthdev::runtime::handle::{EventReceiver, Handle, Options, Ports};
-use synthdev::runtime::resume::Going;
+use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
+use synthdev::runtime::handle::{EventReceiver, RuntimeHandle, RuntimeOptions, RuntimePorts};
+use synthdev::runtime::resume::ResumeRequest;
 
 use super::watched::{Model, Scripts, Shown, Tools, Tree, tree};
 use crate::runtime::PATIENCE;
@@ -37,7 +37,7 @@ const SHARED: &str = include_str!("../../../data/conformance/shared.json");
 
 pub struct Stage {
     directory: tempfile::TempDir,
-    pub handle: Handle,
+    pub handle: RuntimeHandle,
     events: EventReceiver,
     model: Arc<Model>,
     pub models_saw: Shown,
@@ -46,25 +46,25 @@ pub struct Stage {
 }
 
 /// The first workflow with those that it calls.
-pub fn program(workflows: &[Value]) -> Program {
-    let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
+pub fn program(workflows: &[Value]) -> WorkflowProgram {
+    let built_in = |name: &str, text: &str| SourceFile::new(ConfigLayer::BuiltIn, name, text);
     let roles = serde_json::from_str::<Value>(SHARED).unwrap()["roles"].to_string();
     let files = workflows.iter().enumerate().map(|(at, one)| {
-        SourceFile::new(Layer::User, format!("w{at}.json"), serde_json::to_string_pretty(one).unwrap())
+        SourceFile::new(ConfigLayer::User, format!("w{at}.json"), serde_json::to_string_pretty(one).unwrap())
     });
-    let mut command_line = Overrides::default();
+    let mut command_line = SettingOverrides::default();
     for level in ["base", "smart", "fast"] {
         command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
     }
-    let sources = Sources {
+    let sources = ConfigSources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
         models: vec![built_in("built-in:config/models.json", MODELS)],
-        roles: vec![SourceFile::new(Layer::Project, "roles.json", roles)],
+        roles: vec![SourceFile::new(ConfigLayer::Project, "roles.json", roles)],
         workflows: files.collect(),
         command_line,
-        ..Sources::default()
+        ..ConfigSources::default()
     };
-    let catalog = Catalog::load(sources, wiring::specs(Path::new("/")));
+    let catalog = ConfigCatalog::load(sources, bootstrap::specs(Path::new("/")));
     let name = workflows[0]["workflow_name"].as_str().unwrap();
     catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
 }
@@ -99,18 +99,18 @@ impl Stage {
         let tools = Tools::of(&project);
         let trees = Arc::clone(&tools.trees);
         let clock = Arc::new(SystemClock);
-        let ports = Ports {
+        let ports = RuntimePorts {
             models: model.clone(),
             tools: Arc::new(tools),
-            scripts: Arc::new(Scripts { host: Host::default(), shown: scripts_saw.clone() }),
+            scripts: Arc::new(Scripts { host: ScriptWorkerPool::default(), shown: scripts_saw.clone() }),
             snapshots: Arc::new(GitSnapshots::open(project.clone(), data.clone(), Vec::new(), clock.clone())),
-            store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
+            store: Arc::new(SqliteStore::new(data.join("runs.sqlite"))),
             lock: Some(Arc::new(FileLock::open(project.clone(), &data))),
             clock,
             ids: Arc::new(SystemIds),
         };
-        let options = Options { project: project.display().to_string(), ..Options::default() };
-        let handle = Handle::new(ports, options);
+        let options = RuntimeOptions { project: project.display().to_string(), ..RuntimeOptions::default() };
+        let handle = RuntimeHandle::new(ports, options);
         let events = handle.subscribe(false);
         Self { directory, handle, events, model, models_saw, scripts_saw, trees }
     }
@@ -127,10 +127,10 @@ impl Stage {
         fs::read(self.project().join(".git/index")).unwrap()
     }
 
-    pub async fn record(&mut self, program: Program) -> RunId {
+    pub async fn record(&mut self, program: WorkflowProgram) -> RunId {
         let approvals = ApprovalPolicy::default().approving_all();
         let inputs = Map::from_iter([("task".to_owned(), json!("go"))]);
-        let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
+        let (machine_version, brief) = (MACHINE_VERSION, SystemContext::default());
         let spec = RunSpec {
             machine_version,
             program,
@@ -149,16 +149,16 @@ impl Stage {
     pub async fn go_on(&mut self, run: &RunId) {
         self.model.script.rewind();
         let mut had = std::collections::BTreeMap::<String, usize>::new();
-        for (_, event) in self.handle.run(run.as_str()).unwrap().events {
+        for (_, event) in self.handle.load_record(run.as_str()).unwrap().events {
             if let RunEvent::Replied { agent, .. } = event {
                 *had.entry(agent).or_default() += 1;
             }
         }
-        for agent in self.handle.answered_later(run).unwrap() {
+        for agent in self.handle.agents_answered_before_rewind(run).unwrap() {
             *had.entry(agent).or_default() += 1;
         }
         had.into_iter().for_each(|(agent, replies)| self.model.script.advance(&agent, replies));
-        self.handle.resume(run, Going::default()).await.unwrap();
+        self.handle.resume(run, ResumeRequest::default()).await.unwrap();
         self.ended(run).await;
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use synthdev::adapters::javascript::Host;
+use synthdev::adapters::javascript::ScriptWorkerPool;
 use synthdev::adapters::providers::scripted::ScriptedModel;
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::domain::model::{ModelError, ModelReply, ModelRequest};
@@ -92,7 +92,7 @@ impl ModelPort for Model {
 }
 
 pub struct Scripts {
-    pub host: Host,
+    pub host: ScriptWorkerPool,
     pub shown: Shown,
 }
 

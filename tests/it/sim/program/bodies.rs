@@ -6,13 +6,20 @@ use serde_json::json;
 use synthdev::domain::agent::AgentSpec;
 use synthdev::domain::ids::{ScriptIx, StateIx};
 use synthdev::domain::workflow::{
-    Branch, BranchErrors, ForEach, Input, Join, Merge, Parallel, State, Transition, Work,
+    BranchErrors, BranchSpec, ForEachSpec, JoinPolicy, MergeRule, ParallelSpec, StateBody, StateSpec,
+    Transition, ValueSource,
 };
 
 use super::super::luck::Luck;
 
 /// Turns some of the first `inner` states into forks, and a few states of bodies into forks again.
-pub fn add(luck: &mut Luck, states: &mut Vec<State>, inner: usize, agents: &[AgentSpec], of: (usize, usize)) {
+pub fn add(
+    luck: &mut Luck,
+    states: &mut Vec<StateSpec>,
+    inner: usize,
+    agents: &[AgentSpec],
+    of: (usize, usize),
+) {
     let mut owners: Vec<usize> = (0..inner).filter(|_| luck.chance(18)).collect();
     let mut deeper = 2;
     while let Some(owner) = owners.pop() {
@@ -33,24 +40,24 @@ pub fn add(luck: &mut Luck, states: &mut Vec<State>, inner: usize, agents: &[Age
 
 fn parallel(
     luck: &mut Luck,
-    states: &mut Vec<State>,
+    states: &mut Vec<StateSpec>,
     owner: usize,
     agents: &[AgentSpec],
     of: (usize, usize),
-) -> Work {
-    let branches: Vec<Branch> = (0..luck.between(1, 4))
+) -> StateBody {
+    let branches: Vec<BranchSpec> = (0..luck.between(1, 4))
         .map(|at| {
             let name = format!("b{at}");
             let start = body(luck, states, &format!("{}.{name}", states[owner].name.clone()), agents, of);
-            Branch { name, start }
+            BranchSpec { name, start }
         })
         .collect();
-    let rules = [Merge::First, Merge::Last, Merge::Append, Merge::Sum, Merge::Object];
+    let rules = [MergeRule::First, MergeRule::Last, MergeRule::Append, MergeRule::Sum, MergeRule::Object];
     let merge = ["result", "other"].map(|key| (key.to_owned(), luck.pick(&rules)));
     let count = u32::try_from(luck.between(1, branches.len())).unwrap();
-    Work::Parallel(Parallel {
+    StateBody::Parallel(ParallelSpec {
         branches,
-        join: luck.pick(&[Join::All, Join::All, Join::Any, Join::Count(count)]),
+        join: luck.pick(&[JoinPolicy::All, JoinPolicy::All, JoinPolicy::Any, JoinPolicy::Count(count)]),
         on_error: luck.pick(&[BranchErrors::FailFast, BranchErrors::Collect]),
         max_concurrency: luck.chance(30).then(|| u32::try_from(luck.between(1, 3)).unwrap()),
         merge: if luck.chance(85) { BTreeMap::from(merge) } else { BTreeMap::new() },
@@ -59,15 +66,19 @@ fn parallel(
 
 fn foreach(
     luck: &mut Luck,
-    states: &mut Vec<State>,
+    states: &mut Vec<StateSpec>,
     owner: usize,
     agents: &[AgentSpec],
     of: (usize, usize),
-) -> Work {
+) -> StateBody {
     let items: Vec<_> = (0..luck.below(6)).map(|at| json!(at)).collect();
     let start = body(luck, states, &states[owner].name.clone(), agents, of);
-    Work::ForEach(ForEach {
-        items: if luck.chance(90) { Input::Value(json!(items)) } else { Input::Script(ScriptIx(3)) },
+    StateBody::ForEach(ForEachSpec {
+        items: if luck.chance(90) {
+            ValueSource::Value(json!(items))
+        } else {
+            ValueSource::Script(ScriptIx(3))
+        },
         each: "item".to_owned(),
         at: "index".to_owned(),
         start,
@@ -83,7 +94,7 @@ fn foreach(
 /// One or two states and their end.
 fn body(
     luck: &mut Luck,
-    states: &mut Vec<State>,
+    states: &mut Vec<StateSpec>,
     scope: &str,
     agents: &[AgentSpec],
     of: (usize, usize),

@@ -4,21 +4,21 @@ use serde_json::{Value, json};
 use synthdev::domain::ids::{ScriptIx, StateIx};
 use synthdev::domain::tool::ToolRisk;
 use synthdev::domain::workflow::{
-    Backoff, Budget, Cap, Catch, Expect, Input, OnError, Pause, PauseKind, Recovery, Retry, State, Step,
-    Wait, Work, Workflow,
+    ActionExpectation, ActionSpec, Budget, BudgetCap, CatchRule, OnError, PauseKind, PauseSpec,
+    RecoveryPolicy, RetryBackoff, RetryRule, StateBody, StateSpec, ValueSource, WaitSpec, Workflow,
 };
 
 use super::super::luck::Luck;
 
 /// States are reached only within their own list: the workflow's, or that of a branch or loop body.
 pub fn add(luck: &mut Luck, workflow: &mut Workflow) {
-    let scope = |state: &State| state.name.rsplit_once('/').map(|(scope, _)| scope.to_owned());
+    let scope = |state: &StateSpec| state.name.rsplit_once('/').map(|(scope, _)| scope.to_owned());
     let scopes: Vec<Option<String>> = workflow.states.iter().map(scope).collect();
     for at in 0..workflow.states.len() {
         let near: Vec<StateIx> =
             (0..scopes.len()).filter(|other| scopes[*other] == scopes[at]).map(StateIx).collect();
         let state = &mut workflow.states[at];
-        let plain = matches!(state.work, Work::Agent { .. } | Work::None) && !state.terminal;
+        let plain = matches!(state.work, StateBody::Agent { .. } | StateBody::None) && !state.terminal;
         if plain && luck.chance(25) {
             state.work = action(luck, &near);
             state.expects.clear();
@@ -48,25 +48,25 @@ fn errors(luck: &mut Luck) -> Vec<String> {
     (0..luck.between(1, 2)).map(|_| luck.pick(&names).to_owned()).collect()
 }
 
-fn recovery(luck: &mut Luck, near: &[StateIx]) -> Recovery {
-    let retry = |luck: &mut Luck| Retry {
+fn recovery(luck: &mut Luck, near: &[StateIx]) -> RecoveryPolicy {
+    let retry = |luck: &mut Luck| RetryRule {
         errors: errors(luck),
         max_attempts: u32::try_from(luck.below(4)).unwrap(),
-        backoff: Backoff {
+        backoff: RetryBackoff {
             delay_ms: luck.pick(&[0, 1_000]),
             factor: luck.pick(&[1.0, 2.0, f64::MAX]),
             max_delay_ms: 60_000,
             jitter: luck.chance(50),
         },
     };
-    let catch = |luck: &mut Luck| Catch {
+    let catch = |luck: &mut Luck| CatchRule {
         errors: errors(luck),
         key: luck.chance(50).then(|| "error".to_owned()),
         before: luck.chance(40).then_some(ScriptIx(1)),
         target: luck.pick(near),
     };
     let policies = [OnError::Fail, OnError::Continue, OnError::Go(luck.pick(near))];
-    Recovery {
+    RecoveryPolicy {
         retry: (0..luck.below(3)).map(|_| retry(luck)).collect(),
         catch: (0..luck.below(3)).map(|_| catch(luck)).collect(),
         fallback: luck.chance(15).then(|| json!("instead")),
@@ -78,31 +78,39 @@ fn budget(luck: &mut Luck) -> Budget {
     let mut budget = Budget::default();
     let amount = luck.between(0, 120);
     match luck.below(3) {
-        0 => budget.tokens = Cap { soft: Some(amount as u64 / 2), hard: Some(amount as u64) },
-        1 => budget.cost_usd = Cap { soft: None, hard: Some(amount as f64) },
-        _ => budget.duration_ms = Cap { soft: Some(20), hard: luck.chance(70).then_some(90) },
+        0 => budget.tokens = BudgetCap { soft: Some(amount as u64 / 2), hard: Some(amount as u64) },
+        1 => budget.cost_usd = BudgetCap { soft: None, hard: Some(amount as f64) },
+        _ => budget.duration_ms = BudgetCap { soft: Some(20), hard: luck.chance(70).then_some(90) },
     }
     budget
 }
 
-fn action(luck: &mut Luck, near: &[StateIx]) -> Work {
-    let input = luck.pick(&[Input::Absent, Input::Text("7".to_owned()), Input::Script(ScriptIx(3))]);
+fn action(luck: &mut Luck, near: &[StateIx]) -> StateBody {
+    let input = luck.pick(&[
+        ValueSource::Absent,
+        ValueSource::Text("7".to_owned()),
+        ValueSource::Script(ScriptIx(3)),
+    ]);
     match luck.below(5) {
-        0 | 1 => Work::Step(Step {
+        0 | 1 => StateBody::Step(ActionSpec {
             tool: "shell".to_owned(),
             risk: luck.pick(&[ToolRisk::Read, ToolRisk::Write, ToolRisk::Execute]),
             arguments: (0..luck.below(3)).map(|at| (vec![format!("a{at}")], input.clone())).collect(),
-            expect: luck.pick(&[Expect::Ok, Expect::Any, Expect::OneOf(vec![0, 1])]),
+            expect: luck.pick(&[
+                ActionExpectation::Ok,
+                ActionExpectation::Any,
+                ActionExpectation::OneOf(vec![0, 1]),
+            ]),
         }),
-        2 | 3 => Work::Pause(pause(luck, input, near)),
+        2 | 3 => StateBody::Pause(pause(luck, input, near)),
         _ if luck.chance(60) => {
-            Work::Wait(if luck.chance(50) { Wait::For(input) } else { Wait::Until(input) })
+            StateBody::Wait(if luck.chance(50) { WaitSpec::For(input) } else { WaitSpec::Until(input) })
         }
-        _ => Work::Fail { error: "own.error".to_owned(), cause: input },
+        _ => StateBody::Fail { error: "own.error".to_owned(), cause: input },
     }
 }
 
-fn pause(luck: &mut Luck, message: Input, near: &[StateIx]) -> Pause {
+fn pause(luck: &mut Luck, message: ValueSource, near: &[StateIx]) -> PauseSpec {
     let kinds = [
         PauseKind::Approval,
         PauseKind::Text,
@@ -111,7 +119,7 @@ fn pause(luck: &mut Luck, message: Input, near: &[StateIx]) -> Pause {
         PauseKind::Choice,
         PauseKind::Outputs,
     ];
-    Pause {
+    PauseSpec {
         kind: luck.pick(&kinds),
         message,
         choices: vec!["hello".to_owned(), "no".to_owned()],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use synthdev::domain::model::ModelReply;
-use synthdev::domain::protocol::Protocol;
+use synthdev::domain::protocol::ModelProtocol;
 
 use super::{Behaviour, messages, responses, strict};
 
@@ -19,11 +19,11 @@ pub enum Dialect {
 impl Dialect {
     pub const ALL: [Self; 3] = [Self::Completions, Self::Responses, Self::Messages];
 
-    pub fn protocol(self) -> Protocol {
+    pub fn protocol(self) -> ModelProtocol {
         match self {
-            Self::Completions => Protocol::Chat,
-            Self::Responses => Protocol::Responses,
-            Self::Messages => Protocol::Anthropic,
+            Self::Completions => ModelProtocol::Chat,
+            Self::Responses => ModelProtocol::Responses,
+            Self::Messages => ModelProtocol::Anthropic,
         }
     }
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::domain::message::{Sealed, ToolCall};
+use crate::domain::message::{OpaqueBlock, ToolCall};
 
-fn call(id: &str, sealed: Vec<Sealed>) -> ChatMessage {
+fn call(id: &str, sealed: Vec<OpaqueBlock>) -> ChatMessage {
     let call = ToolCall {
         id: id.to_owned(),
         name: "read".to_owned(),
@@ -11,8 +11,8 @@ fn call(id: &str, sealed: Vec<Sealed>) -> ChatMessage {
     ChatMessage { tool_calls: vec![call], sealed, ..ChatMessage::text(ChatRole::Assistant, "") }
 }
 
-fn thought(after: usize, signature: &str) -> Sealed {
-    Sealed { after, block: json!({ "type": "thinking", "thinking": "Hm", "signature": signature }) }
+fn thought(after: usize, signature: &str) -> OpaqueBlock {
+    OpaqueBlock { after, block: json!({ "type": "thinking", "thinking": "Hm", "signature": signature }) }
 }
 
 fn user(content: &str) -> ChatMessage {
@@ -20,13 +20,13 @@ fn user(content: &str) -> ChatMessage {
 }
 
 /// Each turn as `u:` or `a:` with its blocks' kinds and what tells them apart.
-fn shape(conversation: &Conversation) -> Vec<String> {
+fn shape(conversation: &AnthropicConversation) -> Vec<String> {
     let block = |block: &Value| {
         let kind = block["type"].as_str().unwrap();
         let tell = ["text", "id", "tool_use_id", "signature"].iter().find_map(|key| block[*key].as_str());
         format!("{kind}={}", tell.unwrap())
     };
-    let turn = |turn: &Turn| {
+    let turn = |turn: &AnthropicTurn| {
         let blocks: Vec<String> = turn.blocks.iter().map(block).collect();
         format!("{}:{}", if turn.user { "u" } else { "a" }, blocks.join(" "))
     };

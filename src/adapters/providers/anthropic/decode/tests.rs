@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::model::ModelReply;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
-    let mut answer = Message::default();
+    let mut answer = AnthropicReplyDecoder::default();
     for event in events {
         answer.event(event["type"].as_str().unwrap_or_default(), &event.to_string(), "here")?;
     }
@@ -123,9 +123,9 @@ fn signed_thoughts_are_kept_beside_calls_and_only_there() {
     let signed =
         |text: &str, signature: &str| json!({"type": "thinking", "thinking": text, "signature": signature});
     let expected = [
-        Sealed { after: 0, block: signed("Let me see.", "signed") },
-        Sealed { after: 0, block: hidden },
-        Sealed { after: 1, block: signed("Now.", "two") },
+        OpaqueBlock { after: 0, block: signed("Let me see.", "signed") },
+        OpaqueBlock { after: 0, block: hidden },
+        OpaqueBlock { after: 1, block: signed("Now.", "two") },
     ];
     assert_eq!(reply.sealed, expected);
 

@@ -16,7 +16,7 @@ fn request(tool_choice: ToolChoice) -> ModelRequest {
         state: "s".to_owned(),
         choice: ModelChoice {
             model: "claude-sonnet-4-5".to_owned(),
-            protocol: Protocol::Anthropic,
+            protocol: ModelProtocol::Anthropic,
             parameters: ModelParameters {
                 temperature: Some(0.7),
                 max_output_tokens: Some(9_000),

@@ -7,7 +7,7 @@ use crate::domain::model::{DeltaKind, ModelReply};
 use crate::ports::model::DeltaSink;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
-    let mut answer = Completion::default();
+    let mut answer = ChatCompletionDecoder::default();
     for event in events {
         answer.event("", &event.to_string(), "here")?;
     }
@@ -113,25 +113,25 @@ fn what_is_no_answer_is_an_error() {
 
 #[test]
 fn the_quick_way_hears_the_same_as_the_slow_one() {
-    struct Heard(Mutex<String>);
-    impl DeltaSink for Heard {
+    struct ChatTextCollector(Mutex<String>);
+    impl DeltaSink for ChatTextCollector {
         fn delta(&self, kind: DeltaKind, text: &str) {
             assert_eq!(kind, DeltaKind::Text);
             self.0.lock().unwrap().push_str(text);
         }
     }
-    let heard = Heard(Mutex::default());
-    let mut answer = Completion::default();
+    let heard = ChatTextCollector(Mutex::default());
+    let mut answer = ChatCompletionDecoder::default();
     let chunk = |text: &str| {
         json!({"model": "m", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}], "usage": null}).to_string()
     };
     for text in ["He", "ll\u{f6}\n", "\"you\""] {
         answer.event("", &chunk(text), "here").unwrap();
-        answer.spoken_mut().tell(&heard);
+        answer.reply_mut().flush_deltas(&heard);
     }
-    assert!(answer.quick("", &chunk("!")), "a usual chunk is quick");
-    answer.spoken_mut().tell(&heard);
+    assert!(answer.decode_text_event("", &chunk("!")), "a usual chunk is quick");
+    answer.reply_mut().flush_deltas(&heard);
     assert_eq!(heard.0.into_inner().unwrap(), "Hell\u{f6}\n\"you\"!");
     let tool = json!({"choices": [{"delta": {"content": "", "tool_calls": [{}]}}]}).to_string();
-    assert!(!answer.quick("", &tool));
+    assert!(!answer.decode_text_event("", &tool));
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::model::ModelReply;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
-    let mut answer = Response::default();
+    let mut answer = ResponsesDecoder::default();
     for event in events {
         answer.event("", &event.to_string(), "here")?;
     }
@@ -40,15 +40,15 @@ fn end() -> Value {
 }
 
 /// Text, reasoning, arguments of all calls, finish.
-type Expected<'a> = (&'a str, &'a str, &'a [&'a str], FinishReason);
+type ExpectedResponsesReply<'a> = (&'a str, &'a str, &'a [&'a str], FinishReason);
 
-fn check_all(rows: &[(&str, Vec<Value>, Expected<'_>)]) {
+fn check_all(rows: &[(&str, Vec<Value>, ExpectedResponsesReply<'_>)]) {
     for (title, events, expected) in rows {
         check(title, &[events.as_slice(), &[end()]].concat(), *expected);
     }
 }
 
-fn check(title: &str, events: &[Value], expected: Expected<'_>) {
+fn check(title: &str, events: &[Value], expected: ExpectedResponsesReply<'_>) {
     let reply = read(events).unwrap_or_else(|error| panic!("{title}: {error}"));
     let calls: Vec<&str> = reply.tool_calls.iter().map(|call| call.arguments.as_str()).collect();
     assert_eq!(
@@ -201,7 +201,8 @@ fn sealed_thoughts_stay_where_they_stood() {
         json!({"type": "reasoning", "encrypted_content": name,
             "summary": [{"type": "summary_text", "text": "x"}]})
     };
-    let expected = [Sealed { after: 0, block: block("one") }, Sealed { after: 1, block: block("two") }];
+    let expected =
+        [OpaqueBlock { after: 0, block: block("one") }, OpaqueBlock { after: 1, block: block("two") }];
     assert_eq!(reply.sealed, expected);
     // Without a call nobody asks for them again.
     let reply = read(&[done(0, sealed("one")), done(1, message("Hi")), end()]).unwrap();

@@ -1,7 +1,7 @@
 use super::*;
-use crate::domain::message::{ChatMessage, ChatRole, Sealed, ToolCall};
+use crate::domain::message::{ChatMessage, ChatRole, OpaqueBlock, ToolCall};
 use crate::domain::model::ToolChoice;
-use crate::domain::protocol::Protocol;
+use crate::domain::protocol::ModelProtocol;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
 fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
@@ -21,7 +21,7 @@ fn request(model: &str, parameters: ModelParameters) -> ModelRequest {
         choice: ModelChoice {
             model: model.to_owned(),
             base_url: "https://api.openai.com/v1".to_owned(),
-            protocol: Protocol::Responses,
+            protocol: ModelProtocol::Responses,
             parameters,
             ..ModelChoice::default()
         },
@@ -111,8 +111,8 @@ fn reasoning_is_asked_for_and_kept_as_each_model_takes_it() {
         asked.messages.push(ChatMessage {
             tool_calls: vec![call],
             sealed: vec![
-                Sealed { after: 0, block: foreign.clone() },
-                Sealed { after: 0, block: block.clone() },
+                OpaqueBlock { after: 0, block: foreign.clone() },
+                OpaqueBlock { after: 0, block: block.clone() },
             ],
             ..ChatMessage::text(ChatRole::Assistant, "")
         });

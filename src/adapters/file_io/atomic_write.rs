@@ -1,0 +1,187 @@
+//! Small files that only the user can read, replaced whole.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+/// A part of a name that other users cannot know before.
+fn random_suffix() -> String {
+    Uuid::new_v4().simple().to_string()
+}
+
+/// Writes a small file so that readers see the old or the new text, never a part, also after a power cut;
+/// readable by the user only. A link is followed: what it points to is replaced, the link stays.
+///
+/// # Errors
+/// As the system says; the old file is untouched.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+    ensure_private_directory(directory_of(&place))?;
+    replace(&place, |temporary| fill(temporary, text, private))
+}
+
+/// As [`write_private`], but a file keeps who may read it, and a new one is readable as others are.
+///
+/// # Errors
+/// As the system says; the old file is untouched.
+pub fn write_atomic(path: &Path, text: &str) -> io::Result<()> {
+    let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+    fs::create_dir_all(directory_of(&place))?;
+    let before = fs::metadata(&place).ok();
+    replace(&place, |temporary| {
+        fill(temporary, text, |_| ())?;
+        before.map_or(Ok(()), |before| fs::set_permissions(temporary, before.permissions()))
+    })
+}
+
+fn directory_of(place: &Path) -> &Path {
+    place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn replace(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let directory = directory_of(place);
+    let temporary = directory.join(format!(".{}.tmp", random_suffix()));
+    let written = fill(&temporary).and_then(|()| fs::rename(&temporary, place));
+    if written.is_err() {
+        // best effort: the first error is the one to tell
+        let _ = fs::remove_file(&temporary);
+        return written;
+    }
+    sync_directory(directory)
+}
+
+/// Makes an empty file that only the user can read; it is open for both ways.
+///
+/// # Errors
+/// As the system says; the file exists.
+pub fn create_private(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    private(&mut options);
+    options.open(path)
+}
+
+/// Makes a directory that was not there before, closed to others, under a name that they cannot know before.
+///
+/// # Errors
+/// As the system says.
+pub fn create_random_directory(beside: &Path, prefix: &str) -> io::Result<PathBuf> {
+    let directory = beside.join(format!("{prefix}{}", random_suffix()));
+    create_private_directory(&directory)?;
+    Ok(directory)
+}
+
+/// Makes a directory, closed to others, in one that exists.
+///
+/// # Errors
+/// As the system says; there is something of that name, be it a link.
+pub fn create_private_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// Makes a new file, readable by the user only, and fills it.
+///
+/// # Errors
+/// As the system says; there is something of that name, be it a link.
+pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    fill(path, text, private)
+}
+
+/// Closes a directory of ours to others, and what lies directly in it: earlier versions left some of it open. What is
+/// further in cannot be reached then. A directory that is not there is no error.
+///
+/// # Errors
+/// As the system says: it belongs to another user, or its disk knows no modes.
+#[cfg(unix)]
+pub fn close_to_others(directory: &Path) -> io::Result<()> {
+    let close = |place: &Path, seen: &fs::Metadata| {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = seen.permissions().mode() & 0o7777;
+        let closed = mode & !0o077;
+        if mode == closed || seen.is_symlink() {
+            return Ok(());
+        }
+        fs::set_permissions(place, fs::Permissions::from_mode(closed))
+    };
+    match fs::metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => close(directory, &found?)?,
+    }
+    for item in fs::read_dir(directory)? {
+        let item = item?;
+        // one that went meanwhile needs nothing
+        if let Ok(seen) = fs::symlink_metadata(item.path()) {
+            match close(&item.path(), &seen) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Elsewhere a user's directories are the user's alone.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn close_to_others(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a directory of ours, closed to others; one that exists keeps its mode.
+///
+/// # Errors
+/// As the system says.
+pub fn ensure_private_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// Whether anybody but its owner can read a file, where the system knows that.
+///
+/// # Errors
+/// As the system says.
+pub fn others_can_read(path: &Path) -> io::Result<bool> {
+    let seen = fs::metadata(path)?;
+    #[cfg(unix)]
+    return Ok(std::os::unix::fs::PermissionsExt::mode(&seen.permissions()) & 0o077 != 0);
+    #[cfg(not(unix))]
+    return Ok(!seen.is_file());
+}
+
+fn fill(temporary: &Path, text: &str, open: impl FnOnce(&mut fs::OpenOptions)) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    // new: no file and no link that is there already is opened
+    options.write(true).create_new(true);
+    open(&mut options);
+    let mut file = options.open(temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_data()
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    fs::File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn private(options: &mut fs::OpenOptions) {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+}
+
+#[cfg(not(unix))]
+fn private(_: &mut fs::OpenOptions) {}

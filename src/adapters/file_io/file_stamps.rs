@@ -1,0 +1,71 @@
+//! Whether files were changed since they were looked at: when each was written, and how large it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::DEEPEST;
+
+/// What tells one state of a file from another, without reading it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileStamp {
+    path: PathBuf,
+    linked: bool,
+    written: Option<SystemTime>,
+    bytes: u64,
+}
+
+/// Entries that are looked at below one path: a clone may hold any number.
+const MOST: usize = 2_000;
+
+/// Of files and of everything below directories, in a stable order; what is not there has none.
+pub fn stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
+    let mut found = Vec::new();
+    paths.iter().for_each(|path| {
+        collect_stamps(path, 0, &mut FileStampScan { links: true, left: usize::MAX, found: &mut found })
+    });
+    found
+}
+
+/// The same of paths of a project that may be anybody's: no linked directory is entered, and looking has an end.
+pub fn project_stamps(project: &Path, names: &[&str]) -> Vec<FileStamp> {
+    let mut found = Vec::new();
+    for name in names {
+        let (own, path) = (Path::new(name), project.join(name));
+        let above = own.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        if above.map(|above| project.join(above)).any(|above| above.is_symlink()) {
+            continue;
+        }
+        collect_stamps(&path, 0, &mut FileStampScan { links: false, left: MOST, found: &mut found });
+    }
+    found
+}
+
+struct FileStampScan<'a> {
+    links: bool,
+    left: usize,
+    found: &'a mut Vec<FileStamp>,
+}
+
+fn collect_stamps(path: &Path, depth: usize, into: &mut FileStampScan<'_>) {
+    let Some(left) = into.left.checked_sub(1) else { return };
+    into.left = left;
+    let seen = fs::symlink_metadata(path);
+    let linked = seen.as_ref().is_ok_and(fs::Metadata::is_symlink);
+    let Ok(target) = (if linked { fs::metadata(path) } else { seen }) else { return };
+    if target.is_dir() && (into.links || !linked) {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut below: Vec<PathBuf> = entries.take(into.left).map(|entry| entry.path()).collect();
+        below.sort();
+        if depth <= DEEPEST {
+            below.iter().for_each(|path| collect_stamps(path, depth + 1, into));
+        }
+        return;
+    }
+    into.found.push(FileStamp {
+        path: path.to_owned(),
+        linked,
+        written: target.modified().ok(),
+        bytes: target.len(),
+    });
+}

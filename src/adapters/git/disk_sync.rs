@@ -1,0 +1,264 @@
+//! Puts what was just written on the disk, so that it is there after a power cut: few files one by one, many with one
+//! call for their whole file system. Writes nothing itself.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository};
+
+/// Above this, one call for the file system is cheaper, however much others have written to it.
+const FEW: usize = 100;
+
+/// Files below `root`, with the directories that name them. A file that is gone again is no error.
+///
+/// # Errors
+/// The disk cannot take it.
+pub fn sync_files(root: &Path, files: &[PathBuf]) -> io::Result<()> {
+    if files.len() > FEW && whole(root)? {
+        return Ok(());
+    }
+    let mut dirs = BTreeSet::new();
+    for file in files {
+        dirs.extend(file.parent().map(Path::to_owned));
+        let is_file = fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file());
+        // one that its owner cannot read has no other way
+        if is_file && !one(file)? && whole(root)? {
+            return Ok(());
+        }
+    }
+    dirs.iter().try_for_each(|dir| one(dir).map(drop))
+}
+
+/// Objects of a repository, with what names them; those that lie in packs are there already.
+///
+/// # Errors
+/// The disk cannot take it.
+pub fn sync_objects(repo: &Repository, ids: &[Oid]) -> io::Result<()> {
+    let root = repo.commondir().join("objects");
+    let mut places = BTreeSet::new();
+    for id in ids {
+        let name = id.to_string();
+        let (fan, rest) = name.split_at(2);
+        let fan = root.join(fan);
+        places.insert(fan.join(rest));
+        // the directory that names this one
+        places.insert(fan);
+    }
+    sync_files(&root, &places.into_iter().collect::<Vec<_>>())
+}
+
+/// A ref of ours that is a file.
+///
+/// # Errors
+/// The disk cannot take it.
+pub fn reference(repo: &Repository, name: &str) -> io::Result<()> {
+    let top = repo.commondir();
+    let mut places: Vec<PathBuf> = Path::new(name).ancestors().map(|part| top.join(part)).collect();
+    // the repository itself is not new
+    places.truncate(places.len().saturating_sub(2));
+    sync_files(top, &places)
+}
+
+/// A file or a directory; `false` if it cannot be opened.
+fn one(place: &Path) -> io::Result<bool> {
+    match File::open(place) {
+        Ok(file) => {
+            file.sync_all()?;
+            #[cfg(test)]
+            tests::heard(place, false);
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(_) => Ok(false),
+    }
+}
+
+/// The file system of a directory as a whole; `false` where the system has no such call.
+#[cfg(target_os = "linux")]
+fn whole(root: &Path) -> io::Result<bool> {
+    rustix::fs::syncfs(&File::open(root)?)?;
+    #[cfg(test)]
+    tests::heard(root, true);
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn whole(_: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    use super::super::GitSnapshots;
+    use super::super::restore_marker;
+    use super::*;
+    use crate::domain::ids::Timestamp;
+    use crate::domain::snapshot::SnapshotRequest;
+    use crate::ports::clock::ClockPort;
+    use crate::ports::snapshot::SnapshotPort;
+
+    type SyncListener = Box<dyn Fn(&Path, bool)>;
+
+    thread_local! {
+        static LISTENER: RefCell<Option<SyncListener>> = const { RefCell::new(None) };
+    }
+
+    /// Told of each place right after it was synced; `whole`: with all below it.
+    pub(super) fn heard(place: &Path, whole: bool) {
+        LISTENER.with_borrow(|listener| {
+            if let Some(listener) = listener {
+                listener(place, whole);
+            }
+        });
+    }
+
+    struct StoppedClock;
+
+    impl ClockPort for StoppedClock {
+        fn now(&self) -> Timestamp {
+            Timestamp(1_700_000_000_000)
+        }
+    }
+
+    /// One that was synced, as it was by then.
+    struct SyncedPath {
+        place: PathBuf,
+        whole: bool,
+        /// Of a file system, that of the first file.
+        content: Option<Vec<u8>>,
+        /// The note that files are on their way back was still there.
+        noted: bool,
+    }
+
+    struct DurabilityFixture {
+        dir: tempfile::TempDir,
+        store: Rc<GitSnapshots>,
+        synced: Rc<RefCell<Vec<SyncedPath>>>,
+    }
+
+    impl DurabilityFixture {
+        /// A project with so many files, in a repository or not.
+        fn new(repository: bool, count: usize) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let project = dir.path().join("project");
+            fs::create_dir_all(project.join("deep/down")).unwrap();
+            if repository {
+                Repository::init(&project).unwrap();
+            }
+            for at in 0..count {
+                fs::write(project.join(format!("deep/down/{at}")), format!("old {at}")).unwrap();
+            }
+            let store =
+                GitSnapshots::open(project, dir.path().join("data"), Vec::new(), Arc::new(StoppedClock));
+            let (store, synced) = (Rc::new(store), Rc::<RefCell<Vec<SyncedPath>>>::default());
+            let (asked, list) = (Rc::clone(&store), Rc::clone(&synced));
+            let listener = move |place: &Path, whole: bool| {
+                let noted = asked.place().is_ok_and(|place| restore_marker::marker_exists(&place));
+                let read = if whole { place.join("deep/down/0") } else { place.to_owned() };
+                let content = fs::read(read).ok();
+                list.borrow_mut().push(SyncedPath { place: place.to_owned(), whole, content, noted });
+            };
+            LISTENER.with_borrow_mut(|known| *known = Some(Box::new(listener)));
+            Self { dir, store, synced }
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.dir.path().join("project").join(path)
+        }
+
+        /// When a place was synced first, by itself or with its file system.
+        fn when(&self, place: &Path) -> Option<usize> {
+            let covers = |synced: &SyncedPath| {
+                synced.place == place || synced.whole && place.starts_with(&synced.place)
+            };
+            self.synced.borrow().iter().position(covers)
+        }
+
+        fn request() -> SnapshotRequest {
+            SnapshotRequest { label: "now".to_owned(), ..SnapshotRequest::default() }
+        }
+    }
+
+    impl Drop for DurabilityFixture {
+        fn drop(&mut self) {
+            LISTENER.with_borrow_mut(|known| *known = None);
+        }
+    }
+
+    fn below(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => below(&entry.path(), found),
+                false => found.push(entry.path()),
+            }
+        }
+    }
+
+    fn is_object(place: &Path) -> bool {
+        let parts: Vec<_> = place.iter().rev().filter_map(|part| part.to_str()).take(3).collect();
+        matches!(parts[..], [name, fan, "objects"] if name.len() == 38 && fan.len() == 2)
+    }
+
+    #[test]
+    fn a_snapshot_is_on_the_disk_when_it_is_told_of() {
+        for (repository, count) in [(true, 3), (false, 3), (true, FEW + 50), (false, FEW + 50)] {
+            let scene = DurabilityFixture::new(repository, count);
+            let id = scene.store.take(&DurabilityFixture::request()).unwrap().id;
+            let mut all = Vec::new();
+            below(scene.dir.path(), &mut all);
+            let objects: Vec<_> = all.iter().filter(|place| is_object(place)).collect();
+            // the files, a tree for each directory, the commit
+            assert_eq!(objects.len(), count + 4, "{repository} {count}");
+            let named = |place: &&PathBuf| {
+                place.ends_with(format!("{}{id}", super::super::snapshot_commit::NAMESPACE))
+            };
+            let reference = all.iter().find(named).unwrap();
+            let told = scene.when(reference).expect("the ref is synced");
+            for object in objects {
+                for place in [object.as_path(), object.parent().unwrap()] {
+                    let when = scene.when(place);
+                    assert!(
+                        when.is_some_and(|when| when < told),
+                        "{repository} {count}: {}",
+                        place.display()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn restored_files_are_on_the_disk_before_the_note_of_them_goes() {
+        for count in [3, FEW + 50] {
+            let scene = DurabilityFixture::new(true, count);
+            let id = scene.store.take(&DurabilityFixture::request()).unwrap().id;
+            for at in 0..count {
+                fs::write(scene.at(&format!("deep/down/{at}")), "new").unwrap();
+            }
+            fs::create_dir(scene.at("made")).unwrap();
+            fs::write(scene.at("made/since"), "new").unwrap();
+            scene.synced.borrow_mut().clear();
+            let done = scene.store.restore(&id).unwrap();
+            assert_eq!(done.files.len(), count + 1);
+            let synced = scene.synced.borrow();
+            let back: Vec<&SyncedPath> = synced.iter().filter(|one| one.noted).collect();
+            if let Some(whole) = back.iter().find(|one| one.whole) {
+                assert!(count > FEW);
+                assert_eq!(whole.content.as_deref(), Some(&b"old 0"[..]), "after it was written");
+                continue;
+            }
+            for at in 0..count {
+                let (place, old) = (scene.at(&format!("deep/down/{at}")), format!("old {at}"));
+                let found = back.iter().find(|one| one.place == place).expect("it is synced");
+                assert_eq!(found.content.as_deref(), Some(old.as_bytes()), "after it was written");
+            }
+            assert!(back.iter().any(|one| one.place == scene.at("deep/down")), "the names of new files");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Snapshots as commits without parents under refs of our own; what people are told lies in the message.
+//! Touches no branch, no HEAD, no reflog.
+
+use git2::{Commit, ErrorCode, Oid, Signature, Time};
+use serde::{Deserialize, Serialize};
+
+use super::disk_sync;
+use super::snapshot_error::{self, SnapshotResult, snapshot_error};
+use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::snapshot::{SkippedPath, SnapshotInfo};
+use crate::ports::snapshot::SnapshotError;
+
+/// Where our refs are.
+pub const NAMESPACE: &str = "refs/synthdev/snapshots/";
+/// Tells our commits from those of people and their programs.
+pub const ADDRESS: &str = "synthdev@localhost";
+/// Crockford's: no letters that look like digits; its order is the order of bytes.
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Room for ids of one millisecond.
+const TIES: u64 = 32 * 32 * 32;
+
+/// The message's JSON part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SnapshotRecord {
+    pub label: String,
+    pub note: String,
+    pub run: Option<RunId>,
+    pub created: Timestamp,
+    pub files: usize,
+    pub skipped: Vec<SkippedPath>,
+    /// Which work tree and directory of the repository it covers.
+    pub scope: String,
+    pub empty_dirs: Vec<String>,
+    /// The user's exclusions at that time: a restore must not delete what they hid.
+    pub exclude: Vec<String>,
+    /// The list of skipped paths is cut, so a restore cannot know what is new.
+    pub partial: bool,
+    /// The commit at which HEAD was; empty before the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+}
+
+/// A stored snapshot.
+pub struct StoredSnapshot<'repo> {
+    pub id: SnapshotId,
+    pub record: SnapshotRecord,
+    pub commit: Commit<'repo>,
+}
+
+impl StoredSnapshot<'_> {
+    pub fn info(&self) -> SnapshotInfo {
+        info(&self.id, &self.record)
+    }
+}
+
+pub fn info(id: &SnapshotId, record: &SnapshotRecord) -> SnapshotInfo {
+    SnapshotInfo {
+        id: id.clone(),
+        label: record.label.clone(),
+        note: record.note.clone(),
+        run: record.run.clone(),
+        created: record.created,
+        files: record.files,
+        skipped: record.skipped.clone(),
+    }
+}
+
+pub fn reference(id: &str) -> String {
+    format!("{NAMESPACE}{id}")
+}
+
+/// Who our commits are by.
+pub fn signature(at: Timestamp) -> Result<Signature<'static>, git2::Error> {
+    Signature::new("synthdev", ADDRESS, &Time::new(at.0.div_euclid(1000), 0))
+}
+
+/// Writes the commit and its ref; the id sorts after every other of this store. They are on the disk when this returns,
+/// together with the objects in `new`.
+pub fn create(
+    store: &SnapshotRepository,
+    tree: Oid,
+    record: &SnapshotRecord,
+    mut new: Vec<Oid>,
+) -> SnapshotResult<SnapshotId> {
+    let unsynced = |error: std::io::Error| snapshot_error::store_io_error(store.location(), &error);
+    let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
+    let who = signature(record.created).map_err(failed)?;
+    let tree = store.repo.find_tree(tree).map_err(failed)?;
+    let message = message(record)?;
+    let commit = store.repo.commit(None, &who, &who, &message, &tree, &[]).map_err(failed)?;
+    new.push(commit);
+    // before the ref: it must not name what a power cut takes away
+    disk_sync::sync_objects(&store.repo, &new).map_err(unsynced)?;
+    let last = names(store)?.into_iter().filter_map(|name| number(&name)).max();
+    let mut next = u64::try_from(record.created.0).unwrap_or(0).saturating_mul(TIES);
+    next = next.max(last.map_or(0, |last| last + 1));
+    loop {
+        let id = spell(next);
+        let name = reference(&id);
+        match store.repo.reference(&name, commit, false, "") {
+            Ok(_) => {
+                // `core.logAllRefUpdates = always` would keep a log of a ref that never moves.
+                if store.repo.reference_has_log(&name).unwrap_or(false) {
+                    store.repo.reflog_delete(&name).map_err(failed)?;
+                }
+                disk_sync::reference(&store.repo, &name).map_err(unsynced)?;
+                return Ok(SnapshotId(id));
+            }
+            Err(error) if error.code() == ErrorCode::Exists => next += 1,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+/// The snapshots of this store's scope; refs of that namespace that we cannot read are left out.
+pub fn list_snapshots(store: &SnapshotRepository) -> SnapshotResult<Vec<StoredSnapshot<'_>>> {
+    let scope = store.scope();
+    let found = names(store)?.into_iter().filter_map(|id| load(store, &id));
+    Ok(found.filter(|found| found.record.scope == scope).collect())
+}
+
+/// # Errors
+/// Unknown id.
+pub fn find_snapshot<'repo>(
+    store: &'repo SnapshotRepository,
+    id: &str,
+) -> SnapshotResult<StoredSnapshot<'repo>> {
+    list_snapshots(store)?.into_iter().find(|found| found.id.as_str() == id).ok_or_else(|| unknown(id))
+}
+
+/// The store that has a snapshot.
+/// # Errors
+/// Unknown id.
+pub fn holding(place: &SnapshotLocation, id: &str) -> SnapshotResult<SnapshotRepository> {
+    for store in place.stores()? {
+        if find_snapshot(&store, id).is_ok() {
+            return Ok(store);
+        }
+    }
+    Err(unknown(id))
+}
+
+pub fn unknown(id: &str) -> SnapshotError {
+    snapshot_error(format!("no snapshot `{id}` of this project"), "List the snapshots to see their ids.")
+}
+
+/// # Errors
+/// The ref cannot be removed.
+pub fn delete(store: &SnapshotRepository, id: &SnapshotId) -> SnapshotResult<()> {
+    let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
+    store.repo.find_reference(&reference(id.as_str())).and_then(|mut found| found.delete()).map_err(failed)
+}
+
+/// The snapshots of a linked work tree, by its name; oldest first.
+/// # Errors
+/// A ref cannot be read.
+pub fn list_worktree_snapshots<'repo>(
+    store: &'repo SnapshotRepository,
+    tree: &str,
+) -> SnapshotResult<Vec<StoredSnapshot<'repo>>> {
+    let of =
+        |found: &StoredSnapshot<'_>| found.record.scope.split_once(':').is_some_and(|(of, _)| of == tree);
+    let mut found: Vec<_> = names(store)?.into_iter().filter_map(|id| load(store, &id)).filter(of).collect();
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(found)
+}
+
+/// Deletes the snapshots of a linked work tree: nothing could be restored to it any more.
+/// # Errors
+/// A ref cannot be read or removed.
+pub fn delete_worktree_snapshots(store: &SnapshotRepository, tree: &str) -> SnapshotResult<()> {
+    list_worktree_snapshots(store, tree)?.iter().try_for_each(|found| delete(store, &found.id))
+}
+
+fn load<'repo>(store: &'repo SnapshotRepository, id: &str) -> Option<StoredSnapshot<'repo>> {
+    let commit = store.repo.find_reference(&reference(id)).ok()?.peel_to_commit().ok()?;
+    let (_, json) = std::str::from_utf8(commit.message_bytes()).ok()?.split_once("\n\n")?;
+    let record = serde_json::from_str(json).ok()?;
+    Some(StoredSnapshot { id: SnapshotId(id.to_owned()), record, commit })
+}
+
+fn names(store: &SnapshotRepository) -> SnapshotResult<Vec<String>> {
+    let failed = |error: git2::Error| snapshot_error::git_read(store.location(), &error);
+    let mut names = Vec::new();
+    for found in store.repo.references_glob(&format!("{NAMESPACE}*")).map_err(failed)? {
+        let found = found.map_err(failed)?;
+        let name = String::from_utf8_lossy(found.name_bytes());
+        names.extend(name.strip_prefix(NAMESPACE).map(str::to_owned));
+    }
+    Ok(names)
+}
+
+fn message(record: &SnapshotRecord) -> SnapshotResult<String> {
+    let title: String = record.label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let title = title.trim();
+    let title = if title.is_empty() { "snapshot" } else { title };
+    let json = serde_json::to_string_pretty(record).map_err(|error| {
+        snapshot_error(format!("cannot describe the snapshot: {error}"), "Report this as a bug.")
+    })?;
+    Ok(format!("{title}\n\n{json}\n"))
+}
+
+/// Twelve digits: nine of milliseconds, three of order within one.
+fn spell(mut number: u64) -> String {
+    let mut digits = [b'0'; 12];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[usize::try_from(number % 32).unwrap_or(0)];
+        number /= 32;
+    }
+    String::from_utf8_lossy(&digits).into_owned()
+}
+
+fn number(name: &str) -> Option<u64> {
+    let digit = |byte: u8| DIGITS.iter().position(|digit| *digit == byte);
+    (name.len() == 12).then(|| {
+        name.bytes().try_fold(0_u64, |sum, byte| Some(sum * 32 + u64::try_from(digit(byte)?).ok()?))
+    })?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time_and_read_back() {
+        let mut last = String::new();
+        for number_ in [0, 1, TIES, 1_700_000_000_000 * TIES, 1_700_000_000_000 * TIES + 1] {
+            let id = spell(number_);
+            assert_eq!((id.len(), number(&id)), (12, Some(number_)));
+            assert!(id > last);
+            last = id;
+        }
+        assert_eq!(number("not-an-id"), None);
+    }
+}

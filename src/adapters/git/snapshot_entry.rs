@@ -1,0 +1,138 @@
+//! What one covered path is: its kind, its stat data and its blob. No IO.
+
+use std::fs::Metadata;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use git2::Oid;
+
+/// Relative to the project, separated by `/`, any bytes but NUL. Ordered as bytes.
+pub type RelPath = Vec<u8>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TreeEntryKind {
+    File,
+    Executable,
+    Link,
+    /// A commit of another repository; recorded, never entered.
+    Submodule,
+}
+
+impl TreeEntryKind {
+    /// The mode git writes into a tree.
+    pub fn mode(self) -> u32 {
+        match self {
+            Self::File => 0o100_644,
+            Self::Executable => 0o100_755,
+            Self::Link => 0o120_000,
+            Self::Submodule => 0o160_000,
+        }
+    }
+
+    /// Reads the mode of a tree or index entry; `None` for directories and unknown kinds.
+    pub fn from_mode(mode: u32) -> Option<Self> {
+        match mode & 0o170_000 {
+            0o100_000 if mode & 0o100 != 0 => Some(Self::Executable),
+            0o100_000 => Some(Self::File),
+            0o120_000 => Some(Self::Link),
+            0o160_000 => Some(Self::Submodule),
+            _ => None,
+        }
+    }
+}
+
+/// What `lstat` says; equal stats mean equal content, unless the stat is racy (see `StatCache`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileStat {
+    pub kind: TreeEntryKind,
+    pub size: u64,
+    /// Seconds and nanoseconds.
+    pub modified: (i64, u32),
+    pub changed: (i64, u32),
+    /// Cut to 32 bits, as git's index does, so that both can be compared.
+    pub inode: u32,
+}
+
+impl FileStat {
+    /// `None` when the path is neither a file nor a symbolic link.
+    pub fn from_metadata(meta: &Metadata) -> Option<Self> {
+        let kind = TreeEntryKind::from_mode(meta.mode())?;
+        Some(Self {
+            kind,
+            size: meta.size(),
+            modified: (meta.mtime(), nanos(meta.mtime_nsec())),
+            changed: (meta.ctime(), nanos(meta.ctime_nsec())),
+            inode: cut(meta.ino()),
+        })
+    }
+
+    /// Whether the file could have changed after `since` without its stat showing it (racy git).
+    /// File systems that keep whole seconds only get two seconds of doubt.
+    pub fn is_racy(&self, since: (i64, u32)) -> bool {
+        let newest = self.modified.max(self.changed);
+        let coarse = self.changed.1 == 0 && self.modified.1 == 0;
+        newest >= since || (coarse && newest.0 + 2 >= since.0)
+    }
+}
+
+/// A path with its content as stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SnapshotEntry {
+    pub path: RelPath,
+    pub stat: FileStat,
+    pub blob: Oid,
+}
+
+pub fn to_path(path: &[u8]) -> PathBuf {
+    PathBuf::from(std::ffi::OsString::from_vec(path.to_vec()))
+}
+
+pub fn to_bytes(path: &Path) -> RelPath {
+    path.as_os_str().as_bytes().to_vec()
+}
+
+/// For people; bytes that are not text are replaced.
+pub fn shown(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}
+
+/// Every directory above a path, outermost first: `a/b/c` gives `a`, `a/b`.
+pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
+}
+
+fn nanos(value: i64) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}
+
+fn cut(value: u64) -> u32 {
+    u32::try_from(value & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancestors_are_listed_outermost_first() {
+        let all: Vec<&[u8]> = ancestors(b"a/bc/d").collect();
+        assert_eq!(all, [b"a".as_slice(), b"a/bc".as_slice()]);
+        assert_eq!(ancestors(b"a").count(), 0);
+    }
+
+    #[test]
+    fn racy_means_not_older_than_the_scan() {
+        let stat = |s, ns| FileStat {
+            kind: TreeEntryKind::File,
+            size: 1,
+            modified: (s, ns),
+            changed: (s, ns),
+            inode: 1,
+        };
+        assert!(!stat(9, 5).is_racy((9, 6)));
+        assert!(stat(9, 6).is_racy((9, 6)));
+        assert!(stat(8, 0).is_racy((10, 0)), "whole seconds are doubted longer");
+        assert!(!stat(7, 0).is_racy((10, 0)));
+    }
+}

@@ -1,0 +1,98 @@
+//! Which snapshots are old enough to go, and taking out of a private store what none of the others needs.
+//! Never touches the objects of a repository that is the user's: git collects them.
+
+use std::collections::HashSet;
+use std::fs;
+
+use git2::{ObjectType, Oid, Repository};
+
+use super::snapshot_error::{self, SnapshotResult};
+use super::snapshot_location::SnapshotRepository;
+use crate::domain::snapshot::{SnapshotInfo, SnapshotRetention};
+
+/// Those that go; `all` is newest first, and so is the answer.
+pub fn chosen(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<SnapshotInfo> {
+    let old = |info: &SnapshotInfo| sweep.older_than.is_none_or(|limit| info.created < limit);
+    all.into_iter().skip(sweep.keep).filter(|info| old(info) && !sweep.keep_ids.contains(&info.id)).collect()
+}
+
+/// Deletes loose objects that no ref reaches; call with the lock held, so that nobody is about to name one.
+/// # Errors
+/// An object of a remaining snapshot cannot be read; then nothing is deleted.
+pub fn prune(store: &SnapshotRepository) -> SnapshotResult<()> {
+    let needed = needed(&store.repo).map_err(|error| snapshot_error::git_read(store.location(), &error))?;
+    let objects = store.location().join("objects");
+    let Ok(fans) = fs::read_dir(&objects) else { return Ok(()) };
+    for fan in fans.flatten() {
+        let start = fan.file_name().to_string_lossy().into_owned();
+        if start.len() != 2 {
+            continue;
+        }
+        for file in fs::read_dir(fan.path()).into_iter().flatten().flatten() {
+            let name = format!("{start}{}", file.file_name().to_string_lossy());
+            if name.len() == 40 && Oid::from_str(&name).is_ok_and(|id| !needed.contains(&id)) {
+                fs::remove_file(file.path())
+                    .map_err(|error| snapshot_error::store_io_error(&file.path(), &error))?;
+            }
+        }
+        // Only an empty one goes.
+        let _ = fs::remove_dir(fan.path());
+    }
+    Ok(())
+}
+
+fn needed(repo: &Repository) -> Result<HashSet<Oid>, git2::Error> {
+    let mut needed = HashSet::new();
+    let mut trees = Vec::new();
+    for reference in repo.references()? {
+        let commit = reference?.peel_to_commit()?;
+        needed.insert(commit.id());
+        trees.push(commit.tree_id());
+    }
+    while let Some(id) = trees.pop() {
+        if !needed.insert(id) {
+            continue;
+        }
+        for item in repo.find_tree(id)?.iter() {
+            if item.kind() == Some(ObjectType::Tree) {
+                trees.push(item.id());
+            } else {
+                needed.insert(item.id());
+            }
+        }
+    }
+    Ok(needed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::{SnapshotId, Timestamp};
+
+    fn left(keep: usize, older_than: Option<i64>, keep_ids: &[&str]) -> String {
+        let info = |n: i64| SnapshotInfo {
+            id: SnapshotId(n.to_string()),
+            label: String::new(),
+            note: String::new(),
+            run: None,
+            created: Timestamp(n * 10),
+            files: 0,
+            skipped: Vec::new(),
+        };
+        let keep_ids = keep_ids.iter().map(|id| SnapshotId::from(*id)).collect();
+        let sweep = SnapshotRetention { keep, older_than: older_than.map(Timestamp), keep_ids, dry: true };
+        let gone = chosen((1..=5).rev().map(info).collect(), &sweep);
+        gone.iter().map(|info| info.id.as_str()).collect()
+    }
+
+    #[test]
+    fn count_and_age_must_both_agree_and_named_ones_stay() {
+        assert_eq!(left(5, None, &[]), "");
+        assert_eq!(left(4, None, &[]), "1");
+        assert_eq!(left(0, None, &[]), "54321");
+        assert_eq!(left(0, Some(30), &[]), "21");
+        assert_eq!(left(4, Some(30), &[]), "1");
+        assert_eq!(left(2, Some(10), &[]), "");
+        assert_eq!(left(2, None, &["2", "9"]), "31");
+    }
+}

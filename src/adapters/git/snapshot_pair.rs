@@ -1,0 +1,77 @@
+//! Two snapshots beside each other, also when git came to the project between them and they lie in two stores.
+//! Reads only; what has to be carried from one store to the other is carried in memory.
+
+use git2::{Commit, Oid, Repository};
+
+use super::snapshot_commit::{find_snapshot, holding};
+use super::snapshot_entry::{FileStat, SnapshotEntry, TreeEntryKind};
+use super::snapshot_error::{self, SnapshotResult};
+use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use super::tree::{self, FlatTree};
+use super::tree_diff;
+use crate::domain::ids::SnapshotId;
+
+/// The older or newer, as asked; both can be read from `repo`.
+pub struct SnapshotPair<'a> {
+    pub old: FlatTree,
+    pub new: FlatTree,
+    repo: &'a Repository,
+    trees: (Oid, Oid),
+}
+
+impl SnapshotPair<'_> {
+    /// # Errors
+    /// An object is missing.
+    pub fn diff(&self) -> Result<String, git2::Error> {
+        let changes = tree_diff::diff_trees(&self.old, &self.new);
+        let (old, new) = (self.repo.find_tree(self.trees.0)?, self.repo.find_tree(self.trees.1)?);
+        tree_diff::unified_diff(self.repo, &old, &new, changes.iter().map(|(path, _)| path))
+    }
+}
+
+/// # Errors
+/// Unknown ids, or an object is missing.
+pub fn compared<T>(
+    place: &SnapshotLocation,
+    old: &SnapshotId,
+    new: &SnapshotId,
+    use_it: impl FnOnce(&SnapshotPair<'_>) -> Result<T, git2::Error>,
+) -> SnapshotResult<T> {
+    let (store, other) = (holding(place, old.as_str())?, holding(place, new.as_str())?);
+    let failed = |error: git2::Error| snapshot_error::git_read(store.location(), &error);
+    let (first, second) =
+        (find_snapshot(&store, old.as_str())?.commit, find_snapshot(&other, new.as_str())?.commit);
+    let odb = store.repo.odb().map_err(failed)?;
+    let _memory = odb.add_new_mempack_backend(1000).map_err(failed)?;
+    let pair = || {
+        let old = tree::read(&store.repo, &first.tree()?)?;
+        let new = tree::read(&other.repo, &second.tree()?)?;
+        let trees = (first.tree_id(), carried(&store, &other, &second, &old, &new)?);
+        use_it(&SnapshotPair { old, new, repo: &store.repo, trees })
+    };
+    pair().map_err(failed)
+}
+
+/// The second one's tree in the first one's store.
+fn carried(
+    store: &SnapshotRepository,
+    other: &SnapshotRepository,
+    second: &Commit<'_>,
+    old: &FlatTree,
+    new: &FlatTree,
+) -> Result<Oid, git2::Error> {
+    if store.private == other.private {
+        return Ok(second.tree_id());
+    }
+    let (to, from) = (store.repo.odb()?, other.repo.odb()?);
+    let mut entries = Vec::with_capacity(new.len());
+    for (path, (kind, blob)) in new {
+        if *kind != TreeEntryKind::Submodule && old.get(path) != Some(&(*kind, *blob)) {
+            let content = from.read(*blob)?;
+            to.write(content.kind(), content.data())?;
+        }
+        let stat = FileStat { kind: *kind, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
+        entries.push(SnapshotEntry { path: path.clone(), stat, blob: *blob });
+    }
+    tree::write(&to, &entries)
+}

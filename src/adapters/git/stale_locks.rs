@@ -1,0 +1,31 @@
+//! What a killed process left in a repository while it stored a snapshot: locks of our own refs, and objects that were
+//! being written. Harmless, but nobody else would ever remove the locks. Touches no ref, and nobody else's lock.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::snapshot_location::SnapshotRepository;
+
+/// Another work tree of the same repository may be writing a ref; that takes milliseconds.
+const LOCK_IS_DEAD: Duration = Duration::from_secs(10);
+/// A large file takes its time.
+const OBJECT_IS_DEAD: Duration = Duration::from_secs(3600);
+
+/// Removes what is too old to be in use. Failing to is no reason to fail.
+pub fn sweep(store: &SnapshotRepository, namespace: &str) {
+    let common = store.repo.commondir();
+    remove(&common.join(namespace), LOCK_IS_DEAD, |name| name.ends_with(".lock"));
+    remove(&common.join("objects"), OBJECT_IS_DEAD, |name| name.starts_with("tmp_object_git2_"));
+}
+
+fn remove(directory: &Path, age: Duration, is_ours: impl Fn(&str) -> bool) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_str().is_some_and(&is_ours);
+        // a clock that went backwards makes nothing old
+        let old = || entry.metadata().ok()?.modified().ok()?.elapsed().ok().filter(|found| *found > age);
+        if ours && old().is_some() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

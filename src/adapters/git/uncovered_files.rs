@@ -1,0 +1,400 @@
+//! What a snapshot leaves out, kept beside it: private copies of the files that the settings exclude, and a list of what
+//! was there and was not stored. So a restore brings back the first and can tell what else has changed.
+//!
+//! Lies in the data directory, for the user alone. Never in a git repository, which others read and push. Keeps no file
+//! that git ignores, and no more than its limits.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use git2::{ObjectType, Oid};
+use serde::{Deserialize, Serialize};
+
+use super::project_walk::WalkedPaths;
+use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestors, to_bytes, to_path};
+use super::snapshot_error::{self, SnapshotResult};
+use super::snapshot_location::SnapshotLocation;
+use crate::adapters::open_beneath::{open_parent, open_unfollowed, read_held};
+use crate::domain::ids::SnapshotId;
+use crate::domain::snapshot::FileChange;
+
+/// Larger files are left out of snapshots.
+pub const MAX_FILE: u64 = 100 * 1024 * 1024;
+/// Of one excluded file, and of all of one moment.
+const MOST_BYTES: u64 = 1024 * 1024;
+const MOST_IN_ALL: u64 = 16 * 1024 * 1024;
+/// Paths that are listed because they are not stored.
+const MOST_SEEN: usize = 5_000;
+
+/// An excluded file as it is now.
+pub struct ExcludedFile {
+    pub stat: FileStat,
+    /// Its permissions.
+    pub mode: u32,
+    pub blob: Oid,
+    content: Vec<u8>,
+}
+
+/// What the present has beside the files that a snapshot covers.
+#[derive(Default)]
+pub struct UncoveredFiles {
+    /// With their content.
+    pub held: BTreeMap<RelPath, ExcludedFile>,
+    /// Excluded, but too large, too many, or not to be read.
+    pub unheld: BTreeSet<RelPath>,
+    pub ignored: Vec<RelPath>,
+    pub nested: Vec<RelPath>,
+    /// Excluded directories that hold more than is listed.
+    pub cut: Vec<RelPath>,
+}
+
+impl UncoveredFiles {
+    /// Takes from a walk what it found. `wanted` files are held whatever the limits say: a restore would overwrite them.
+    pub fn collect_from_walk(root: &Path, walked: &mut WalkedPaths, wanted: &BTreeSet<RelPath>) -> Self {
+        let mut left_out = Self {
+            ignored: std::mem::take(&mut walked.ignored),
+            nested: std::mem::take(&mut walked.nested),
+            cut: std::mem::take(&mut walked.cut),
+            ..Self::default()
+        };
+        let mut left = MOST_IN_ALL;
+        for path in std::mem::take(&mut walked.excluded) {
+            let most = if wanted.contains(&path) { MAX_FILE } else { left.min(MOST_BYTES) };
+            match hold(root, &to_path(&path), most) {
+                Ok(held) => {
+                    left = left.saturating_sub(held.stat.size);
+                    left_out.held.insert(path, held);
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(_) => drop(left_out.unheld.insert(path)),
+            }
+        }
+        left_out
+    }
+}
+
+/// What is told of the file is told of the one that is read: a command can swap it, or its directory, meanwhile.
+fn hold(root: &Path, path: &Path, most: u64) -> io::Result<ExcludedFile> {
+    let parent = open_parent(root, &root.join(path), false)?;
+    let place = parent.entry();
+    let too_large = || io::Error::other("it is too large to keep");
+    let fitting = |meta: &fs::Metadata| {
+        FileStat::from_metadata(meta).filter(|stat| stat.size <= most).ok_or_else(too_large)
+    };
+    let mut meta = fs::symlink_metadata(&place)?;
+    let mut stat = fitting(&meta)?;
+    let content = if stat.kind == TreeEntryKind::Link {
+        to_bytes(&fs::read_link(&place)?)
+    } else {
+        let file = open_unfollowed(&place)?;
+        meta = file.metadata()?;
+        stat = fitting(&meta)?;
+        read_held(file, most)?
+    };
+    let blob = Oid::hash_object(ObjectType::Blob, &content).map_err(io::Error::other)?;
+    Ok(ExcludedFile { stat, mode: meta.mode() & 0o777, blob, content })
+}
+
+/// A private copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PrivateCopy {
+    pub kind: TreeEntryKind,
+    pub mode: u32,
+    pub blob: Oid,
+}
+
+/// Why something was not stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UncoveredReason {
+    Excluded,
+    Ignored,
+    Nested,
+    /// Over the limits of a snapshot, or not to be read.
+    Skipped,
+}
+
+/// What is known of something that was not stored: its size and times.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UncoveredPath {
+    pub why: UncoveredReason,
+    pub stamp: Option<UncoveredPathStamp>,
+}
+
+/// Mode, size, times and inode.
+pub type UncoveredPathStamp = (u32, u64, i64, i64, i64, i64, u64);
+
+pub fn stamp(place: &Path) -> Option<UncoveredPathStamp> {
+    let meta = fs::symlink_metadata(place).ok()?;
+    let (modified, changed) = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
+    // a directory's size and times tell nothing of what is in it
+    let flat = meta.is_dir();
+    let size = if flat { 0 } else { meta.size() };
+    let times = if flat { ((0, 0), (0, 0)) } else { (modified, changed) };
+    Some((meta.mode(), size, times.0.0, times.0.1, times.1.0, times.1.1, meta.ino()))
+}
+
+/// What was kept beside one snapshot.
+#[derive(Debug, Default)]
+pub struct UncoveredRecord {
+    pub copies: BTreeMap<RelPath, PrivateCopy>,
+    pub seen: BTreeMap<RelPath, UncoveredPath>,
+    /// More was there than is listed: what is not listed may have been there.
+    pub cut: bool,
+}
+
+impl UncoveredRecord {
+    /// Whether something was there that was not stored, or was in such a directory.
+    pub fn saw(&self, path: &[u8]) -> bool {
+        self.seen.contains_key(path) || ancestors(path).any(|dir| self.seen.contains_key(dir))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct UncoveredManifest {
+    /// Whether the snapshot lies in the private store.
+    private: bool,
+    copies: Vec<(ManifestPath, u32, u32, String)>,
+    seen: Vec<(ManifestPath, UncoveredReason, Option<UncoveredPathStamp>)>,
+    cut: bool,
+}
+
+/// A path as text, or as bytes where it is none.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ManifestPath {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl ManifestPath {
+    fn from_path(path: &RelPath) -> Self {
+        String::from_utf8(path.clone()).map_or_else(|error| Self::Bytes(error.into_bytes()), Self::Text)
+    }
+
+    fn path(self) -> RelPath {
+        match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// Keeps what is outside of a snapshot that was just taken; `skipped` is what it could not cover, by path. All of it is
+/// on the disk when this returns.
+///
+/// # Errors
+/// The data directory cannot be written.
+pub fn write(
+    place: &SnapshotLocation,
+    private: bool,
+    id: &SnapshotId,
+    left_out: &UncoveredFiles,
+    skipped: &[RelPath],
+) -> SnapshotResult<()> {
+    let dir = directory(place);
+    let mut copies = Vec::with_capacity(left_out.held.len());
+    let written = || -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
+        for (path, held) in &left_out.held {
+            let file = dir.join(held.blob.to_string());
+            if fs::symlink_metadata(&file).is_err() {
+                put(&dir, &file, &held.content)?;
+            }
+            copies.push((
+                ManifestPath::from_path(path),
+                held.stat.kind.mode(),
+                held.mode,
+                held.blob.to_string(),
+            ));
+        }
+        let lists = [
+            (UncoveredReason::Excluded, left_out.unheld.iter().chain(&left_out.cut).collect::<Vec<_>>()),
+            (UncoveredReason::Nested, left_out.nested.iter().collect()),
+            (UncoveredReason::Skipped, skipped.iter().collect()),
+            (UncoveredReason::Ignored, left_out.ignored.iter().collect()),
+        ];
+        let all = lists.iter().flat_map(|(why, paths)| paths.iter().map(|path| (*why, *path)));
+        let seen = all.clone().take(MOST_SEEN);
+        let seen = seen.map(|(why, path)| {
+            (ManifestPath::from_path(path), why, stamp(&place.project.join(to_path(path))))
+        });
+        let cut = !left_out.cut.is_empty() || all.count() > MOST_SEEN;
+        let manifest = UncoveredManifest { private, seen: seen.collect(), cut, copies };
+        put(&dir, &manifest_file(place, id), &serde_json::to_vec(&manifest)?)?;
+        fs::File::open(&dir)?.sync_all()
+    };
+    written().map_err(|error| snapshot_error::store_io_error(&dir, &error))
+}
+
+/// Whole or not at all, for the user alone.
+fn put(dir: &Path, file: &Path, content: &[u8]) -> io::Result<()> {
+    let draft = dir.join(format!("new-{}", std::process::id()));
+    // left by a process that died and had the same id
+    let _ = fs::remove_file(&draft);
+    let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    out.write_all(content)?;
+    out.sync_all()?;
+    fs::rename(&draft, file)
+}
+
+/// `None` where nothing is known: the snapshot is of an earlier version, or its list is gone. A copy that is gone counts
+/// as never made.
+pub fn read(place: &SnapshotLocation, id: &SnapshotId) -> Option<UncoveredRecord> {
+    let manifest: UncoveredManifest =
+        serde_json::from_slice(&fs::read(manifest_file(place, id)).ok()?).ok()?;
+    let mut kept = UncoveredRecord { cut: manifest.cut, ..UncoveredRecord::default() };
+    for (path, why, stamp) in manifest.seen {
+        kept.seen.insert(path.path(), UncoveredPath { why, stamp });
+    }
+    for (path, kind, mode, blob) in manifest.copies {
+        let (kind, blob) = (TreeEntryKind::from_mode(kind)?, Oid::from_str(&blob).ok()?);
+        let path = path.path();
+        if leads_out(&path) {
+            return None;
+        }
+        if fs::symlink_metadata(file(place, blob)).is_ok() {
+            kept.copies.insert(path, PrivateCopy { kind, mode, blob });
+        } else {
+            kept.seen.insert(path, UncoveredPath { why: UncoveredReason::Excluded, stamp: None });
+        }
+    }
+    Some(kept)
+}
+
+/// Out of the project or into git's own directory: nothing that we wrote.
+fn leads_out(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(|part| matches!(part, b"" | b"." | b".." | b".git"))
+}
+
+/// What differs between two moments, seen from `old`, by path.
+pub fn changes(old: &UncoveredRecord, new: &UncoveredRecord) -> Vec<(RelPath, FileChange)> {
+    let paths: BTreeSet<&RelPath> = old.copies.keys().chain(new.copies.keys()).collect();
+    let change = |path: &&RelPath| match (old.copies.get(*path), new.copies.get(*path)) {
+        (Some(old), Some(new)) if old == new => None,
+        (Some(old), Some(new)) if old.blob == new.blob => Some(FileChange::Mode),
+        (Some(_), Some(_)) => Some(FileChange::Modified),
+        (Some(_), None) => (!new.cut && !new.saw(path)).then_some(FileChange::Deleted),
+        (None, _) => (!old.cut && !old.saw(path)).then_some(FileChange::Added),
+    };
+    paths.into_iter().filter_map(|path| Some((path.clone(), change(&path)?))).collect()
+}
+
+/// The content of a copy, if it is the one that was kept.
+///
+/// # Errors
+/// As the system says, or it was changed.
+pub fn content(place: &SnapshotLocation, blob: Oid) -> io::Result<Vec<u8>> {
+    let content = fs::read(file(place, blob))?;
+    if Oid::hash_object(ObjectType::Blob, &content).ok() == Some(blob) {
+        return Ok(content);
+    }
+    Err(io::Error::other("it is not what was kept"))
+}
+
+/// Forgets what belongs to snapshots that are gone, `there` in a store being those that are not. What belongs to a store
+/// that cannot be asked stays.
+///
+/// # Errors
+/// A file cannot be removed.
+pub fn prune(place: &SnapshotLocation, there: &[(bool, BTreeSet<String>)]) -> SnapshotResult<()> {
+    let dir = directory(place);
+    let (mut needed, mut files) = (BTreeSet::new(), Vec::new());
+    for item in fs::read_dir(&dir).into_iter().flatten().flatten() {
+        let name = item.file_name().to_string_lossy().into_owned();
+        let Some(id) = name.strip_suffix(MANIFEST) else {
+            files.push((name, item.path()));
+            continue;
+        };
+        let manifest = fs::read(item.path())
+            .ok()
+            .and_then(|text| serde_json::from_slice::<UncoveredManifest>(&text).ok());
+        let gone = |manifest: &UncoveredManifest| {
+            there.iter().any(|(private, ids)| *private == manifest.private && !ids.contains(id))
+        };
+        match manifest {
+            Some(manifest) if gone(&manifest) => remove(&item.path())?,
+            Some(manifest) => needed.extend(manifest.copies.into_iter().map(|(_, _, _, blob)| blob)),
+            None => remove(&item.path())?,
+        }
+    }
+    files.iter().filter(|(name, _)| !needed.contains(name)).try_for_each(|(_, path)| remove(path))
+}
+
+fn remove(file: &Path) -> SnapshotResult<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(snapshot_error::store_io_error(file, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a copy back: never readable by more than it was.
+///
+/// # Errors
+/// As the system says.
+pub fn write_back(draft: &Path, content: &[u8], copy: (TreeEntryKind, u32)) -> io::Result<()> {
+    if copy.0 == TreeEntryKind::Link {
+        return std::os::unix::fs::symlink(to_path(content), draft);
+    }
+    let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
+    out.write_all(content)?;
+    out.set_permissions(fs::Permissions::from_mode(copy.1))
+}
+
+const MANIFEST: &str = ".snapshot";
+
+fn directory(place: &SnapshotLocation) -> PathBuf {
+    place.corner.join("kept")
+}
+
+fn manifest_file(place: &SnapshotLocation, id: &SnapshotId) -> PathBuf {
+    directory(place).join(format!("{id}{MANIFEST}"))
+}
+
+fn file(place: &SnapshotLocation, blob: Oid) -> PathBuf {
+    directory(place).join(blob.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_leads_out_of_the_project_is_no_list_of_ours() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = SnapshotLocation {
+            project: dir.path().to_owned(),
+            corner: dir.path().join("corner"),
+            fenced: None,
+            outside: crate::adapters::git::OutsideFiles::Refused,
+        };
+        let id = SnapshotId::from("1");
+        let rows = [
+            (".env", true),
+            ("a/b", true),
+            ("../x", false),
+            ("/x", false),
+            ("a/../../x", false),
+            (".git/config", false),
+        ];
+        for (path, ours) in rows {
+            let held =
+                hold(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new("Cargo.toml"), u64::MAX).unwrap();
+            let left_out =
+                UncoveredFiles { held: BTreeMap::from([(path.into(), held)]), ..UncoveredFiles::default() };
+            write(&place, true, &id, &left_out, &[]).unwrap();
+            assert_eq!(read(&place, &id).is_some_and(|kept| kept.copies.len() == 1), ours, "{path}");
+        }
+        let blob = Oid::hash_object(ObjectType::Blob, b"as it was").unwrap();
+        assert!(content(&place, blob).is_err(), "gone");
+        for (text, fits) in [("as it was", true), ("as others made it", false)] {
+            fs::write(file(&place, blob), text).unwrap();
+            assert_eq!(content(&place, blob).is_ok(), fits);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What the user's own index already knows: tracked paths, submodules, and blobs of unchanged files.
+//! Reads the index, never writes it. Trusts a blob only if git cannot have converted the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use git2::{AttrCheckFlags, Oid, Repository};
+
+use super::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestors, to_bytes, to_path};
+use super::snapshot_error::{self, SnapshotResult};
+use super::snapshot_location::SnapshotRepository;
+use super::stat_cache::doubt;
+use crate::adapters::ignore_files::{read_ignore_file, read_project_ignore_file};
+
+/// The user's index, seen from the project.
+#[derive(Default)]
+pub struct UserIndex {
+    /// Files and links, sorted by path. The blobs hold what git would store, not always the raw bytes.
+    pub entries: Vec<SnapshotEntry>,
+    /// With paths in conflict; sorted, no submodules.
+    pub tracked: Vec<RelPath>,
+    /// With the commit the index holds.
+    pub submodules: BTreeMap<RelPath, Oid>,
+}
+
+impl UserIndex {
+    pub fn read(store: &SnapshotRepository) -> SnapshotResult<Self> {
+        let mut seed = Self::default();
+        if store.private {
+            return Ok(seed);
+        }
+        let index = store.repo.index().map_err(|error| snapshot_error::git_read(store.location(), &error))?;
+        let written = index.path().and_then(|path| fs::metadata(path).ok());
+        let written = written.map_or((i64::MIN, 0), |meta| (meta.mtime(), cut(meta.mtime_nsec())));
+        let mut prefix = to_bytes(&store.prefix);
+        if !prefix.is_empty() {
+            prefix.push(b'/');
+        }
+        for item in index.iter() {
+            let Some(path) = item.path.strip_prefix(prefix.as_slice()).map(<[u8]>::to_vec) else { continue };
+            let Some(kind) = TreeEntryKind::from_mode(item.mode) else { continue };
+            if kind == TreeEntryKind::Submodule {
+                seed.submodules.insert(path, item.id);
+                continue;
+            }
+            seed.tracked.push(path.clone());
+            let settled = item.flags >> 12 & 3 == 0;
+            if !settled {
+                continue;
+            }
+            let time = |time: git2::IndexTime| (i64::from(time.seconds()), time.nanoseconds());
+            let (modified, changed) = (time(item.mtime), time(item.ctime));
+            let size = u64::from(item.file_size);
+            let mut stat = FileStat { kind, size, modified, changed, inode: item.ino };
+            if stat.is_racy(written) {
+                doubt(&mut stat);
+            }
+            seed.entries.push(SnapshotEntry { path, stat, blob: item.id });
+        }
+        seed.tracked.dedup();
+        Ok(seed)
+    }
+}
+
+/// Judges whether the index's blob of an unchanged file is there, and is its raw content. An index may name blobs that
+/// are gone: of a partial clone, a copied `.git`, a repository that was pruned by hand.
+/// Without attributes and line-end settings it is; with them, git only removes bytes for line ends, so an
+/// equal size proves equality; filters, `ident` and re-encoding are never trusted.
+pub struct IndexBlobTrust<'a> {
+    store: &'a SnapshotRepository,
+    converts: bool,
+    rewrites: bool,
+    /// Attributes are a link, which git does not follow, and libgit2 does.
+    linked: bool,
+}
+
+impl<'a> IndexBlobTrust<'a> {
+    pub fn new(store: &'a SnapshotRepository, seed: &UserIndex, root: &Path) -> Self {
+        let mut texts = Vec::new();
+        let mut linked = false;
+        let mut own = |base: &Path, path: &Path| {
+            linked |= path.is_symlink();
+            texts.extend(read_project_ignore_file(base, path));
+        };
+        let dirs: BTreeSet<&[u8]> = seed.tracked.iter().flat_map(|path| ancestors(path)).collect();
+        dirs.iter().for_each(|dir| own(root, &root.join(to_path(dir)).join(".gitattributes")));
+        for dir in store.prefix.ancestors() {
+            let work = store.repo.workdir().into_iter();
+            work.for_each(|work| own(work, &work.join(dir).join(".gitattributes")));
+        }
+        let mut look = |path: &Path| texts.extend(read_ignore_file(path));
+        look(&store.repo.commondir().join("info/attributes"));
+        look(Path::new("/etc/gitattributes"));
+        let config = store.repo.config().ok();
+        let global = config.as_ref().and_then(|config| config.get_path("core.attributesFile").ok());
+        let global = global
+            .or_else(|| directories::BaseDirs::new().map(|dirs| dirs.config_dir().join("git/attributes")));
+        global.iter().for_each(|path| look(path));
+        let crlf = config.and_then(|config| config.get_string("core.autocrlf").ok());
+        let crlf = crlf.is_some_and(|value| !matches!(value.as_str(), "false" | "no" | "off" | "0"));
+        let words: [&[u8]; 3] = [b"filter", b"ident", b"working-tree-encoding"];
+        let rewrites = texts.iter().any(|text| words.iter().any(|word| contains(text, word)));
+        Self { store, converts: crlf || linked || !texts.is_empty(), rewrites, linked }
+    }
+
+    pub fn holds(&self, odb: &git2::Odb<'_>, path: &[u8], size: u64, blob: Oid) -> bool {
+        if !self.converts {
+            return odb.exists_ext(blob, git2::OdbLookupFlags::NO_REFRESH);
+        }
+        let is_rewritten = || rewritten(&self.store.repo, &to_path(&self.store.in_tree(path)));
+        !(self.linked || self.rewrites && is_rewritten())
+            && odb.read_header(blob).is_ok_and(|(stored, _)| stored as u64 == size)
+    }
+}
+
+fn rewritten(repo: &Repository, path: &Path) -> bool {
+    ["filter", "ident", "working-tree-encoding"].iter().any(|name| {
+        !matches!(repo.get_attr(path, name, AttrCheckFlags::FILE_THEN_INDEX), Ok(None | Some("false")))
+    })
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
+
+fn cut(value: i64) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}

@@ -1,0 +1,383 @@
+//! The present state of a project as blobs: what is known by its stat is not read, the rest is hashed.
+//! Limits are decided before anything is read; what cannot be covered is listed (SNAP-7).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use git2::{ObjectType, Odb, Oid, Repository};
+
+use super::ignore_rules::IgnoreRules;
+use super::open_repository::{OutsideFiles, open_at};
+use super::project_walk::walk;
+use super::snapshot_entry::{
+    FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestors, shown, to_bytes, to_path,
+};
+use super::snapshot_error::{self, SnapshotResult};
+use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use super::stat_cache::{StatCache, doubt, lookup};
+use super::uncovered_files::{MAX_FILE, UncoveredFiles};
+use super::user_index::{IndexBlobTrust, UserIndex};
+use crate::adapters::open_beneath::{open_parent, open_unfollowed, read_held};
+use crate::domain::snapshot::{SkipReason, SkippedPath};
+
+const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+const MAX_FILES: usize = 200_000;
+/// A longer list of skipped paths is cut; the cut is said.
+const MAX_LISTED: usize = 1_000;
+/// Below this many paths a second thread costs more than it saves.
+const WORTH_A_THREAD: usize = 512;
+
+/// Where the bytes of changed files go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum BlobDestination {
+    /// Nowhere: only their names are wanted.
+    Named,
+    /// Into the store, by two threads.
+    Stored,
+    /// Through the given handle only, which keeps them in memory.
+    InMemory,
+}
+
+/// What to scan.
+pub struct WorkingTreeScanTarget<'a> {
+    pub place: &'a SnapshotLocation,
+    pub store: &'a SnapshotRepository,
+    pub rules: &'a IgnoreRules,
+    /// Paths to cover even if ignored or large: a restore would overwrite them.
+    pub wanted: &'a BTreeSet<RelPath>,
+    /// The same of excluded files, which are held and never stored.
+    pub private: &'a BTreeSet<RelPath>,
+}
+
+/// The present.
+#[derive(Default)]
+pub struct WorkingTreeScan {
+    /// Sorted by path.
+    pub entries: Vec<SnapshotEntry>,
+    pub skipped: Vec<SkippedPath>,
+    /// More paths were skipped than `skipped` lists.
+    pub partial: bool,
+    pub empty_dirs: Vec<RelPath>,
+    /// Files standing where a wanted path needs a directory.
+    pub blocking: BTreeSet<RelPath>,
+    /// Paths that are neither file nor link.
+    pub opaque: BTreeSet<RelPath>,
+    /// Paths whose content could not be saved.
+    pub unreadable: BTreeSet<RelPath>,
+    /// The project's own files that are in `skipped`.
+    pub lost: Vec<RelPath>,
+    /// What no snapshot covers.
+    pub left_out: UncoveredFiles,
+    /// Objects that may be new in the store.
+    pub written: Vec<Oid>,
+}
+
+impl WorkingTreeScan {
+    fn unreadable(&mut self, path: RelPath, error: &std::io::Error) {
+        let reason = format!("cannot be read: {error}");
+        self.skipped.push(SkippedPath { path: shown(&path), reason, lack: SkipReason::Unreadable });
+        self.lost.push(path.clone());
+        self.unreadable.insert(path);
+    }
+}
+
+enum PathProbe {
+    Missing,
+    Opaque,
+    Unreadable(std::io::Error),
+    Known(FileStat, Oid),
+    /// Unchanged since the user's index was written.
+    Seeded(FileStat, Oid),
+    Unknown(FileStat),
+}
+
+/// Reads the present.
+/// # Errors
+/// The store cannot be written; single files that cannot be read are listed instead.
+pub fn scan(
+    target: &WorkingTreeScanTarget<'_>,
+    cache: &StatCache,
+    blobs: BlobDestination,
+) -> SnapshotResult<WorkingTreeScan> {
+    let seed = UserIndex::read(target.store)?;
+    let root = target.place.project.as_path();
+    let mut walked =
+        walk(root, target.rules, &|path| seed.submodules.contains_key(path), target.place.fenced.as_deref());
+    let mut scan = WorkingTreeScan {
+        skipped: std::mem::take(&mut walked.skipped),
+        empty_dirs: std::mem::take(&mut walked.empty_dirs),
+        left_out: UncoveredFiles::collect_from_walk(root, &mut walked, target.private),
+        ..WorkingTreeScan::default()
+    };
+    let mut paths = walked.files;
+    let more = unwalked(target, &seed, &paths, walked.dirs, &mut scan.blocking);
+    if !more.is_empty() {
+        paths.extend(more);
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    let states = probe_all(root, &paths, cache, &seed);
+    let hash = sort_out(target, &seed, paths, states, &mut scan);
+    let hash = within_limits(target, hash, &mut scan);
+    hash_all(target, hash, blobs, &mut scan)?;
+    add_submodules(root, &seed.submodules, &mut scan);
+    scan.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    if scan.skipped.len() > MAX_LISTED {
+        scan.partial = true;
+        // what is the project's own comes first
+        scan.skipped.sort_by_key(|skipped| skipped.lack.is_foreign());
+        let rest = scan.skipped.split_off(MAX_LISTED);
+        let lack = rest.first().map_or(SkipReason::Foreign, |skipped| skipped.lack);
+        let reason = format!("{} more paths are not covered", rest.len());
+        scan.skipped.push(SkippedPath { path: ".".to_owned(), reason, lack });
+    }
+    Ok(scan)
+}
+
+/// Tracked and wanted paths that the walk did not list, as far as real directories lead to them.
+fn unwalked(
+    target: &WorkingTreeScanTarget<'_>,
+    seed: &UserIndex,
+    walked: &[RelPath],
+    mut real_dirs: BTreeSet<RelPath>,
+    blocking: &mut BTreeSet<RelPath>,
+) -> Vec<RelPath> {
+    let mut more = BTreeSet::new();
+    for (path, wanted) in
+        seed.tracked.iter().map(|path| (path, false)).chain(target.wanted.iter().map(|path| (path, true)))
+    {
+        if walked.binary_search(path).is_ok() || target.rules.excluded(path) {
+            continue;
+        }
+        let in_the_way = ancestors(path).find(|dir| {
+            if real_dirs.contains(*dir) {
+                return false;
+            }
+            let real =
+                fs::symlink_metadata(target.place.project.join(to_path(dir))).is_ok_and(|meta| meta.is_dir());
+            if real {
+                real_dirs.insert(dir.to_vec());
+            }
+            !real
+        });
+        match in_the_way {
+            None => {
+                more.insert(path.clone());
+            }
+            Some(dir) if wanted && fs::symlink_metadata(target.place.project.join(to_path(dir))).is_ok() => {
+                blocking.insert(dir.to_vec());
+                more.insert(dir.to_vec());
+            }
+            Some(_) => {}
+        }
+    }
+    more.into_iter().collect()
+}
+
+fn probe_all(root: &Path, paths: &[RelPath], cache: &StatCache, seed: &UserIndex) -> Vec<PathProbe> {
+    let probe = |path: &RelPath| probe(root, path, cache, seed);
+    if paths.len() < WORTH_A_THREAD {
+        return paths.iter().map(probe).collect();
+    }
+    let (left, right) = paths.split_at(paths.len() / 2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| right.iter().map(probe).collect::<Vec<_>>());
+        let mut states: Vec<PathProbe> = left.iter().map(probe).collect();
+        states.extend(other.join().unwrap_or_else(|_| right.iter().map(probe).collect()));
+        states
+    })
+}
+
+fn probe(root: &Path, path: &RelPath, cache: &StatCache, seed: &UserIndex) -> PathProbe {
+    let meta = match fs::symlink_metadata(root.join(to_path(path))) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return PathProbe::Unreadable(error);
+        }
+        Err(_) => return PathProbe::Missing,
+    };
+    if meta.is_dir() {
+        return PathProbe::Missing;
+    }
+    let Some(stat) = FileStat::from_metadata(&meta) else {
+        return PathProbe::Opaque;
+    };
+    let fitting = |entries| lookup(entries, path).filter(|entry| entry.stat == stat);
+    if let Some(known) = fitting(&cache.entries) {
+        PathProbe::Known(stat, known.blob)
+    } else if let Some(seeded) = fitting(&seed.entries) {
+        PathProbe::Seeded(stat, seeded.blob)
+    } else {
+        PathProbe::Unknown(stat)
+    }
+}
+
+/// Fills in what needs no reading and returns what does.
+fn sort_out(
+    target: &WorkingTreeScanTarget<'_>,
+    seed: &UserIndex,
+    paths: Vec<RelPath>,
+    states: Vec<PathProbe>,
+    scan: &mut WorkingTreeScan,
+) -> Vec<(RelPath, FileStat)> {
+    let mut trust = None;
+    let odb = target.store.repo.odb().ok();
+    let mut unknown = Vec::new();
+    scan.entries.reserve(paths.len());
+    for (path, state) in paths.into_iter().zip(states) {
+        match state {
+            PathProbe::Missing => {}
+            // The walk lists those that no ignore file names.
+            PathProbe::Opaque => {
+                scan.opaque.insert(path);
+            }
+            PathProbe::Unreadable(error) => scan.unreadable(path, &error),
+            PathProbe::Known(stat, blob) => scan.entries.push(SnapshotEntry { path, stat, blob }),
+            PathProbe::Seeded(stat, blob) => {
+                let trust = trust
+                    .get_or_insert_with(|| IndexBlobTrust::new(target.store, seed, &target.place.project));
+                if odb.as_ref().is_some_and(|odb| trust.holds(odb, &path, stat.size, blob)) {
+                    scan.entries.push(SnapshotEntry { path, stat, blob });
+                } else {
+                    unknown.push((path, stat));
+                }
+            }
+            PathProbe::Unknown(stat) => unknown.push((path, stat)),
+        }
+    }
+    unknown
+}
+
+fn within_limits(
+    target: &WorkingTreeScanTarget<'_>,
+    unknown: Vec<(RelPath, FileStat)>,
+    scan: &mut WorkingTreeScan,
+) -> Vec<(RelPath, FileStat)> {
+    let mut total = 0;
+    let mut count = scan.entries.len();
+    let mut kept = Vec::with_capacity(unknown.len());
+    for (path, stat) in unknown {
+        let reason = if stat.size > MAX_FILE {
+            "larger than 100 MB"
+        } else if total + stat.size > MAX_NEW_BYTES {
+            "more than 2 GB of new content"
+        } else if count >= MAX_FILES {
+            "more than 200,000 files"
+        } else {
+            ""
+        };
+        if reason.is_empty() || target.wanted.contains(&path) {
+            total += stat.size;
+            count += 1;
+            kept.push((path, stat));
+        } else {
+            let lack = SkipReason::Limit;
+            scan.skipped.push(SkippedPath { path: shown(&path), reason: reason.to_owned(), lack });
+            scan.lost.push(path);
+        }
+    }
+    kept
+}
+
+type HashedFile = (RelPath, Result<(FileStat, Oid), BlobHashError>);
+
+enum BlobHashError {
+    Unreadable(std::io::Error),
+    Store(git2::Error),
+}
+
+fn hash_all(
+    target: &WorkingTreeScanTarget<'_>,
+    work: Vec<(RelPath, FileStat)>,
+    blobs: BlobDestination,
+    scan: &mut WorkingTreeScan,
+) -> SnapshotResult<()> {
+    let root = target.place.project.as_path();
+    let failed = |error: git2::Error| snapshot_error::git_write(target.store.location(), &error);
+    let keep = blobs != BlobDestination::Named;
+    let hashed = if work.len() < WORTH_A_THREAD / 8 || blobs == BlobDestination::InMemory {
+        let odb = target.store.repo.odb().map_err(failed)?;
+        hash_some(root, &work, keep.then_some(&odb))
+    } else {
+        let (left, right) = work.split_at(work.len() / 2);
+        let location = target.store.location();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| hash_apart(root, right, location, keep));
+            let mut hashed = hash_apart(root, left, location, keep)?;
+            hashed.extend(other.join().unwrap_or_else(|_| hash_apart(root, right, location, keep))?);
+            Ok(hashed)
+        })
+        .map_err(failed)?
+    };
+    for (path, result) in hashed {
+        match result {
+            Ok((stat, blob)) => {
+                scan.written.push(blob);
+                scan.entries.push(SnapshotEntry { path, stat, blob });
+            }
+            Err(BlobHashError::Store(error)) => return Err(failed(error)),
+            Err(BlobHashError::Unreadable(error)) => scan.unreadable(path, &error),
+        }
+    }
+    Ok(())
+}
+
+/// With a handle of its own: libgit2's handles stay in their thread.
+fn hash_apart(
+    root: &Path,
+    work: &[(RelPath, FileStat)],
+    store: &Path,
+    keep: bool,
+) -> Result<Vec<HashedFile>, git2::Error> {
+    let repo = Repository::open(store)?;
+    let odb = repo.odb()?;
+    Ok(hash_some(root, work, keep.then_some(&odb)))
+}
+
+fn hash_some(root: &Path, work: &[(RelPath, FileStat)], odb: Option<&Odb<'_>>) -> Vec<HashedFile> {
+    work.iter().map(|(path, stat)| (path.clone(), hash(root, path, *stat, odb))).collect()
+}
+
+/// No link is followed: a command can put one in the place of the file, or of its directory, and read the snapshot.
+fn hash(
+    root: &Path,
+    path: &[u8],
+    mut stat: FileStat,
+    odb: Option<&Odb<'_>>,
+) -> Result<(FileStat, Oid), BlobHashError> {
+    let read = || {
+        let parent = open_parent(root, &root.join(to_path(path)), false)?;
+        let place = parent.entry();
+        let bytes = if stat.kind == TreeEntryKind::Link {
+            to_bytes(&fs::read_link(&place)?)
+        } else {
+            read_held(open_unfollowed(&place)?, u64::MAX)?
+        };
+        Ok((bytes, fs::symlink_metadata(&place).ok()))
+    };
+    let (bytes, now) = read().map_err(BlobHashError::Unreadable)?;
+    // Written to while we read: this content is one of its states, but must be looked at again next time.
+    if now.and_then(|meta| FileStat::from_metadata(&meta)) != Some(stat) {
+        doubt(&mut stat);
+    }
+    let blob = match odb {
+        Some(odb) => odb.write(ObjectType::Blob, &bytes),
+        None => Oid::hash_object(ObjectType::Blob, &bytes),
+    };
+    Ok((stat, blob.map_err(BlobHashError::Store)?))
+}
+
+/// A submodule's checked-out commit, or the one the index holds.
+fn add_submodules(root: &Path, submodules: &BTreeMap<RelPath, Oid>, scan: &mut WorkingTreeScan) {
+    for (path, indexed) in submodules {
+        let place = root.join(to_path(path));
+        if !fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
+            continue;
+        }
+        let head = open_at(&place, OutsideFiles::Refused).ok().and_then(|repo| repo.head().ok()?.target());
+        let stat =
+            FileStat { kind: TreeEntryKind::Submodule, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
+        scan.entries.push(SnapshotEntry { path: path.clone(), stat, blob: head.unwrap_or(*indexed) });
+    }
+}

@@ -1,0 +1,97 @@
+//! A world for scripts: takes a job, answers with its outcome. Synchronous, and bound to its thread.
+//!
+//! Owns: the limits, and when a runtime may serve again. Refuses: waiting, retrying, and stopping native calls that
+//! QuickJS cannot interrupt; `ScriptWorkerPool` watches for those.
+
+use std::sync::Arc;
+
+use super::cached_common_data::CachedCommonData;
+use super::engine::ScriptEngine;
+use super::job::{self, AttributedScriptError, ScriptJobInputs};
+use super::limits::ScriptLimits;
+use crate::domain::ids::ScriptIx;
+use crate::domain::script::{
+    ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome, ScriptTask, WorkflowScript,
+};
+
+/// One QuickJS runtime and context. A world that ran into a limit replaces its runtime before the next job.
+pub struct ScriptIsolate {
+    limits: ScriptLimits,
+    /// Goes before the engine: it points into it.
+    kept: Option<CachedCommonData>,
+    engine: Option<ScriptEngine>,
+}
+
+impl ScriptIsolate {
+    /// The runtime itself is built at the first job.
+    pub fn new(limits: ScriptLimits) -> Self {
+        Self { limits, kept: None, engine: None }
+    }
+
+    /// Runs a job to its end or to a limit.
+    ///
+    /// # Errors
+    /// A script failed, passed a limit, or left something that is no data. Nothing of the job remains.
+    pub fn evaluate(&mut self, job: ScriptJob) -> Result<ScriptOutcome, ScriptError> {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => ScriptEngine::new(self.limits).map_err(|message| ScriptError {
+                kind: ScriptErrorKind::Host,
+                message: format!("the JavaScript engine could not be started: {message}"),
+                script: first(&job.task),
+                library: None,
+                line: 0,
+                column: 0,
+            })?,
+        };
+        engine.shared.arm();
+        let kept = self.kept.take().filter(|kept| kept.fits(&job.scope));
+        let data = Arc::clone(&job.scope.common_data);
+        let moment = ScriptJobInputs::from_scope(&job.scope);
+        *engine.shared.scope.borrow_mut() = Some(job.scope);
+        let result = job::perform(&engine, &job.scripts, &data, moment, kept, &job.task);
+        engine.shared.scope.borrow_mut().take();
+        self.settle(engine, result, &job.scripts, &job.task)
+    }
+
+    /// Decides whether the engine may serve another job.
+    fn settle(
+        &mut self,
+        engine: ScriptEngine,
+        result: Result<(ScriptOutcome, Option<CachedCommonData>), AttributedScriptError>,
+        scripts: &[WorkflowScript],
+        task: &ScriptTask,
+    ) -> Result<ScriptOutcome, ScriptError> {
+        let tainted = engine.tainted();
+        match result {
+            Ok((outcome, kept)) => {
+                if !tainted {
+                    self.kept = kept;
+                    self.engine = Some(engine);
+                }
+                Ok(outcome)
+            }
+            Err(AttributedScriptError { fault, script }) => {
+                if !tainted && matches!(fault.kind, ScriptErrorKind::Thrown | ScriptErrorKind::NotData) {
+                    self.engine = Some(engine);
+                }
+                let script = script.unwrap_or_else(|| first(task));
+                Err(fault.into_script_error(script, scripts))
+            }
+        }
+    }
+}
+
+/// The script to blame when no script ran.
+pub(super) fn first(task: &ScriptTask) -> ScriptIx {
+    let script = match task {
+        ScriptTask::Run { script } => Some(*script),
+        ScriptTask::Values { scripts } => scripts.first().copied(),
+        ScriptTask::Choose { guards, .. } => guards.iter().find_map(|guard| guard.condition.or(guard.before)),
+    };
+    script.unwrap_or(ScriptIx(0))
+}
+
+#[cfg(test)]
+#[expect(clippy::too_many_lines, reason = "one table of scripts per test")]
+mod tests;

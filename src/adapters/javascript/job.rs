@@ -1,0 +1,268 @@
+//! One job: its scripts in order, over one host object, all or nothing (A10–A13).
+//!
+//! Refuses: keeping anything that a script touched.
+
+use std::sync::Arc;
+
+use rquickjs::{Coerced, Ctx, Object, Persistent, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+use super::cached_common_data::{CachedCommonData, is_plain};
+use super::engine::{PreludeFunctions, ScriptEngine};
+use super::extract::{ExtractError, JsonExtractor};
+use super::job_state::ScriptJobState;
+use super::script_error::{RawScriptError, describe};
+use crate::domain::ids::ScriptIx;
+use crate::domain::script::{
+    ScopeView, ScriptErrorKind, ScriptMessage, ScriptOutcome, ScriptTask, TransitionGuard, TriedGuard,
+    WorkflowScript,
+};
+
+/// What the prelude is told of the journal's time and luck (A56).
+#[derive(Clone, Copy)]
+pub(super) struct ScriptJobInputs {
+    frame: u64,
+    version: u64,
+    now: f64,
+    seed: (f64, f64),
+}
+
+impl ScriptJobInputs {
+    pub(super) fn from_scope(scope: &ScopeView) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "JavaScript's time is a double")]
+        let now = scope.now_ms as f64;
+        let low = f64::from(u32::try_from(scope.seed & 0xffff_ffff).unwrap_or_default());
+        let high = f64::from(u32::try_from(scope.seed >> 32).unwrap_or_default());
+        Self { frame: scope.frame, version: scope.version, now, seed: (low, high) }
+    }
+}
+
+/// A failure with the script that it belongs to.
+pub(super) struct AttributedScriptError {
+    pub(super) fault: RawScriptError,
+    pub(super) script: Option<ScriptIx>,
+}
+
+/// One job in progress.
+struct RunningScriptJob<'a, 'js> {
+    engine: &'a ScriptEngine,
+    shared: &'a ScriptJobState,
+    bridge: PreludeFunctions<'js>,
+    ctx: Ctx<'js>,
+    scripts: &'a Arc<Vec<WorkflowScript>>,
+    data: &'a Arc<Map<String, Json>>,
+    moment: ScriptJobInputs,
+    kept: Option<CachedCommonData>,
+    /// No script so far could have changed `common_data` in a way that its JSON does not show.
+    plain: bool,
+    /// The unchanged `common_data`, to be kept.
+    root: Option<Object<'js>>,
+}
+
+/// Runs the scripts of one task in a fresh copy of the data (A10–A13).
+///
+/// # Errors
+/// The first failure; whatever the scripts changed is gone.
+pub(super) fn perform(
+    engine: &ScriptEngine,
+    scripts: &Arc<Vec<WorkflowScript>>,
+    data: &Arc<Map<String, Json>>,
+    moment: ScriptJobInputs,
+    kept: Option<CachedCommonData>,
+    task: &ScriptTask,
+) -> Result<(ScriptOutcome, Option<CachedCommonData>), AttributedScriptError> {
+    engine.context.with(|ctx| {
+        let bridge = engine.bridge(&ctx).map_err(|error| {
+            let message = format!("the JavaScript engine is broken: {error}");
+            AttributedScriptError { fault: RawScriptError::new(ScriptErrorKind::Host, message), script: None }
+        })?;
+        let shared = &engine.shared;
+        let mut work = RunningScriptJob {
+            engine,
+            shared,
+            bridge,
+            ctx,
+            scripts,
+            data,
+            moment,
+            kept,
+            plain: true,
+            root: None,
+        };
+        let outcome = work.perform(task)?;
+        Ok((outcome, work.keep()))
+    })
+}
+
+impl<'js> RunningScriptJob<'_, 'js> {
+    fn perform(&mut self, task: &ScriptTask) -> Result<ScriptOutcome, AttributedScriptError> {
+        let mut outcome = ScriptOutcome::default();
+        let mut host = self.begin()?;
+        let mut last = None;
+        match task {
+            ScriptTask::Run { script } => {
+                self.run(&host, *script)?;
+                last = Some(*script);
+            }
+            ScriptTask::Values { scripts } => {
+                for script in scripts {
+                    let value = self.run(&host, *script)?;
+                    let value = self.json_extractor("the value").json(&value);
+                    outcome.values.push(value.map_err(|lost| self.lost(lost, Some(*script)))?);
+                    last = Some(*script);
+                }
+            }
+            ScriptTask::Choose { guards, errors_are_false } => {
+                for (index, guard) in guards.iter().enumerate() {
+                    last = guard.condition.or(last);
+                    let tried = self.guard(&mut host, guard, *errors_are_false)?;
+                    let held = tried.held;
+                    outcome.tried.push(tried);
+                    if held {
+                        outcome.chosen = Some(index);
+                        if let Some(before) = guard.before {
+                            self.run(&host, before)?;
+                            last = Some(before);
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+        self.finish(&host, last, &mut outcome)?;
+        Ok(outcome)
+    }
+
+    /// Makes the host object for a job from the job's data.
+    fn begin(&mut self) -> Result<Object<'js>, AttributedScriptError> {
+        let kit = self.engine.kit(&self.ctx, &self.bridge, self.scripts);
+        let kit = kit.map_err(|(error, at)| self.failed(error, Some(ScriptIx(at))))?;
+        let data = self.kept.take().and_then(|kept| kept.object.restore(&self.ctx).ok());
+        let made = data.map_or_else(|| self.parse(), Ok).and_then(|data| {
+            let ScriptJobInputs { now, seed: (low, high), .. } = self.moment;
+            self.bridge.begin.call((data, now, low, high, kit))
+        });
+        made.map_err(|error| self.failed(error, None))
+    }
+
+    fn parse(&self) -> rquickjs::Result<Object<'js>> {
+        let text = serde_json::to_vec(self.data.as_ref()).unwrap_or_default();
+        let data: Object<'js> = self.ctx.json_parse(text)?.get()?;
+        data.set_prototype(Some(&self.bridge.shapes.members))?;
+        Ok(data)
+    }
+
+    fn run(&mut self, host: &Object<'js>, index: ScriptIx) -> Result<Value<'js>, AttributedScriptError> {
+        let Some(script) = self.scripts.get(index.0) else {
+            let message = format!("the workflow has no script {}", index.0);
+            return Err(AttributedScriptError {
+                fault: RawScriptError::new(ScriptErrorKind::Host, message),
+                script: Some(index),
+            });
+        };
+        self.plain &= is_plain(&script.prepared);
+        let value = self
+            .engine
+            .function(&self.ctx, self.scripts, index.0, script)
+            .and_then(|function| self.bridge.run.call((function, host.clone())));
+        value.map_err(|error| self.failed(error, Some(index)))
+    }
+
+    /// Tries a condition; a missing one holds (A11).
+    fn guard(
+        &mut self,
+        host: &mut Object<'js>,
+        guard: &TransitionGuard,
+        lenient: bool,
+    ) -> Result<TriedGuard, AttributedScriptError> {
+        let Some(condition) = guard.condition else {
+            return Ok(TriedGuard { held: true, value: "true".to_owned() });
+        };
+        match self.run(host, condition) {
+            Ok(value) => {
+                let value_text = describe(&value);
+                let held =
+                    value.get::<Coerced<bool>>().map_err(|error| self.failed(error, Some(condition)))?;
+                Ok(TriedGuard { held: held.0, value: value_text })
+            }
+            Err(AttributedScriptError { fault, .. }) if lenient && fault.kind == ScriptErrorKind::Thrown => {
+                // Whatever it changed before it threw must not stay (A12).
+                *host = self.begin()?;
+                Ok(TriedGuard { held: false, value: fault.message })
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Collects what the scripts changed.
+    fn finish(
+        &mut self,
+        host: &Object<'js>,
+        last: Option<ScriptIx>,
+        outcome: &mut ScriptOutcome,
+    ) -> Result<(), AttributedScriptError> {
+        let data: Value<'js> = host.get("common_data").map_err(|error| self.failed(error, last))?;
+        let changes = self.json_extractor("common_data").changes(&data, self.data);
+        outcome.patch = changes.map_err(|lost| self.lost(lost, last))?;
+        let rest: Option<String> = self.bridge.finish.call(()).map_err(|error| self.failed(error, last))?;
+        if let Some(rest) = rest {
+            if !self.shared.count_result_bytes(rest.len()) {
+                return Err(AttributedScriptError {
+                    fault: RawScriptError::result(&self.shared.limits),
+                    script: last,
+                });
+            }
+            let rest: ScriptSideEffects = serde_json::from_str(&rest).map_err(|error| {
+                AttributedScriptError { fault: RawScriptError::not_data(error.to_string()), script: last }
+            })?;
+            if let Some(fault) = rest.fault {
+                return Err(AttributedScriptError { fault: RawScriptError::not_data(fault), script: last });
+            }
+            outcome.logs = rest.logs;
+            outcome.patch.contexts = rest.contexts;
+            outcome.patch.heard = rest.heard;
+        }
+        let unchanged = outcome.patch.set.is_empty() && outcome.patch.removed.is_empty();
+        let plain = self.plain && (!self.shared.touched.get() || self.shared.plain_library.get());
+        if plain && unchanged {
+            self.root = data.into_object();
+        }
+        Ok(())
+    }
+
+    /// The parsed `common_data` for the next job, if this one left it as it was.
+    fn keep(&mut self) -> Option<CachedCommonData> {
+        let object = self.root.take()?;
+        (object.get_prototype().as_ref() == Some(&self.bridge.shapes.members)).then(|| CachedCommonData {
+            frame: self.moment.frame,
+            version: self.moment.version,
+            source: Arc::clone(self.data),
+            object: Persistent::save(&self.ctx, object),
+        })
+    }
+
+    fn json_extractor(&self, root: &str) -> JsonExtractor<'_, 'js> {
+        JsonExtractor::new(&self.bridge.shapes, self.shared, root)
+    }
+
+    fn lost(&self, lost: ExtractError, script: Option<ScriptIx>) -> AttributedScriptError {
+        match lost {
+            ExtractError::Thrown(error) => self.failed(error, script),
+            ExtractError::Fault(fault) => AttributedScriptError { fault, script },
+        }
+    }
+
+    fn failed(&self, error: rquickjs::Error, script: Option<ScriptIx>) -> AttributedScriptError {
+        AttributedScriptError { fault: RawScriptError::caught(&self.ctx, error, self.shared), script }
+    }
+}
+
+/// What a job did besides changing `common_data`.
+#[derive(Deserialize)]
+struct ScriptSideEffects {
+    contexts: Vec<(String, Vec<ScriptMessage>)>,
+    logs: Vec<String>,
+    fault: Option<String>,
+    heard: usize,
+}

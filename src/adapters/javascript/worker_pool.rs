@@ -1,0 +1,145 @@
+//! The script port: worlds on threads of their own, and a watchdog over them.
+//!
+//! Two workers: scripts take microseconds, so one would do, and the second keeps other runs going while one is stuck.
+//! A worker serves one job at a time and waits on a channel in between. One that does not answer in time is in a
+//! native call that nothing can stop: it is abandoned, ends by itself when the call returns, and is replaced.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::isolate::ScriptIsolate;
+use super::limits::ScriptLimits;
+use crate::domain::ids::ScriptIx;
+use crate::domain::script::{ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome};
+use crate::ports::script::ScriptPort;
+
+const WORKERS: usize = 2;
+/// Threads that may exist at all, abandoned ones included.
+const THREADS: usize = 8;
+/// How long after the limit a worker may take to answer before it counts as stuck.
+const GRACE: Duration = Duration::from_secs(1);
+
+type ScriptJobResult = Result<ScriptOutcome, ScriptError>;
+
+/// Evaluates script jobs off the async threads. Needs a tokio runtime with time.
+pub struct ScriptWorkerPool {
+    limits: ScriptLimits,
+    grace: Duration,
+    free: Semaphore,
+    idle: Mutex<Vec<ScriptWorker>>,
+    /// Every living thread holds one.
+    alive: Arc<()>,
+}
+
+struct ScriptWorker {
+    jobs: mpsc::Sender<(ScriptJob, oneshot::Sender<ScriptJobResult>)>,
+    /// The frame of its last job: its world may still hold that frame's data.
+    frame: u64,
+}
+
+impl ScriptWorkerPool {
+    /// Starts no thread: the first job does.
+    pub fn new(limits: ScriptLimits) -> Self {
+        Self::with_grace(limits, GRACE)
+    }
+
+    fn with_grace(limits: ScriptLimits, grace: Duration) -> Self {
+        let (free, idle) = (Semaphore::new(WORKERS), Mutex::new(Vec::new()));
+        Self { limits, grace, free, idle, alive: Arc::new(()) }
+    }
+
+    async fn ask(&self, job: ScriptJob) -> ScriptJobResult {
+        let _turn = self.free.acquire().await;
+        // The worker is held here: if this future is dropped, so is the worker, and its thread ends after the job.
+        let mut worker = self.worker(job.scope.frame)?;
+        worker.frame = job.scope.frame;
+        let (answer, answered) = oneshot::channel();
+        if worker.jobs.send((job, answer)).is_err() {
+            return Err(broken("the script thread ended unexpectedly; try again"));
+        }
+        match tokio::time::timeout(self.limits.time + self.grace, answered).await {
+            Ok(Ok(answer)) => {
+                self.idle().push(worker);
+                answer
+            }
+            Ok(Err(_)) => Err(broken("the script thread ended unexpectedly; try again")),
+            Err(_) => Err(broken(
+                "stuck in a call that cannot be interrupted, and was abandoned; search or fill smaller values",
+            )),
+        }
+    }
+
+    /// An idle worker, best the one that served this frame before, or a new one.
+    fn worker(&self, frame: u64) -> Result<ScriptWorker, ScriptError> {
+        let mut idle = self.idle();
+        let at = idle.iter().position(|worker| worker.frame == frame);
+        if let Some(at) = at.or_else(|| idle.len().checked_sub(1)) {
+            return Ok(idle.swap_remove(at));
+        }
+        drop(idle);
+        if Arc::strong_count(&self.alive) > THREADS {
+            return Err(broken(
+                "too many scripts are stuck in calls that cannot be interrupted; restart the program",
+            ));
+        }
+        let (jobs, queue) = mpsc::channel::<(ScriptJob, oneshot::Sender<ScriptJobResult>)>();
+        let (limits, alive) = (self.limits, Arc::clone(&self.alive));
+        let serve = move || {
+            let mut world = ScriptIsolate::new(limits);
+            while let Ok((job, answer)) = queue.recv() {
+                // Nobody listens any more when the job was cancelled.
+                let _ = answer.send(world.evaluate(job));
+            }
+            drop(world);
+            drop(alive);
+        };
+        let thread = std::thread::Builder::new().name("scripts".to_owned());
+        // Rust's own frames come on top of what JavaScript may use.
+        thread
+            .stack_size(limits.stack + 2 * 1024 * 1024)
+            .spawn(serve)
+            .map_err(|error| broken(&format!("no thread for scripts could be started: {error}")))?;
+        Ok(ScriptWorker { jobs, frame })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<ScriptWorker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for ScriptWorkerPool {
+    fn default() -> Self {
+        Self::new(ScriptLimits::default())
+    }
+}
+
+impl ScriptPort for ScriptWorkerPool {
+    fn evaluate(&self, job: ScriptJob) -> BoxFuture<'_, ScriptJobResult> {
+        let script = super::isolate::first(&job.task);
+        async move {
+            self.ask(job).await.map_err(|mut error| {
+                if error.kind == ScriptErrorKind::Host && error.script == NOWHERE {
+                    error.script = script;
+                }
+                error
+            })
+        }
+        .boxed()
+    }
+}
+
+/// Stands for "not yet known" between `ask` and `evaluate`.
+const NOWHERE: ScriptIx = ScriptIx(usize::MAX);
+
+fn broken(message: &str) -> ScriptError {
+    let message = message.to_owned();
+    ScriptError { kind: ScriptErrorKind::Host, message, script: NOWHERE, library: None, line: 0, column: 0 }
+}
+
+#[cfg(test)]
+mod tests;

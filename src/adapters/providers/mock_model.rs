@@ -1,0 +1,77 @@
+//! A model that nobody is: it says something harmless and decides one way, then the other, so that a workflow can be
+//! walked through without replies written for it. Deterministic; sends nothing anywhere.
+//!
+//! What an agent decides with is called with arguments that fit its schema; `true` comes first, then `false`, then
+//! `true` again, and of several words each in its turn: a loop is seen once and left. Other tools are never called.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+
+use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest, ToolChoice};
+use crate::domain::schema_sample::sample;
+use crate::ports::model::{DeltaSink, ModelPort};
+
+#[derive(Debug, Default)]
+pub struct MockModel {
+    /// How often an agent has spoken, or called a tool.
+    times: Mutex<BTreeMap<(String, String), usize>>,
+}
+
+impl ModelPort for MockModel {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        _: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        let reply = self.reply(request);
+        Box::pin(std::future::ready(Ok(reply)))
+    }
+}
+
+impl MockModel {
+    fn reply(&self, request: &ModelRequest) -> ModelReply {
+        let agent = &request.agent;
+        let answered = request.messages.last().is_some_and(|message| message.role == ChatRole::Tool);
+        let must = request.tool_choice != ToolChoice::Auto;
+        let tool = request.parsing_tools.iter().find(|tool| match &request.tool_choice {
+            ToolChoice::Named(name) => tool.name == *name,
+            ToolChoice::Auto | ToolChoice::Required => must || !answered,
+        });
+        let Some(tool) = tool else {
+            let text = format!("(simulated reply {} of {agent})", self.count(agent, "") + 1);
+            return ModelReply {
+                text,
+                finish: FinishReason::Stop,
+                usage_estimated: true,
+                ..ModelReply::default()
+            };
+        };
+        let round = self.count(agent, &tool.name);
+        let arguments = sample(&tool.parameters, "", round);
+        let arguments = if arguments.is_object() { arguments } else { json!({}) };
+        let id = format!("call_{agent}_{}_{round}", tool.name);
+        ModelReply {
+            tool_calls: vec![ToolCall {
+                id,
+                name: tool.name.clone(),
+                arguments: arguments.to_string(),
+                original: None,
+            }],
+            finish: FinishReason::ToolCalls,
+            usage_estimated: true,
+            ..ModelReply::default()
+        }
+    }
+
+    /// How often this was asked for before.
+    fn count(&self, agent: &str, what: &str) -> usize {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = times.entry((agent.to_owned(), what.to_owned())).or_default();
+        *count += 1;
+        *count - 1
+    }
+}

@@ -1,0 +1,75 @@
+//! The tools of a request as every protocol offers them: each name once, each schema that of an object.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
+
+use super::address::is_local;
+
+/// Providers that take a *named* tool choice and then let the model do what it likes.
+const IGNORES_NAMED: [&str; 6] = ["llama.cpp", "llamacpp", "llama-cpp", "ollama", "lmstudio", "local"];
+
+/// One tool, ordinary or parsing.
+#[derive(Clone, Copy, Debug)]
+pub struct OfferedTool<'a> {
+    pub name: &'a str,
+    pub description: &'a str,
+    schema: &'a Value,
+}
+
+/// Ordinary tools first; of two with one name the first counts.
+pub fn offered(request: &ModelRequest) -> Vec<OfferedTool<'_>> {
+    let ordinary = request.tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
+    let parsing = request.parsing_tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
+    let mut seen = HashSet::new();
+    ordinary
+        .chain(parsing)
+        .filter(|(name, ..)| seen.insert(name.as_str()))
+        .map(|(name, description, schema)| OfferedTool { name, description, schema })
+        .collect()
+}
+
+/// How binding an offer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ToolChoiceBinding<'a> {
+    Auto,
+    Required,
+    Named(&'a str),
+}
+
+/// What is offered in OpenAI's protocols, and how binding that is. A server that ignores a named choice is offered
+/// nothing else and told `required`, which it does enforce; all others keep their list, and with it the cached prefix.
+pub fn tools_with_binding(request: &ModelRequest) -> (Vec<OfferedTool<'_>>, ToolChoiceBinding<'_>) {
+    let mut offered = offered(request);
+    let binding = match &request.tool_choice {
+        ToolChoice::Auto => ToolChoiceBinding::Auto,
+        ToolChoice::Required => ToolChoiceBinding::Required,
+        ToolChoice::Named(name) if !offered.iter().any(|tool| tool.name == name) => ToolChoiceBinding::Auto,
+        ToolChoice::Named(name) if ignores_named(&request.choice) => {
+            offered.retain(|tool| tool.name == name);
+            ToolChoiceBinding::Required
+        }
+        ToolChoice::Named(name) => ToolChoiceBinding::Named(name),
+    };
+    (offered, binding)
+}
+
+fn ignores_named(choice: &ModelChoice) -> bool {
+    let provider = choice.provider.to_ascii_lowercase();
+    IGNORES_NAMED.contains(&provider.as_str()) || is_local(&choice.base_url)
+}
+
+impl OfferedTool<'_> {
+    /// A schema of an object with `properties`, which is the least that servers take.
+    pub fn schema(&self) -> Value {
+        let Value::Object(members) = self.schema else {
+            return json!({ "type": "object", "properties": {} });
+        };
+        let mut members = members.clone();
+        members.entry("type").or_insert_with(|| json!("object"));
+        members.entry("properties").or_insert_with(|| json!({}));
+        Value::Object(members)
+    }
+}

@@ -1,0 +1,25 @@
+//! Parts of answers that only their provider can read, put back where they stood. A conversation may hold those of
+//! several providers, because an agent's model can change: each is sent its own only.
+
+use serde_json::Value;
+
+use crate::domain::message::{ChatMessage, OpaqueBlock};
+
+/// Leaves those of these types.
+pub fn keep(messages: &mut [ChatMessage], types: &[&str]) {
+    for message in messages {
+        message.sealed.retain(|one| one.block["type"].as_str().is_some_and(|kind| types.contains(&kind)));
+    }
+}
+
+/// Readable parts with the sealed ones back in their places; never one of those at the end.
+pub fn weave(parts: Vec<Value>, sealed: &[OpaqueBlock]) -> Vec<Value> {
+    let last = parts.len().saturating_sub(1);
+    let mut woven = Vec::with_capacity(parts.len() + sealed.len());
+    for (at, part) in parts.into_iter().enumerate() {
+        let here = sealed.iter().filter(|one| one.after.min(last) == at);
+        woven.extend(here.map(|one| one.block.clone()));
+        woven.push(part);
+    }
+    woven
+}

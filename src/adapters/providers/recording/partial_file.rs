@@ -1,0 +1,108 @@
+//! The file beside a recording in which it grows, until it takes its place.
+//!
+//! Its name holds the number of its process (`FILE.4711.part`), and its writer a lock on it, which ends with the
+//! process however it ends: so a second one that would record the same file is told who does already. Refuses to open
+//! a file that is there: what an earlier recording left behind stays as it is.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::format::RecordingError;
+
+const ENDING: &str = ".part";
+/// So many that a process has left behind are passed over.
+const MOST: usize = 1_000;
+
+pub(super) struct PartialRecordingFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl PartialRecordingFile {
+    /// A new, empty file beside `target`.
+    ///
+    /// # Errors
+    /// Somebody records that file already, or none can be made there.
+    pub(super) fn beside(target: &Path) -> Result<Self, RecordingError> {
+        let cannot =
+            |error: io::Error| RecordingError(format!("{} cannot be recorded: {error}", target.display()));
+        free(target, None)?;
+        let part = Self::create(target).map_err(cannot)?;
+        // of two that begin at the same moment one goes on
+        free(target, Some(&part.path)).inspect_err(|_| part.remove())?;
+        Ok(part)
+    }
+
+    fn create(target: &Path) -> io::Result<Self> {
+        let process = std::process::id();
+        let ours = (0..MOST).map(|number| match number {
+            0 => format!(".{process}{ENDING}"),
+            number => format!(".{process}-{number}{ENDING}"),
+        });
+        for ending in ours {
+            let mut path = target.as_os_str().to_owned();
+            path.push(ending);
+            let path = PathBuf::from(path);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    // where a file system knows no locks, the names keep two apart
+                    let _ = file.lock();
+                    return Ok(Self { path, file });
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other(format!(
+            "too many unfinished recordings lie beside it (*{ENDING}): remove them"
+        )))
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())
+    }
+
+    /// # Errors
+    /// Whatever the system says; then the target is as it was.
+    pub(super) fn move_to(&self, target: &Path) -> io::Result<()> {
+        self.file.sync_all()?;
+        fs::rename(&self.path, target)
+    }
+
+    /// Best effort.
+    pub(super) fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether nobody else records `target`. `own`: ours; then only one whose name comes first counts.
+fn free(target: &Path, own: Option<&Path>) -> Result<(), RecordingError> {
+    let Some(name) = target.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
+    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let before = |path: &Path| own.is_none_or(|own| path.file_name() < own.file_name());
+    // a directory that cannot be read holds up nobody: making the file says what is wrong
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let other = entry.file_name();
+        let process = other.to_str().and_then(|other| other.strip_prefix(name)?.strip_prefix('.'));
+        let Some(process) = process.and_then(|rest| rest.strip_suffix(ENDING)) else { continue };
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && before(&entry.path()) && is_held(&entry.path()) {
+            let process = process.split('-').next().unwrap_or_default();
+            return Err(RecordingError(format!(
+                "{} is being recorded by process {process} already\nhint: wait until it is done, or name another file",
+                target.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_held(path: &Path) -> bool {
+    // shared: those who ask do not take each other for the writer
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}

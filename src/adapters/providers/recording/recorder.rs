@@ -1,0 +1,331 @@
+//! A model port that writes down what goes through it.
+//!
+//! The file grows beside its place (`part.rs`), a line for each call that is over, and takes its place when the
+//! recording is finished: an earlier recording stays whole until then, and what was recorded before a crash can be
+//! played. A line that cannot be written stops the recording, never the run. Refuses to replace what is no recording.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+
+use super::format::{
+    ModelRecording, RecordedCall, RecordedOutcome, RecordedPartialReply, RecordingError, RecordingHeader,
+    call_line, header_line,
+};
+use super::normalize::{NormalizedRequest, RequestNormalizer, RolesByAgent};
+use super::partial_file::PartialRecordingFile;
+use crate::domain::cost::AttemptUsage;
+use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
+use crate::ports::model::{DeltaSink, ModelPort};
+
+/// Between attempts of a run whose own clock does not wait.
+const USUAL_WAIT: Duration = Duration::from_secs(2);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+pub struct ModelCallRecorder {
+    inner: Arc<dyn ModelPort>,
+    here: RequestNormalizer,
+    roles: RolesByAgent,
+    begun: AtomicU64,
+    tape: Mutex<RecordingWriter>,
+    waits: bool,
+}
+
+/// A recording that did not take its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnfinishedRecording {
+    /// The file as it was named.
+    pub name: String,
+    /// Where what there is of it lies.
+    pub part: String,
+    pub calls: u64,
+    /// There is an earlier one in its place.
+    pub replaces: bool,
+}
+
+impl std::fmt::Display for UnfinishedRecording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, part, calls, replaces } = self;
+        let stays = if *replaces { "stays as it was" } else { "is not written" };
+        let plural = if *calls == 1 { "" } else { "s" };
+        write!(f, "{name} {stays}: what was recorded until then, {calls} model call{plural}, is in {part}")
+    }
+}
+
+struct RecordingWriter {
+    path: PathBuf,
+    part: PartialRecordingFile,
+    /// The last line of each agent.
+    last: BTreeMap<String, (u64, NormalizedRequest)>,
+    calls: u64,
+    /// Those of them that were made while it was recorded.
+    own: u64,
+    failed: Option<String>,
+    /// It has its place, or was given up.
+    over: bool,
+}
+
+impl ModelCallRecorder {
+    /// Begins a recording of what `inner` is asked.
+    ///
+    /// # Errors
+    /// There is another kind of file, or none can be made there.
+    pub fn create(
+        path: &Path,
+        header: &RecordingHeader,
+        roles: RolesByAgent,
+        here: RequestNormalizer,
+        inner: Arc<dyn ModelPort>,
+    ) -> Result<Self, RecordingError> {
+        let name = path.display();
+        if fs::metadata(path).is_ok_and(|found| found.len() > 0 || !found.is_file()) && !is_recording(path) {
+            return Err(RecordingError(format!(
+                "{name} is there and is no recording: it is not replaced\nhint: name another file, for example \
+                 {}.cassette.jsonl",
+                header.workflow
+            )));
+        }
+        let cannot =
+            |error: &dyn std::fmt::Display| RecordingError(format!("{name} cannot be recorded: {error}"));
+        let line = header_line(&here.to_recorded_form(header.clone())).map_err(|error| cannot(&error))?;
+        let mut part = PartialRecordingFile::beside(path)?;
+        part.write(&line).map_err(|error| {
+            part.remove();
+            cannot(&error)
+        })?;
+        let path = path.to_owned();
+        let tape = RecordingWriter {
+            path,
+            part,
+            last: BTreeMap::new(),
+            calls: 0,
+            own: 0,
+            failed: None,
+            over: false,
+        };
+        Ok(Self { inner, here, roles, begun: AtomicU64::new(0), tape: Mutex::new(tape), waits: false })
+    }
+
+    /// After a passing error it waits as long as a run would: for runs on a simulated clock.
+    #[must_use]
+    pub fn waiting(self) -> Self {
+        Self { waits: true, ..self }
+    }
+
+    /// The file as it was named.
+    pub fn name(&self) -> String {
+        self.tape().path.display().to_string()
+    }
+
+    /// Puts the file in its place; the number of calls in it.
+    ///
+    /// # Errors
+    /// Something could not be written: what there is of it lies beside the place.
+    pub fn finish(&self) -> Result<u64, RecordingError> {
+        let mut tape = self.tape();
+        tape.over = true;
+        let part = tape.part.name();
+        let placed = match tape.failed.take() {
+            Some(failed) => Err(failed),
+            None => tape.part.move_to(&tape.path).map_err(|error| error.to_string()),
+        };
+        let (calls, name) = (tape.calls, tape.path.display());
+        placed.map(|()| calls).map_err(|why| {
+            RecordingError(format!(
+                "the recording {name} is not complete: {why}\nhint: what there is of it is {part}"
+            ))
+        })
+    }
+
+    /// The run did not come to the end that was to be recorded: what was recorded before stays in its place. Without
+    /// any call of its own it is as if there had been no recording: then nothing is left.
+    pub fn abandon_recording(&self) -> Option<UnfinishedRecording> {
+        let mut tape = self.tape();
+        tape.discard_if_empty();
+        if tape.own == 0 {
+            return None;
+        }
+        let (name, part) = (tape.path.display().to_string(), tape.part.name());
+        Some(UnfinishedRecording { name, part, calls: tape.calls, replaces: tape.path.exists() })
+    }
+
+    /// A call that was made and is over before the recording begins; `used`: by one that was not answered.
+    pub fn record_earlier_call(
+        &self,
+        request: &ModelRequest,
+        outcome: RecordedOutcome,
+        used: Option<AttemptUsage>,
+    ) {
+        let call = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        if let RecordedOutcome::Error(ModelError::Drift { .. }) = outcome {
+            return;
+        }
+        self.write(request, call, outcome, RecordedPartialReply { used, ..RecordedPartialReply::default() });
+        let mut tape = self.tape();
+        tape.own = tape.own.saturating_sub(1);
+    }
+
+    fn tape(&self) -> std::sync::MutexGuard<'_, RecordingWriter> {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(
+        &self,
+        request: &ModelRequest,
+        call: u64,
+        outcome: RecordedOutcome,
+        partial: RecordedPartialReply,
+    ) {
+        let recorded = RecordedCall {
+            call,
+            state: self.here.to_recorded_form(request.state.clone()),
+            asked: self.here.normalize_request(request, &self.roles),
+            outcome: self.here.to_recorded_form(outcome),
+            partial: self.here.to_recorded_form(partial),
+        };
+        self.tape().append(recorded);
+    }
+}
+
+/// A run that was never begun leaves nothing behind.
+impl Drop for RecordingWriter {
+    fn drop(&mut self) {
+        self.discard_if_empty();
+    }
+}
+
+impl RecordingWriter {
+    /// What was paid for stays.
+    fn discard_if_empty(&mut self) {
+        if !std::mem::replace(&mut self.over, true) && self.own == 0 {
+            self.part.remove();
+        }
+    }
+
+    fn append(&mut self, recorded: RecordedCall) {
+        if self.failed.is_some() {
+            return;
+        }
+        let before = self.last.get(&recorded.asked.agent).map(|(call, asked)| (*call, asked));
+        let line = call_line(&recorded, before).map_err(|error| error.to_string());
+        let written = line.and_then(|line| self.part.write(&line).map_err(|error| error.to_string()));
+        self.failed = written.err();
+        self.calls += 1;
+        self.own += 1;
+        self.last.insert(recorded.asked.agent.clone(), (recorded.call, recorded.asked));
+    }
+}
+
+fn is_recording(path: &Path) -> bool {
+    match ModelRecording::open(path) {
+        Ok(_) => true,
+        // one that is damaged or newer may be replaced, too
+        Err(_) => fs::File::open(path).is_ok_and(|mut file| {
+            let mut first = [0; 12];
+            std::io::Read::read_exact(&mut file, &mut first).is_ok() && first.starts_with(b"{\"cassette\":")
+        }),
+    }
+}
+
+impl ModelPort for ModelCallRecorder {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            let call = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+            let heard = PartialReplySink { sink, so_far: Mutex::default() };
+            let mut ongoing = OngoingModelCall {
+                recorder: self,
+                request,
+                heard: &heard,
+                call,
+                since: Instant::now(),
+                over: false,
+            };
+            let answer = self.inner.call(request, &heard).await;
+            ongoing.end(&answer);
+            if let Err(error) = answer.as_ref()
+                && self.waits
+                && error.is_transient()
+            {
+                let wish = error.retry_after_ms().map_or(USUAL_WAIT, Duration::from_millis);
+                tokio::time::sleep(wish.min(LONGEST_WAIT)).await;
+            }
+            answer
+        })
+    }
+}
+
+/// `None` for what is no answer of a model: the script beside the run is wrong.
+fn outcome(answer: &Result<ModelReply, ModelError>) -> Option<RecordedOutcome> {
+    match answer {
+        Ok(reply) => Some(RecordedOutcome::Reply(reply.clone())),
+        Err(ModelError::Drift { .. }) => None,
+        Err(error) => Some(RecordedOutcome::Error(error.clone())),
+    }
+}
+
+/// A call on its way; dropped before its end it was stopped.
+struct OngoingModelCall<'a> {
+    recorder: &'a ModelCallRecorder,
+    request: &'a ModelRequest,
+    heard: &'a PartialReplySink<'a>,
+    call: u64,
+    since: Instant,
+    over: bool,
+}
+
+impl OngoingModelCall<'_> {
+    fn end(&mut self, answer: &Result<ModelReply, ModelError>) {
+        self.over = true;
+        let Some(outcome) = outcome(answer) else { return };
+        let partial =
+            if answer.is_ok() { RecordedPartialReply::default() } else { self.heard.take_partial() };
+        self.recorder.write(self.request, self.call, outcome, partial);
+    }
+}
+
+impl Drop for OngoingModelCall<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            let after_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let outcome = RecordedOutcome::Stopped { after_ms };
+            self.recorder.write(self.request, self.call, outcome, self.heard.take_partial());
+        }
+    }
+}
+
+/// Passes pieces on and keeps them, joined.
+struct PartialReplySink<'a> {
+    sink: &'a dyn DeltaSink,
+    so_far: Mutex<RecordedPartialReply>,
+}
+
+impl PartialReplySink<'_> {
+    fn take_partial(&self) -> RecordedPartialReply {
+        std::mem::take(&mut self.so_far.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl DeltaSink for PartialReplySink<'_> {
+    fn report_usage(&self, used: AttemptUsage) {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner).used = Some(used.clone());
+        self.sink.report_usage(used);
+    }
+
+    fn delta(&self, kind: DeltaKind, text: &str) {
+        self.sink.delta(kind, text);
+        let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        match kind {
+            DeltaKind::Text => so_far.text.push_str(text),
+            DeltaKind::Reasoning => so_far.reasoning.push_str(text),
+        }
+    }
+}

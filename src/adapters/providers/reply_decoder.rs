@@ -1,0 +1,148 @@
+//! What the reader of a body needs to know of a protocol.
+
+use serde_json::Value;
+
+use crate::domain::cost::AttemptUsage;
+use crate::domain::message::OpaqueBlock;
+use crate::domain::model::{FinishReason, ModelError, ModelReply};
+
+use super::errors;
+use super::reply_builder::ReplyBuilder;
+use super::token_estimate::estimate;
+
+/// One answer of some protocol, put together piece by piece.
+pub trait ReplyDecoder: Default + Send {
+    /// What a whole answer is called, for the text of an error: `a chat completion`.
+    const KIND: &'static str;
+
+    /// Takes one event of a stream. `shown`: the server, for error texts.
+    ///
+    /// # Errors
+    /// An error that the server reports; data that is no JSON.
+    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+        let data = data.trim();
+        if data.is_empty() || self.decode_text_event(name, data) {
+            return Ok(());
+        }
+        if data == "[DONE]" {
+            self.done();
+            return Ok(());
+        }
+        self.value(name, &parsed(name, data, shown)?, shown)
+    }
+
+    /// Takes what almost every event is, a piece of text; whether it was one.
+    fn decode_text_event(&mut self, name: &str, data: &str) -> bool;
+
+    /// `[DONE]` has arrived, which ends a stream where the protocol has it.
+    fn done(&mut self);
+
+    /// Takes one event that has been parsed, or a whole answer.
+    ///
+    /// # Errors
+    /// An error that the server reports.
+    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError>;
+
+    fn reply(&self) -> &ReplyBuilder;
+
+    fn reply_mut(&mut self) -> &mut ReplyBuilder;
+
+    /// Something of the protocol has arrived.
+    fn has_begun(&self) -> bool {
+        self.reply().begun
+    }
+
+    /// The server said that the model is finished; what may follow is only bookkeeping.
+    fn is_complete(&self) -> bool {
+        self.is_over() || self.reply().ended.is_some()
+    }
+
+    /// The last event of the protocol has arrived.
+    fn is_over(&self) -> bool {
+        self.reply().over
+    }
+
+    /// Things that are kept of it one by one: calls, and what else its protocol is made of.
+    fn pieces(&self) -> usize {
+        self.reply().calls.len()
+    }
+
+    /// How it ended.
+    ///
+    /// # Errors
+    /// A refusal, a failure in place of an end.
+    fn finish(&self) -> Result<FinishReason, ModelError>;
+
+    /// What has to go back with its calls, unread.
+    fn sealed(&mut self) -> Vec<OpaqueBlock> {
+        Vec::new()
+    }
+
+    /// What it has used by now; `None` before it has begun.
+    fn used(&self, prompt_bytes: usize) -> Option<AttemptUsage> {
+        let (mut usage, mut estimated) = self.reply().counted(prompt_bytes);
+        let streamed = estimate(self.reply().bytes());
+        if !self.is_complete() && usage.completion < streamed {
+            // what a server counts before the end is only how it began
+            (usage.completion, estimated) = (streamed, true);
+        }
+        let model = self.reply().model.clone();
+        self.has_begun().then_some(AttemptUsage { usage, estimated, model, price: None })
+    }
+
+    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
+    ///
+    /// # Errors
+    /// As [`Self::finish`]; an answer that holds nothing.
+    fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
+        let cut = self.reply().cut;
+        let finish = if cut { FinishReason::Length } else { self.finish()? };
+        self.reply().checked(finish)?;
+        let told = || self.reply().counted(prompt_bytes);
+        let so_far = self.used(prompt_bytes).filter(|_| cut).map(|used| (used.usage, used.estimated));
+        let (usage, usage_estimated) = so_far.unwrap_or_else(told);
+        // Only beside calls do thoughts have to go back.
+        let sealed = if self.reply().calls.is_empty() { Vec::new() } else { self.sealed() };
+        let spoken = std::mem::take(self.reply_mut());
+        Ok(ModelReply { usage, usage_estimated, sealed, ..spoken.into_reply(finish, turn)? })
+    }
+}
+
+/// The data of one event.
+///
+/// # Errors
+/// It is no JSON.
+fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
+    serde_json::from_str(data).map_err(|_| {
+        let text = errors::one_line(data);
+        match name {
+            "error" => errors::from_error_object(&Value::String(text), shown),
+            _ => ModelError::Protocol {
+                detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
+            },
+        }
+    })
+}
+
+/// The provider's filter has ended it.
+pub fn filtered(spoken: &ReplyBuilder) -> ModelError {
+    let detail = format!("the provider's content filter stopped the answer{}", spoken.received_note());
+    ModelError::Refused { detail }
+}
+
+/// The provider has ended it with a failure; `said` in its own words.
+pub fn provider_failure(spoken: &ReplyBuilder, said: &str) -> ModelError {
+    let detail = format!("the provider gave up{} ({said})", spoken.received_note());
+    ModelError::Overloaded { retry_after_ms: None, detail }
+}
+
+/// The server answers in another protocol than the one it was asked in.
+pub fn wrong_protocol_error<A: ReplyDecoder>(shown: &str) -> ModelError {
+    ModelError::Protocol {
+        detail: format!(
+            "{shown} answered with chat completions, not with {}: set `\"protocol\": \"chat\"` for its provider in \
+             models.json",
+            A::KIND
+        ),
+    }
+}

@@ -1,0 +1,214 @@
+//! Where an answer ends that has no end of its own: a model that repeats itself, a server that passes the length that it
+//! was asked for, a stream that never stops.
+//!
+//! What only became too long is cut off and used as far as it goes, like an answer that its server has cut. What says
+//! the same again and again is no answer.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::domain::model::ModelError;
+
+use super::errors;
+use super::reply_decoder::ReplyDecoder;
+
+/// Bytes of everything that one answer says and seals: a million tokens.
+const LONGEST_ANSWER: usize = 4 << 20;
+/// The same where neither the request nor the model bounds it: more than any model is known to give at once.
+const LONGEST_UNBOUNDED: usize = 1 << 20;
+/// Bytes of a stream, whatever they hold: each token of an answer comes wrapped in hundreds of them.
+const LONGEST_STREAM: usize = 256 << 20;
+/// Calls and other parts of one answer.
+const MOST_PIECES: usize = 4_096;
+/// Bytes a token where an answer has passed the length that it was asked for: twice what usual text has.
+const BYTES_A_TOKEN: usize = 8;
+/// What a short answer may have beyond that.
+const SLACK: usize = 4_096;
+
+/// Bytes of a text that say the same again and again before it is stopped: thousands of tokens.
+const REPEATED: usize = 16 << 10;
+/// The same of arguments, which may be a whole file.
+const REPEATED_ARGUMENTS: usize = 64 << 10;
+/// What is repeated is so much shorter than its repetitions.
+const TIMES: usize = 8;
+/// Characters of it that are shown.
+const SHOWN: usize = 40;
+
+/// What bounds one answer.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerLimits {
+    /// Tokens that were asked for, or that the model can give; `None`: nobody knows.
+    pub tokens: Option<u64>,
+    /// When its call has taken all the time that it may.
+    pub until: Instant,
+    /// How long that was, for an error.
+    pub call: Duration,
+}
+
+/// Looks at an answer while it grows.
+#[derive(Debug)]
+pub struct AnswerGuard {
+    limits: AnswerLimits,
+    streamed: usize,
+    text: RepetitionDetector,
+    reasoning: RepetitionDetector,
+    /// Of the newest call, with its number.
+    arguments: (usize, RepetitionDetector),
+}
+
+impl AnswerGuard {
+    pub fn new(limits: AnswerLimits) -> Self {
+        Self {
+            limits,
+            streamed: 0,
+            text: RepetitionDetector::new(REPEATED),
+            reasoning: RepetitionDetector::new(REPEATED),
+            arguments: (0, RepetitionDetector::new(REPEATED_ARGUMENTS)),
+        }
+    }
+
+    /// Looks at the answer after so many more bytes of its stream; whether it is to be cut off here.
+    ///
+    /// # Errors
+    /// It goes on for too long, and is none.
+    pub fn judge<A: ReplyDecoder>(
+        &mut self,
+        answer: &A,
+        read: usize,
+        shown: &str,
+    ) -> Result<bool, ModelError> {
+        self.streamed += read;
+        let spoken = answer.reply();
+        if Instant::now() >= self.limits.until {
+            return Err(errors::overtime(shown, self.limits.call, &spoken.received_note()));
+        }
+        if self.streamed > LONGEST_STREAM || answer.pieces() > MOST_PIECES {
+            let detail =
+                format!("{shown} sent a stream without an end: it was stopped{}", spoken.received_note());
+            return Err(ModelError::Protocol { detail });
+        }
+        let number = spoken.calls.len();
+        if self.arguments.0 != number {
+            self.arguments = (number, RepetitionDetector::new(REPEATED_ARGUMENTS));
+        }
+        let repeated = self.text.found(&spoken.text).or_else(|| self.reasoning.found(&spoken.reasoning));
+        let repeated = repeated.or_else(|| self.arguments.1.found(spoken.calls.newest_arguments()));
+        if let Some(repeated) = repeated {
+            let detail = format!(
+                "the model says {repeated} again and again: its answer was stopped{}",
+                spoken.received_note()
+            );
+            return Err(ModelError::Repetition { detail });
+        }
+        let bytes = spoken.bytes();
+        Ok(bytes + spoken.beside > LONGEST_ANSWER || bytes > self.longest())
+    }
+
+    /// Bytes that an answer of the length that was asked for surely does not have.
+    fn longest(&self) -> usize {
+        let tokens = self.limits.tokens.and_then(|tokens| usize::try_from(tokens).ok());
+        tokens.map_or(LONGEST_UNBOUNDED, |tokens| tokens.saturating_mul(BYTES_A_TOKEN).saturating_add(SLACK))
+    }
+}
+
+/// Whether the end of a growing text is one thing said again and again.
+#[derive(Debug)]
+struct RepetitionDetector {
+    /// Bytes of its end that are looked at.
+    window: usize,
+    /// Its length when it was looked at.
+    seen: usize,
+    borders: Vec<usize>,
+}
+
+impl RepetitionDetector {
+    fn new(window: usize) -> Self {
+        Self { window, seen: 0, borders: Vec::new() }
+    }
+
+    /// What is repeated, for people. A text is looked at each time that it has grown by a part of the window.
+    fn found(&mut self, text: &str) -> Option<String> {
+        if text.len() < self.window || text.len() - self.seen < self.window / 4 {
+            return None;
+        }
+        self.seen = text.len();
+        let end = &text.as_bytes()[text.len() - self.window..];
+        let period = shortest_period(end, &mut self.borders);
+        if period > self.window / TIMES {
+            return None;
+        }
+        let said = &text[text.ceil_char_boundary(text.len() - period)..];
+        // where there are lines, from the beginning of one
+        let (tail, head) = said.split_once('\n').unwrap_or((said, ""));
+        Some(match errors::one_line(&format!("{head}{tail}")).chars().take(SHOWN).collect::<String>() {
+            line if line.is_empty() => "nothing but blanks".to_owned(),
+            line => format!("\"{line}\""),
+        })
+    }
+}
+
+/// After how many bytes a text begins anew, by the borders of all its beginnings (Knuth, Morris and Pratt); its own
+/// length where it does not.
+fn shortest_period(text: &[u8], borders: &mut Vec<usize>) -> usize {
+    borders.clear();
+    borders.push(0);
+    let mut border = 0;
+    for at in 1..text.len() {
+        while border > 0 && text[at] != text[border] {
+            border = borders[border - 1];
+        }
+        border += usize::from(text[at] == text[border]);
+        borders.push(border);
+    }
+    text.len() - border
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fed in pieces of so many bytes: after how many it was found.
+    fn found(text: &str, piece: usize) -> Option<(usize, String)> {
+        let mut repeats = RepetitionDetector::new(REPEATED);
+        (1..=text.len() / piece)
+            .find_map(|count| Some((count * piece, repeats.found(&text[..count * piece])?)))
+    }
+
+    #[test]
+    fn what_is_said_again_and_again_is_found() {
+        let numbered: String = (0..20_000).map(|line| format!("{line}. the same\n")).collect();
+        let late = format!("{}{}", &numbered[..100_000], "Once more.\n".repeat(4_000));
+        let paragraph: String = (0..50).map(|word| format!("word {word} of it, ")).collect();
+        let rows = [
+            ("a letter", "a".repeat(40_000), Some("\"a\"")),
+            ("blanks", " \n".repeat(40_000), Some("nothing but blanks")),
+            ("a line", "I am not sure.\n".repeat(4_000), Some("I am not sure.")),
+            ("a paragraph", paragraph.repeat(60), Some("of it,")),
+            ("at last", late, Some("Once more.")),
+            ("lines that differ", numbered, None),
+            ("a long table", format!("{}\n", "-".repeat(12_000)).repeat(2), None),
+            ("not for long", "ha ".repeat(5_000), None),
+        ];
+        for (about, text, says) in rows {
+            for piece in [1, 7, 1_000, 20_000] {
+                let found = found(&text, piece);
+                match (&found, says) {
+                    (Some((_, said)), Some(says)) => assert!(said.contains(says), "{about}: {said}"),
+                    (None, None) => {}
+                    _ => panic!("{about}, {piece} at a time: {found:?}"),
+                }
+            }
+        }
+        let (after, _) = found(&"again ".repeat(10_000), 1).unwrap();
+        assert!(after <= REPEATED + REPEATED / 4, "{after}");
+    }
+
+    #[test]
+    fn periods_are_found() {
+        let rows = [("aaaa", 1), ("abab", 2), ("ababa", 2), ("abcd", 4), ("aabaabaa", 3), ("a", 1)];
+        for (text, period) in rows {
+            assert_eq!(shortest_period(text.as_bytes(), &mut Vec::new()), period, "{text}");
+        }
+    }
+}

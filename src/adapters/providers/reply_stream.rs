@@ -1,0 +1,223 @@
+//! Reads the body of an answer: as a stream of events, or as whatever it is instead.
+//!
+//! What a body is, its first character tells better than its content type, which servers and proxies get wrong
+//! in both directions: `{` or `[` is a whole completion or an error, `<` a web page, the rest a stream.
+//! One network read is one wake-up: all its events are decoded, then the screen hears of them once, however
+//! many HTTP chunks the server cut them into.
+
+use std::ops::Deref;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use futures_util::FutureExt;
+use reqwest::Response;
+use serde_json::Value;
+
+use crate::domain::model::ModelError;
+use crate::ports::model::DeltaSink;
+
+use super::errors;
+use super::reply_decoder::ReplyDecoder;
+use super::reply_guard::{AnswerGuard, AnswerLimits};
+use super::sse::SseParser;
+
+/// A whole completion or an error page beyond this is not read on.
+const BODY_LIMIT: usize = 32 * 1024 * 1024;
+/// Bytes after which the screen hears of a stream that never pauses.
+const BURST: usize = 64 * 1024;
+/// Kept of a stream for the case that it turns out to be none.
+const START: usize = 2048;
+/// After the last event the end of the body is read as well, because only then can the connection be used again
+/// (MODEL-18). It comes with the last bytes; a server that never sends it costs this once.
+const FAREWELL: Duration = Duration::from_millis(250);
+
+/// Where an answer comes from and how long silence is borne.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplySource<'a> {
+    pub shown: &'a str,
+    pub connect: Duration,
+    pub idle: Duration,
+    /// For an estimate of what the prompt is charged as.
+    pub prompt_bytes: usize,
+    pub limits: AnswerLimits,
+}
+
+/// Reads to the end of the answer.
+///
+/// # Errors
+/// Cut, silent, or no answer at all.
+pub async fn read<A: ReplyDecoder>(
+    response: Response,
+    source: ReplySource<'_>,
+    sink: &dyn DeltaSink,
+) -> Result<A, ModelError> {
+    let mut body = ReplyBodyReader { response, source, sink, burst: 0 };
+    let mut answer = A::default();
+    let outcome = body.collect(&mut answer).await;
+    // What arrived before a failure is shown as well, and paid for.
+    body.flush_reply(&mut answer);
+    outcome.map(|()| answer)
+}
+
+/// The body of an error, as far as anybody would read it and it comes in time; empty where it cannot be read.
+pub async fn error_body(mut response: Response, idle: Duration) -> Vec<u8> {
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            body.extend_from_slice(&bytes);
+            if body.len() > 64 * 1024 {
+                break;
+            }
+        }
+    };
+    // In all, not for each piece: a status says enough.
+    let _ = tokio::time::timeout(idle, read).await;
+    body
+}
+
+/// A body and how much of it was read since the screen last heard.
+struct ReplyBodyReader<'a> {
+    response: Response,
+    source: ReplySource<'a>,
+    sink: &'a dyn DeltaSink,
+    burst: usize,
+}
+
+impl ReplyBodyReader<'_> {
+    async fn collect<A: ReplyDecoder>(&mut self, answer: &mut A) -> Result<(), ModelError> {
+        let shown = self.source.shown;
+        let mut start = Vec::new();
+        let mut events = SseParser::default();
+        let mut guard = AnswerGuard::new(self.source.limits);
+        while !answer.is_over() {
+            let bytes = match self.next(answer).await {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => break,
+                // The model had finished; only the bookkeeping was lost.
+                Err(_) if answer.is_complete() => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            self.burst += bytes.len();
+            if start.len() < START {
+                start.extend_from_slice(&bytes[..bytes.len().min(START - start.len())]);
+            }
+            if !answer.has_begun() && is_whole(&start) {
+                return self.whole(answer, bytes.into()).await;
+            }
+            events.feed(&bytes, &mut |name, data| answer.event(name, data, shown))?;
+            match guard.judge(answer, bytes.len(), shown) {
+                Ok(false) => {}
+                // What was said before its end is whole, whatever follows it without one.
+                Ok(true) | Err(_) if answer.is_complete() => return Ok(()),
+                Ok(true) => {
+                    answer.reply_mut().cut = true;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if answer.is_over() {
+            // Whether the end comes or not, the answer is complete.
+            let _ = tokio::time::timeout(FAREWELL, self.drain()).await;
+            // The connection's own task puts it back: it needs a turn before the next call looks for one.
+            tokio::task::yield_now().await;
+            return Ok(());
+        }
+        events.finish(&mut |name, data| answer.event(name, data, shown))?;
+        if answer.is_complete() { Ok(()) } else { Err(unfinished(answer, self.source, &start)) }
+    }
+
+    /// The next piece of the body. What is already here is taken without waiting; only when nothing is, or
+    /// enough, the screen hears of it, and then the socket is waited for.
+    async fn next<A: ReplyDecoder>(
+        &mut self,
+        answer: &mut A,
+    ) -> Result<Option<impl Deref<Target = [u8]> + Into<Vec<u8>> + use<A>>, ModelError> {
+        if (1..BURST).contains(&self.burst) {
+            // The connection's own task hands over one piece at a time: it needs a turn for the next.
+            tokio::task::yield_now().await;
+            if let Some(piece) = self.response.chunk().now_or_never() {
+                return piece.map_err(|error| self.broken(error, answer));
+            }
+        }
+        self.flush_reply(answer);
+        self.burst = 0;
+        let ReplySource { shown, idle, limits, .. } = self.source;
+        let left = limits.until.saturating_duration_since(Instant::now());
+        match tokio::time::timeout(idle.min(left), self.response.chunk()).await {
+            Ok(piece) => piece.map_err(|error| self.broken(error, answer)),
+            Err(_) if left < idle => {
+                Err(errors::overtime(shown, limits.call, &answer.reply().received_note()))
+            }
+            Err(_) => Err(errors::silent(shown, idle, &answer.reply().received_note())),
+        }
+    }
+
+    /// The screen hears of what was said, and who pays of what it used: a stop may come at any time.
+    fn flush_reply<A: ReplyDecoder>(&self, answer: &mut A) {
+        answer.reply_mut().flush_deltas(self.sink);
+        if let Some(used) = answer.used(self.source.prompt_bytes) {
+            self.sink.report_usage(used);
+        }
+    }
+
+    /// A body that is one JSON value.
+    async fn whole<A: ReplyDecoder>(&mut self, answer: &mut A, mut body: Vec<u8>) -> Result<(), ModelError> {
+        while let Some(bytes) = self.next(answer).await? {
+            body.extend_from_slice(&bytes);
+            if body.len() > BODY_LIMIT {
+                return Err(no_answer::<A>(self.source, &body));
+            }
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(&body) else {
+            return Err(no_answer::<A>(self.source, &body));
+        };
+        // Some servers wrap an error object in an array.
+        answer.value("", value.get(0).unwrap_or(&value), self.source.shown)?;
+        let mut guard = AnswerGuard::new(self.source.limits);
+        // What is here was paid for: only what could not be used is refused.
+        guard.judge(answer, body.len(), self.source.shown)?;
+        if answer.has_begun() { Ok(()) } else { Err(no_answer::<A>(self.source, &body)) }
+    }
+
+    async fn drain(&mut self) {
+        while let Ok(Some(_)) = self.response.chunk().await {}
+    }
+
+    fn broken<A: ReplyDecoder>(&self, error: reqwest::Error, answer: &A) -> ModelError {
+        errors::from_transport_error(
+            error,
+            self.source.shown,
+            self.source.connect,
+            &answer.reply().received_note(),
+        )
+    }
+}
+
+/// Not an event stream: JSON or a page.
+fn is_whole(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    matches!(start.trim_ascii_start().first(), Some(b'{' | b'[' | b'<'))
+}
+
+fn no_answer<A: ReplyDecoder>(source: ReplySource<'_>, body: &[u8]) -> ModelError {
+    ModelError::Protocol {
+        detail: format!(
+            "{} answered 200, but not with {}: {}",
+            source.shown,
+            A::KIND,
+            errors::body_line(body)
+        ),
+    }
+}
+
+/// A stream that ended without saying so.
+fn unfinished<A: ReplyDecoder>(answer: &A, source: ReplySource<'_>, start: &[u8]) -> ModelError {
+    if !answer.has_begun() && !start.trim_ascii().is_empty() && !start.starts_with(b":") {
+        return no_answer::<A>(source, start);
+    }
+    ModelError::Transport {
+        detail: format!("{} cut the answer off{}", source.shown, answer.reply().received_note()),
+    }
+}

@@ -1,0 +1,23 @@
+//! How long a server may keep us waiting.
+
+use std::time::Duration;
+
+/// How long silence is borne (MODEL-8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModelTimeouts {
+    /// For a connection to come about.
+    pub connect: Duration,
+    /// Between two reads, and from the request to the first byte of its answer.
+    pub idle: Duration,
+    /// From the request to the end of its answer, however busily that comes.
+    pub call: Duration,
+    /// For a window, before a run begins: it is only good to know.
+    pub window: Duration,
+}
+
+impl Default for ModelTimeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { connect: seconds(10), idle: seconds(120), call: seconds(3_600), window: seconds(2) }
+    }
+}

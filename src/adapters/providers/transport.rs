@@ -1,0 +1,177 @@
+//! One request to one server, and its answer read to the end: what all protocols share.
+//!
+//! Refuses: retries (the runtime's), redirects, knowing what any body means.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Request, Response};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::domain::model::{ModelChoice, ModelError, ModelReply};
+use crate::domain::secret::SecretText;
+use crate::ports::model::DeltaSink;
+
+use super::ModelTimeouts;
+use super::address::ProviderAddress;
+use super::api_keys::ApiKeyRing;
+use super::errors;
+use super::http_clients::{ProviderClients, noting_connections};
+use super::reply_decoder::ReplyDecoder;
+use super::reply_guard::AnswerLimits;
+use super::reply_stream::{self, ReplySource};
+
+/// Connections of before that may turn out to be dead, one after the other.
+const DEAD_CONNECTIONS: usize = 16;
+
+/// Bytes. The longest known list of models is a twentieth of that.
+const LARGEST_DOCUMENT: usize = 16 << 20;
+
+/// Connections and keys of every server; shared by all protocols, agents and runs.
+#[derive(Debug)]
+pub struct ProviderTransport {
+    keys: ApiKeyRing,
+    patience: ModelTimeouts,
+    clients: ProviderClients,
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub struct ProviderPostRequest {
+    pub url: String,
+    /// Beside content type and accepted types.
+    pub headers: HeaderMap,
+    pub body: String,
+    /// How many messages it holds: tool calls without ids are named by it.
+    pub turn: usize,
+    /// Tokens of its answer, as far as they are bounded.
+    pub longest: Option<u64>,
+}
+
+/// How long an answer can be: as its request asks for, else as the model is known to give.
+pub fn longest_answer(body: &Value, choice: &ModelChoice) -> Option<u64> {
+    let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    names.iter().find_map(|name| body.get(*name)?.as_u64()).or(choice.max_output)
+}
+
+impl ProviderTransport {
+    /// Costs nothing: clients come with the first call.
+    pub fn new(keys: BTreeMap<String, SecretText>, patience: ModelTimeouts) -> Self {
+        Self { keys: ApiKeyRing::new(keys), patience, clients: ProviderClients::default() }
+    }
+
+    /// Keys go to these servers only.
+    pub fn restrict_keys_to_servers(&mut self, homes: BTreeMap<String, Vec<String>>) {
+        self.keys.restrict_to_servers(homes);
+    }
+
+    pub fn patience(&self) -> ModelTimeouts {
+        self.patience
+    }
+
+    /// The key for a choice; `None` where the server wants none.
+    ///
+    /// # Errors
+    /// As [`ApiKeyRing::of`].
+    pub fn key(&self, choice: &ModelChoice) -> Result<Option<&SecretText>, ModelError> {
+        self.keys.key_for(choice)
+    }
+
+    /// Sends and reads the whole answer. Dropping the future closes the connection (MODEL-3).
+    ///
+    /// # Errors
+    /// Every way in which no whole answer arrived.
+    pub async fn ask<A: ReplyDecoder>(
+        &self,
+        address: &ProviderAddress,
+        post: ProviderPostRequest,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
+        let (prompt_bytes, turn, tokens) = (post.body.len(), post.turn, post.longest);
+        let ModelTimeouts { connect, idle, call, .. } = self.patience;
+        let limits = AnswerLimits { tokens, until: Instant::now() + call, call };
+        let client = self.clients.get(address, connect)?;
+        let response = self.send(client, address, post).await?;
+        let status = response.status();
+        if !status.is_success() {
+            let headers = response.headers().clone();
+            let body = reply_stream::error_body(response, idle).await;
+            let now = SystemTime::now();
+            return Err(errors::from_status(status.as_u16(), &headers, &body, &address.shown, now));
+        }
+        let source = ReplySource { shown: &address.shown, connect, idle, prompt_bytes, limits };
+        let answer: A = reply_stream::read(response, source, sink).await?;
+        answer.into_reply(prompt_bytes, turn)
+    }
+
+    /// Gets a short document whole.
+    ///
+    /// # Errors
+    /// Every way in which it did not arrive.
+    pub async fn fetch(
+        &self,
+        address: &ProviderAddress,
+        url: &str,
+        headers: HeaderMap,
+    ) -> Result<Vec<u8>, ModelError> {
+        let ModelTimeouts { connect, idle, .. } = self.patience;
+        let client = self.clients.get(address, connect)?;
+        let broken = |error| errors::from_transport_error(error, &address.shown, connect, "");
+        let request = client.get(url).headers(headers).header(ACCEPT, "application/json").build();
+        let mut response = sent(client, request.map_err(broken)?).await.map_err(broken)?;
+        let status = response.status();
+        if !status.is_success() {
+            let headers = response.headers().clone();
+            let body = reply_stream::error_body(response, idle).await;
+            let now = SystemTime::now();
+            return Err(errors::from_status(status.as_u16(), &headers, &body, &address.shown, now));
+        }
+        let mut body = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(broken)? {
+            body.extend_from_slice(&bytes);
+            if body.len() > LARGEST_DOCUMENT {
+                let detail = format!("{} sends more than {} MiB", address.shown, LARGEST_DOCUMENT >> 20);
+                return Err(ModelError::Protocol { detail });
+            }
+        }
+        Ok(body)
+    }
+
+    async fn send(
+        &self,
+        client: &Client,
+        address: &ProviderAddress,
+        post: ProviderPostRequest,
+    ) -> Result<Response, ModelError> {
+        let ModelTimeouts { connect, idle, call, .. } = self.patience;
+        let request = client
+            .post(post.url)
+            .headers(post.headers)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream, application/json")
+            .body(post.body)
+            .build();
+        let broken = |error| errors::from_transport_error(error, &address.shown, connect, "");
+        let silence = connect.saturating_add(idle);
+        match tokio::time::timeout(silence.min(call), sent(client, request.map_err(broken)?)).await {
+            Ok(response) => response.map_err(broken),
+            Err(_) if call < silence => Err(errors::overtime(&address.shown, call, "")),
+            Err(_) => Err(errors::silent(&address.shown, silence, "")),
+        }
+    }
+}
+
+/// Sends a request. A connection of before may have been closed at the other end without our knowing, as servers do that
+/// promise to keep it: where one dies before the answer begins, the request goes out once more, on the next one.
+async fn sent(client: &Client, request: Request) -> Result<Response, reqwest::Error> {
+    for _ in 0..DEAD_CONNECTIONS {
+        let Some(copy) = request.try_clone() else { break };
+        match noting_connections(client.execute(copy)).await {
+            (Err(_), false) => {}
+            (outcome, _) => return outcome,
+        }
+    }
+    client.execute(request).await
+}

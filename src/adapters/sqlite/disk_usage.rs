@@ -1,0 +1,125 @@
+//! Removing runs, and how much room the history takes.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction};
+
+use super::run_ownership::driver_of;
+use super::write::{StoreWriter, begin, key_of};
+use super::write_refusal::{StoreRefusal, StoreWriteResult};
+use super::{blob, full_text_index, preview, wal_sync};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunStatus};
+
+/// Runs that one transaction removes: other writers wait for it.
+const BATCH: usize = 50;
+
+impl StoreWriter {
+    /// Whether all of them can be removed; a refusal names the run it is about.
+    pub(super) fn may_delete(&self, runs: &[RunId]) -> StoreWriteResult<()> {
+        let moment = self.connection.unchecked_transaction()?;
+        for run in runs {
+            if let Err(refusal) = removable(&moment, run)? {
+                return Ok(Err(refusal));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Removes the first ones of `runs`, and takes them off it.
+    pub(super) fn delete_some(&mut self, runs: &mut Vec<RunId>) -> StoreWriteResult<ReclaimedSpace> {
+        let transaction = begin(&mut self.connection)?;
+        let mut freed = ReclaimedSpace::default();
+        let batch: Vec<RunId> = runs.iter().take(BATCH).cloned().collect();
+        for run in &batch {
+            match removable(&transaction, run)? {
+                Ok(key) => freed.bytes += remove(&transaction, key)?,
+                Err(refusal) => return Ok(Err(refusal)),
+            }
+            freed.runs += 1;
+        }
+        transaction.commit()?;
+        runs.drain(..batch.len());
+        for run in &batch {
+            self.desks.remove(run);
+        }
+        Ok(Ok(freed))
+    }
+}
+
+/// What removing them would free; runs that are gone weigh nothing. Nobody waits for it.
+pub(super) fn weigh(connection: &Connection, runs: &[RunId]) -> rusqlite::Result<ReclaimedSpace> {
+    let moment = connection.unchecked_transaction()?;
+    let mut keys = HashSet::new();
+    for run in runs {
+        keys.extend(key_of(&moment, run)?);
+    }
+    let mut freed = ReclaimedSpace { runs: keys.len(), bytes: 0 };
+    let mut texts = HashSet::new();
+    for key in &keys {
+        freed.bytes += row_bytes(&moment, *key)? + preview::weigh(&moment, *key)?;
+        texts.extend(blob::hashes_of_run(&moment, *key)?);
+    }
+    for text in &texts {
+        freed.bytes += blob::weigh(&moment, text, &keys)?;
+    }
+    Ok(freed)
+}
+
+/// `space` of a database that exists.
+pub(super) fn space(connection: &Connection, path: &Path) -> rusqlite::Result<HistoryStorageUsage> {
+    let moment = connection.unchecked_transaction()?;
+    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map(size);
+    let page = number("PRAGMA page_size")?;
+    let oldest = moment.query_row("SELECT min(started) FROM runs", [], |row| row.get::<_, Option<i64>>(0))?;
+    Ok(HistoryStorageUsage {
+        file_bytes: page * number("PRAGMA page_count")? + wal_sync::log_bytes(path),
+        free_bytes: page * number("PRAGMA freelist_count")?,
+        runs: number("SELECT count(*) FROM runs")?,
+        // rows are numbered without gaps
+        rows: number("SELECT coalesce(sum((SELECT max(seq) FROM rows WHERE run = key)), 0) FROM runs")?,
+        blobs_bytes: number("SELECT coalesce(sum(length(bytes)), 0) FROM blobs")?,
+        index_bytes: number(
+            "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE
+             AND name IN ('words_data', 'words_idx', 'words_docsize', 'words_config')",
+        )?,
+        glances_bytes: number("SELECT coalesce(sum(octet_length(body)), 0) FROM glances")?,
+        oldest: oldest.map(Timestamp),
+    })
+}
+
+/// Its key, unless a living process is running it.
+fn removable(transaction: &Transaction<'_>, run: &RunId) -> StoreWriteResult<i64> {
+    Ok(match driver_of(transaction, run)? {
+        None => Err(StoreRefusal::UnknownOf { run: run.clone() }),
+        Some((driver, summary)) if summary.progress.status == RunStatus::Running => {
+            Err(StoreRefusal::StillRunning { run: run.clone(), pid: driver.pid })
+        }
+        Some((driver, _)) => Ok(driver.key),
+    })
+}
+
+/// The run with all that hangs on it; the bytes of its rows and of the texts that only it used.
+fn remove(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
+    let texts = blob::hashes_of_run(transaction, key)?;
+    let rows = row_bytes(transaction, key)? + preview::weigh(transaction, key)?;
+    full_text_index::forget(transaction, key)?;
+    // rows, progress, glance, tokens and the mark of the index go with it
+    transaction.prepare_cached("DELETE FROM runs WHERE key = ?1")?.execute([key])?;
+    let mut bytes = rows;
+    for text in &texts {
+        bytes += blob::remove_orphan(transaction, text)?;
+    }
+    Ok(bytes)
+}
+
+fn row_bytes(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("SELECT coalesce(sum(octet_length(body)), 0) FROM rows WHERE run = ?1")?
+        .query_row([key], |row| row.get(0).map(size))
+}
+
+fn size(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

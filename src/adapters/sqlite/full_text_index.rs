@@ -1,0 +1,190 @@
+//! The search index: which words stand in which row. It holds no texts and can always be made again from the rows.
+//!
+//! Appending costs nothing for it: words wait in memory until `sync`, the run's end or a search. A kill loses only
+//! what waited; `behind` says from where on, and the next search makes it up.
+
+use std::borrow::Cow;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::write::{StoreWriter, begin, input_words};
+use super::{decode, read, schema};
+use crate::domain::word_boundaries::is_word_of_its_own;
+use crate::ports::run_store::SearchTextOfRow;
+
+/// One transaction of the index at most: other writers wait for it.
+const BATCH_ROWS: usize = 500;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Number of a row in the index. A run has fewer than 2^32 rows: at one a millisecond that is seven weeks.
+pub(super) fn number(key: i64, seq: i64) -> i64 {
+    key << 32 | seq
+}
+
+/// The run's key and the row's `seq`.
+pub(super) fn place(number: i64) -> (i64, i64) {
+    (number >> 32, number & 0xffff_ffff)
+}
+
+impl StoreWriter {
+    /// Writes a part of what waits; `false` when nothing does. What cannot be written is left to the next search.
+    pub(super) fn index_waiting(&mut self) -> rusqlite::Result<bool> {
+        let Some(waiting) = self.queue.take() else { return Ok(false) };
+        let transaction = begin(&mut self.connection)?;
+        // the mark is gone when the run was removed
+        let Some(next) = mark(&transaction, waiting.key)? else { return Ok(true) };
+        if next < waiting.from {
+            return Ok(true);
+        }
+        for (seq, text) in &waiting.texts {
+            if *seq >= next {
+                insert(&transaction, waiting.key, *seq, text)?;
+            }
+        }
+        advance(&transaction, waiting.key, waiting.upto)?;
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    /// Indexes a part of the rows that nobody has indexed; `false` when that was all.
+    pub(super) fn index_missing(&mut self, words: SearchTextOfRow<'_>) -> rusqlite::Result<bool> {
+        let transaction = begin(&mut self.connection)?;
+        let late = late(&transaction, BATCH_ROWS)?;
+        let mut batch = SearchIndexBatch { transaction: &transaction, rows: 0, bytes: 0 };
+        let mut runs = late.iter();
+        while !batch.is_full()
+            && let Some((key, next)) = runs.next()
+        {
+            batch.index_run(*key, *next, words)?;
+        }
+        let more = batch.is_full();
+        transaction.commit()?;
+        Ok(more)
+    }
+}
+
+/// A transaction's share of the rows that nobody has indexed.
+struct SearchIndexBatch<'a> {
+    transaction: &'a Transaction<'a>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl SearchIndexBatch<'_> {
+    fn is_full(&self) -> bool {
+        self.rows >= BATCH_ROWS || self.bytes > BATCH_BYTES
+    }
+
+    /// From `next` on, as far as the batch goes.
+    fn index_run(&mut self, key: i64, mut next: i64, words: SearchTextOfRow<'_>) -> rusqlite::Result<()> {
+        if next == 0 {
+            insert(self.transaction, key, 0, &run_words(self.transaction, key)?)?;
+            self.rows += 1;
+            next = 1;
+        }
+        let mut statement = self.transaction.prepare_cached(read::ROWS_FROM)?;
+        let mut found = statement.query([key, next])?;
+        while !self.is_full()
+            && let Some(row) = found.next()?
+        {
+            let seq = row.get(7)?;
+            let journaled = decode::if_readable(decode::journal_row(row))?;
+            self.bytes += journaled.as_ref().map_or(0, |row| row.body.len());
+            if let Some(text) = journaled.and_then(|row| words(&row)) {
+                insert(self.transaction, key, seq, &text)?;
+            }
+            self.rows += 1;
+            next = seq + 1;
+        }
+        drop(found);
+        advance(self.transaction, key, next)
+    }
+}
+
+/// An empty index in the place of a damaged one; the rows wait for it.
+pub(super) fn renew(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = begin(connection)?;
+    schema::renew_words(&transaction)?;
+    transaction.commit()
+}
+
+/// Whether some rows are not in the index, whoever has their words.
+pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
+    late(connection, 1).map(|late| !late.is_empty())
+}
+
+/// Removes a run from the index.
+pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM words WHERE rowid >= ?1 AND rowid < ?2")?
+        .execute([number(key, 0), number(key + 1, 0)])?;
+    Ok(())
+}
+
+/// Key and first missing `seq` of runs whose index ends before their rows.
+fn late(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<(i64, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT run, next FROM behind
+             WHERE next = 0 OR EXISTS (SELECT 1 FROM rows WHERE rows.run = behind.run AND seq >= next)
+             ORDER BY run DESC LIMIT ?1",
+        )?
+        .query_map([i64::try_from(limit).unwrap_or(-1)], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn mark(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<Option<i64>> {
+    transaction
+        .prepare_cached("SELECT next FROM behind WHERE run = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()
+}
+
+/// Rows before `upto` are indexed. The mark of a run that is over and has no more rows is not needed.
+fn advance(transaction: &Transaction<'_>, key: i64, upto: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE behind SET next = max(next, ?2) WHERE run = ?1")?
+        .execute([key, upto])?;
+    transaction
+        .prepare_cached(
+            "DELETE FROM behind WHERE run = ?1
+               AND (SELECT status FROM progress WHERE run = ?1) IN ('completed', 'failed', 'cancelled')
+               AND next > (SELECT coalesce(max(seq), 0) FROM rows WHERE run = ?1)",
+        )?
+        .execute([key])?;
+    Ok(())
+}
+
+/// With spaces around characters that are words: the index knows words by what stands between them.
+pub(super) fn apart(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || !text.contains(is_word_of_its_own) {
+        return Cow::Borrowed(text);
+    }
+    let mut parted = String::with_capacity(text.len() * 4 / 3);
+    let mut alone = false;
+    for c in text.chars() {
+        let before = std::mem::replace(&mut alone, is_word_of_its_own(c));
+        if (before || alone)
+            && !parted.is_empty()
+            && !parted.ends_with(char::is_whitespace)
+            && !c.is_whitespace()
+        {
+            parted.push(' ');
+        }
+        parted.push(c);
+    }
+    Cow::Owned(parted)
+}
+
+fn insert(transaction: &Transaction<'_>, key: i64, seq: i64, text: &str) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?
+        .execute(params![number(key, seq), apart(text)])?;
+    Ok(())
+}
+
+fn run_words(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<String> {
+    transaction
+        .prepare_cached("SELECT workflow, input FROM runs WHERE key = ?1")?
+        .query_row([key], |row| Ok(input_words(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?)))
+}

@@ -1,0 +1,141 @@
+//! That a driver lives, told by a lock on a file of its own beside the history (ERR-12, HIST-4).
+//!
+//! The system drops the lock when the process ends, however it ends, and everybody who shares the file system sees
+//! it: also another container, where the driver's process id means nothing. Refuses to be needed: where no lock can
+//! be had, the process id has to do.
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::adapters::{control_socket, file_io};
+
+/// Somebody who tidies up may meet a file that is not locked yet.
+const TRIES: usize = 5;
+
+/// Held as long as this lives.
+#[derive(Debug)]
+pub(super) struct LivenessLock {
+    pub(super) name: String,
+    path: PathBuf,
+    _locked: File,
+}
+
+/// Where the driver of that name listens to others.
+pub(super) fn control_of(store: &Path, name: &str) -> Option<PathBuf> {
+    is_name(name).then(|| Some(control_socket::socket_path(&place(store)?, name))).flatten()
+}
+
+/// Where the locks of a history's drivers are.
+pub(super) fn place(store: &Path) -> Option<PathBuf> {
+    store.parent().map(|parent| parent.join("drivers"))
+}
+
+impl LivenessLock {
+    /// `None` where no lock can be had.
+    pub(super) fn acquire_lock(store: &Path) -> Option<Self> {
+        let place = place(store)?;
+        file_io::ensure_private_directory(&place).ok()?;
+        tidy(&place);
+        (0..TRIES).find_map(|_| {
+            let name = Uuid::new_v4().simple().to_string();
+            let path = place.join(&name);
+            file_io::create_private(&path).ok()?;
+            let locked = File::options().read(true).write(true).open(&path).ok()?;
+            let held = locked.try_lock().is_ok();
+            // whoever tidied up in between has removed it: a lock that nobody can find says nothing
+            (held && path.exists()).then_some(Self { name, path, _locked: locked })
+        })
+    }
+}
+
+impl Drop for LivenessLock {
+    fn drop(&mut self) {
+        // removed while the lock is held; if that fails, the next one tidies up
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether the driver of that name lives; `None` if it cannot be told.
+pub(super) fn is_held(place: &Path, name: &str) -> Option<bool> {
+    if !is_name(name) {
+        return None;
+    }
+    match File::open(place.join(name)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
+        Err(_) => None,
+        // shared: those who ask do not take each other for the driver
+        Ok(file) => match file.try_lock_shared() {
+            Ok(()) => Some(false),
+            Err(TryLockError::WouldBlock) => Some(true),
+            Err(TryLockError::Error(_)) => None,
+        },
+    }
+}
+
+/// One out of a file is no path.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Whether a driver lives, or may live, whose name begins so.
+fn is_there(place: &Path, beginning: &str) -> bool {
+    let names = fs::read_dir(place).into_iter().flatten().flatten();
+    let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.any(|name| is_name(&name) && name.starts_with(beginning) && is_held(place, &name) != Some(false))
+}
+
+/// Removes what killed processes have left.
+fn tidy(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if let Some(beginning) = control_socket::socket_owner(&path) {
+            if !is_there(place, beginning) {
+                let _ = fs::remove_file(&path);
+            }
+            continue;
+        }
+        if let Ok(file) = File::open(&path)
+            && file.try_lock_shared().is_ok()
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_seen_as_long_as_its_holder_lives() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("runs.sqlite");
+        let place = place(&store).unwrap();
+        let (one, two) =
+            (LivenessLock::acquire_lock(&store).unwrap(), LivenessLock::acquire_lock(&store).unwrap());
+        let name = one.name.clone();
+        assert_eq!(is_held(&place, &name), Some(true));
+        drop(one);
+        assert_eq!((is_held(&place, &name), is_held(&place, &two.name)), (Some(false), Some(true)));
+        assert_eq!(is_held(&place, "../runs"), None, "a name out of a file is no path");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_tidied_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("runs.sqlite");
+        let place = place(&store).unwrap();
+        let one = LivenessLock::acquire_lock(&store).unwrap();
+        let left = [place.join("left"), control_socket::socket_path(&place, "left")];
+        left.iter().for_each(|left| fs::write(left, "").unwrap());
+        let mine = control_of(&store, &one.name).unwrap();
+        fs::write(&mine, "").unwrap();
+        assert_eq!(is_held(&place, "left"), Some(false));
+        let _two = LivenessLock::acquire_lock(&store).unwrap();
+        assert!(!left.iter().any(|left| left.exists()) && one.path.exists() && mine.exists());
+        assert_eq!(control_of(&store, "../runs"), None, "a name out of a file is no path");
+    }
+}

@@ -1,0 +1,106 @@
+//! Whether the process that drives a run still lives (§1.7, HIST-4).
+//!
+//! A driver holds a lock that tells it, and its name is kept with the run. Where no lock can be had, the process id
+//! decides: it alone is reused by the system, so the time the process began is kept with it, and a process of
+//! another host or container is not visible and counts as dead.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rusqlite::Connection;
+
+use super::liveness_lock::{self, LivenessLock};
+
+/// Between what the system says of a process and the name of its lock.
+const LOCK: char = '|';
+
+/// Identity of a process beyond its id: boot and start time. Empty when it cannot be told.
+pub(super) fn identity(pid: u32) -> String {
+    if Path::new("/proc/self/stat").exists() {
+        return start_in_proc(pid).unwrap_or_default();
+    }
+    start_from_ps(pid).unwrap_or_default()
+}
+
+/// The identity of a driver that holds a lock.
+pub(super) fn locked(identity: &str, presence: &LivenessLock) -> String {
+    format!("{identity}{LOCK}{}", presence.name)
+}
+
+/// The name of the lock that a driver holds; empty if it has none.
+pub(super) fn lock_of(process: &str) -> &str {
+    process.split_once(LOCK).map_or("", |(_, lock)| lock)
+}
+
+/// Answers for one listing; a process is looked up once. The default one knows of no locks.
+#[derive(Default)]
+pub(super) struct ProcessLivenessCache {
+    seen: HashMap<u32, String>,
+    /// Where locks are.
+    place: Option<PathBuf>,
+    held: HashMap<String, Option<bool>>,
+}
+
+impl ProcessLivenessCache {
+    /// With the locks beside this history.
+    pub(super) fn for_store(connection: &Connection) -> Self {
+        let place = connection.path().and_then(|path| liveness_lock::place(Path::new(path)));
+        Self { place, ..Self::default() }
+    }
+
+    pub(super) fn is_alive(&mut self, pid: u32, process: &str) -> bool {
+        let (process, lock) = process.split_once(LOCK).unwrap_or((process, ""));
+        if let Some(place) = self.place.as_deref().filter(|_| !lock.is_empty()) {
+            let held =
+                self.held.entry(lock.to_owned()).or_insert_with(|| liveness_lock::is_held(place, lock));
+            if let Some(held) = *held {
+                return held;
+            }
+        }
+        let now = self.seen.entry(pid).or_insert_with(|| identity(pid));
+        !now.is_empty() && (process.is_empty() || now == process)
+    }
+}
+
+/// Field 22 of `/proc/PID/stat`, in ticks since boot, behind the boot's id. Zombies count as dead.
+fn start_in_proc(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    // the name is in brackets and may hold spaces and brackets itself
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    let start = fields.nth(18)?;
+    (state != "Z" && state != "X").then(|| format!("{} {start}", boot.trim()))
+}
+
+/// Systems without `/proc`: what `ps` says about the start.
+fn start_from_ps(pid: u32) -> Option<String> {
+    let pid = pid.to_string();
+    let found = Command::new("ps").env("LC_ALL", "C").args(["-o", "lstart=", "-p", &pid]).output().ok()?;
+    let start = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+    (found.status.success() && !start.is_empty()).then_some(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_a_reused_id_does_not() {
+        let me = std::process::id();
+        let mut census = ProcessLivenessCache::default();
+        assert!(census.is_alive(me, &identity(me)));
+        assert!(census.is_alive(me, ""), "an unknown start time is given the benefit of the doubt");
+        assert!(!census.is_alive(me, "another boot 1"));
+        assert!(!census.is_alive(u32::MAX - 1, ""));
+    }
+
+    #[test]
+    fn an_ended_process_is_dead() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        child.wait().unwrap();
+        assert!(!ProcessLivenessCache::default().is_alive(pid, ""));
+    }
+}

@@ -1,0 +1,142 @@
+//! Resume tokens by their hash (rules B3 to B8): issued, tried, used once.
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+
+use super::run_ownership::{driver_of, take_over};
+use super::write::{StoreWriter, begin, key_of, write_rows};
+use super::write_refusal::{StoreRefusal, StoreWriteResult};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{JournalRow, RunProgress, RunStatus, TokenRecord, TokenRedeemOutcome};
+
+const TOKEN: &str =
+    "SELECT hash, id, call, tokens.definition_hash, created, expires, tries, used, results_hash, answer
+  FROM tokens JOIN runs ON key = run";
+
+/// A token's answer to results.
+pub(super) struct TokenRedemption<'a> {
+    pub(super) hash: &'a str,
+    pub(super) results_hash: &'a str,
+    pub(super) answer: &'a str,
+    pub(super) now: Timestamp,
+}
+
+impl StoreWriter {
+    pub(super) fn issue_token(&mut self, token: &TokenRecord) -> StoreWriteResult<()> {
+        let transaction = begin(&mut self.connection)?;
+        let Some(key) = key_of(&transaction, &token.run)? else { return Ok(Err(StoreRefusal::Unknown)) };
+        let inserted = transaction
+            .prepare_cached(
+                "INSERT INTO tokens(hash, run, call, definition_hash, created, expires, tries, used, results_hash,
+                   answer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                token.hash,
+                key,
+                token.call.0.cast_signed(),
+                token.definition_hash,
+                token.created.0,
+                token.expires.0,
+                token.tries,
+                token.used.map(|used| used.0),
+                token.results_hash,
+                token.answer,
+            ]);
+        match inserted {
+            Ok(_) => transaction.commit().map(Ok),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                Ok(Err(StoreRefusal::TokenExists))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn count_try(&mut self, hash: &str) -> StoreWriteResult<u32> {
+        let tries = self
+            .connection
+            .prepare_cached("UPDATE tokens SET tries = tries + 1 WHERE hash = ?1 RETURNING tries")?
+            .query_row([hash], |row| row.get(0))
+            .optional()?;
+        Ok(tries.ok_or(StoreRefusal::UnknownToken))
+    }
+
+    /// Uses the token up and appends, or neither.
+    pub(super) fn redeem(
+        &mut self,
+        usage: &TokenRedemption<'_>,
+        rows: &[JournalRow],
+        progress: Option<&RunProgress>,
+    ) -> StoreWriteResult<TokenRedeemOutcome> {
+        self.hold_liveness_lock();
+        let transaction = begin(&mut self.connection)?;
+        let Some(token) = by_hash(&transaction, usage.hash)? else {
+            return Ok(Err(StoreRefusal::UnknownToken));
+        };
+        if token.used.is_some() {
+            return Ok(Ok(used_before(token, usage.results_hash)));
+        }
+        if token.expires <= usage.now {
+            return Ok(Err(StoreRefusal::ExpiredToken));
+        }
+        let Some((driver, run)) = driver_of(&transaction, &token.run)? else {
+            return Ok(Err(StoreRefusal::Unknown));
+        };
+        let mine = self.desks.get(&token.run).filter(|desk| desk.claim == driver.claim).copied();
+        let mut desk = match mine {
+            Some(desk) => desk,
+            None if run.progress.status == RunStatus::Running => {
+                return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
+            }
+            None => take_over(&transaction, driver.key, &self.me)?,
+        };
+        write_rows(&transaction, &desk, rows, progress, &self.me)?;
+        transaction
+            .prepare_cached(
+                "UPDATE tokens SET used = ?3, results_hash = ?4, answer = ?5
+                 WHERE run = ?1 AND call = ?2 AND used IS NULL",
+            )?
+            .execute(params![
+                desk.key,
+                token.call.0.cast_signed(),
+                usage.now.0,
+                usage.results_hash,
+                usage.answer
+            ])?;
+        transaction.commit()?;
+        desk.written(rows, progress, &mut self.queue);
+        self.desks.insert(token.run, desk);
+        Ok(Ok(TokenRedeemOutcome::Accepted))
+    }
+}
+
+pub(super) fn by_hash(connection: &Connection, hash: &str) -> rusqlite::Result<Option<TokenRecord>> {
+    connection.prepare_cached(&format!("{TOKEN} WHERE hash = ?1"))?.query_row([hash], record).optional()
+}
+
+/// Unused ones, oldest first.
+pub(super) fn open(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<TokenRecord>> {
+    let sql = format!("{TOKEN} WHERE id = ?1 AND used IS NULL ORDER BY created, hash");
+    connection.prepare_cached(&sql)?.query_map([run.as_str()], record)?.collect()
+}
+
+fn used_before(token: TokenRecord, results_hash: &str) -> TokenRedeemOutcome {
+    if token.results_hash.as_deref() == Some(results_hash) {
+        TokenRedeemOutcome::Duplicate { answer: token.answer.unwrap_or_default() }
+    } else {
+        TokenRedeemOutcome::Conflict
+    }
+}
+
+fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<TokenRecord> {
+    Ok(TokenRecord {
+        hash: row.get(0)?,
+        run: RunId(row.get(1)?),
+        call: CallId(row.get::<_, i64>(2)?.cast_unsigned()),
+        definition_hash: row.get(3)?,
+        created: Timestamp(row.get(4)?),
+        expires: Timestamp(row.get(5)?),
+        tries: row.get(6)?,
+        used: row.get::<_, Option<i64>>(7)?.map(Timestamp),
+        results_hash: row.get(8)?,
+        answer: row.get(9)?,
+    })
+}

@@ -1,0 +1,101 @@
+//! Who drives a run: one process at a time (ERR-12).
+
+use rusqlite::{Connection, Transaction, params};
+
+use super::process_liveness::ProcessLivenessCache;
+use super::read;
+use super::write::{DrivenRun, OwnProcessIdentity, StoreWriter, begin, holds, mark_behind, next_seq};
+use super::write_refusal::{StoreRefusal, StoreWriteResult};
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunStatus, RunSummary};
+
+impl StoreWriter {
+    /// Takes the run over, unless a living process is running it. Returns the run as it was.
+    pub(super) fn claim(&mut self, run: &RunId) -> StoreWriteResult<RunSummary> {
+        self.hold_liveness_lock();
+        let transaction = begin(&mut self.connection)?;
+        let Some((driver, before)) = driver_of(&transaction, run)? else {
+            return Ok(Err(StoreRefusal::Unknown));
+        };
+        // only a lock tells two stores of one process apart
+        let mine = self.presence.is_some() && driver.process == self.me.identity;
+        let let_go = mine && !self.desks.contains_key(run);
+        if before.progress.status == RunStatus::Running && !let_go {
+            return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
+        }
+        let desk = take_over(&transaction, driver.key, &self.me)?;
+        transaction
+            .prepare_cached("UPDATE progress SET status = 'running' WHERE run = ?1")?
+            .execute([driver.key])?;
+        transaction.commit()?;
+        self.desks.insert(run.clone(), desk);
+        Ok(Ok(before))
+    }
+
+    /// Whether the claim still holds.
+    pub(super) fn drives(&self, run: &RunId) -> rusqlite::Result<bool> {
+        let Some(desk) = self.desks.get(run) else { return Ok(false) };
+        holds(&self.connection, desk)
+    }
+
+    /// The run is let go where it stands: it is interrupted. Where that cannot be written, this process at least may
+    /// claim it again.
+    pub(super) fn release(&mut self, run: &RunId) -> rusqlite::Result<()> {
+        let Some(desk) = self.desks.remove(run) else { return Ok(()) };
+        self.connection
+            .prepare_cached(
+                "UPDATE progress SET status = 'interrupted' WHERE run = ?1 AND claim = ?2 AND status = 'running'",
+            )?
+            .execute([desk.key, desk.claim])?;
+        Ok(())
+    }
+}
+
+/// Who wrote a run's progress last.
+pub(super) struct RunOwner {
+    pub(super) key: i64,
+    pub(super) claim: i64,
+    pub(super) pid: u32,
+    pub(super) process: String,
+}
+
+/// The living process that drives a run, this one included; `None`: nobody does.
+pub(super) fn living_driver(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
+    let found = driver_of(connection, run)?;
+    Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(driver, _)| driver))
+}
+
+/// With the run as readers see it; `None` if there is no such run.
+pub(super) fn driver_of(
+    connection: &Connection,
+    run: &RunId,
+) -> rusqlite::Result<Option<(RunOwner, RunSummary)>> {
+    let Some(summary) =
+        read::exact(connection, run.as_str(), &mut ProcessLivenessCache::for_store(connection))?
+    else {
+        return Ok(None);
+    };
+    let driver = connection
+        .prepare_cached("SELECT run, claim, pid, process FROM progress JOIN runs ON key = run WHERE id = ?1")?
+        .query_row([run.as_str()], |row| {
+            Ok(RunOwner { key: row.get(0)?, claim: row.get(1)?, pid: row.get(2)?, process: row.get(3)? })
+        })?;
+    Ok(Some((driver, summary)))
+}
+
+/// A new claim for this process; the status stays as it is.
+pub(super) fn take_over(
+    transaction: &Transaction<'_>,
+    key: i64,
+    me: &OwnProcessIdentity,
+) -> rusqlite::Result<DrivenRun> {
+    let claim = transaction
+        .prepare_cached("UPDATE counters SET claims = claims + 1 RETURNING claims")?
+        .query_row([], |row| row.get(0))?;
+    transaction
+        .prepare_cached("UPDATE progress SET claim = ?2, pid = ?3, process = ?4 WHERE run = ?1")?
+        .execute(params![key, claim, me.pid, me.identity])?;
+    let next = next_seq(transaction, key)?;
+    mark_behind(transaction, key, next)?;
+    Ok(DrivenRun::new(key, claim, next))
+}

@@ -1,0 +1,25 @@
+//! Which other processes have a file open. Where the system does not tell, nobody is found.
+
+use std::path::Path;
+
+/// Ids of other processes that have the database or its log open, as far as this user may see them.
+pub(super) fn processes_using(path: &Path) -> Vec<u32> {
+    let Ok(whole) = std::fs::canonicalize(path) else { return Vec::new() };
+    let Some(name) = whole.to_str() else { return Vec::new() };
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let mut found: Vec<u32> = processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| *pid != std::process::id() && has_open(*pid, name))
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+fn has_open(pid: u32, name: &str) -> bool {
+    let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    files.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|target| {
+        let target = target.to_string_lossy();
+        target.strip_prefix(name).is_some_and(|rest| matches!(rest, "" | "-wal" | "-shm"))
+    })
+}

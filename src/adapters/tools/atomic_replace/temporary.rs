@@ -1,0 +1,258 @@
+//! The file beside a target in which its new content grows before it takes the target's place.
+//!
+//! Its name follows from the target's, so that what a killed process left is found without reading the directory; its
+//! writer holds a lock on it, which ends with the process however it ends, so that only what is left over is removed.
+//! Refuses to touch links and directories of such a name, and files whose writer lives. Where a file system knows no
+//! locks nothing is removed, because nobody can tell.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::adapters::open_beneath::open_unfollowed;
+
+/// So many processes can write one file at the same moment.
+const SLOTS: usize = 8;
+
+/// A file of our own that is locked by us. Dropping it removes it, unless it has become the target.
+pub(super) struct LockedTempFile {
+    path: PathBuf,
+    file: File,
+    moved: bool,
+}
+
+impl Drop for LockedTempFile {
+    fn drop(&mut self) {
+        if !self.moved {
+            // best effort: the error that led here is the one that matters
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl LockedTempFile {
+    /// A new, empty file in the target's directory, because a rename is atomic only within one file system.
+    /// `private`: until it is filled nobody else may read it, for the target may be a secret.
+    ///
+    /// # Errors
+    /// Whatever the system says, or that all names are taken.
+    pub(super) fn beside(target: &Path, private: bool) -> io::Result<Self> {
+        sweep(target);
+        let mut options = OpenOptions::new();
+        // "new": a link of that name is never followed
+        options.write(true).create_new(true).mode(if private { 0o600 } else { 0o666 });
+        for path in places(target) {
+            match options.open(&path) {
+                Ok(file) => {
+                    if held(&file, &path) {
+                        return Ok(Self { path, file, moved: false });
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let names = places(target).next().unwrap_or_default();
+        let name = names.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Err(io::Error::other(format!(
+            "{SLOTS} unfinished writes of it lie beside it ({name} and so on); if nothing writes there, remove them"
+        )))
+    }
+
+    /// # Errors
+    /// Whatever the system says.
+    pub(super) fn fill(&mut self, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        if let Some(permissions) = permissions {
+            self.file.set_permissions(permissions)?;
+        }
+        self.file.sync_data()
+    }
+
+    /// # Errors
+    /// Whatever the system says; then the target is as it was.
+    pub(super) fn move_to(mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.moved = true;
+        Ok(())
+    }
+}
+
+/// Removes what killed writes of `target` left behind. Best effort: what cannot be removed stays.
+pub(in super::super) fn sweep(target: &Path) {
+    for path in places(target) {
+        // not followed: a link of that name is not ours
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
+            && let Ok(file) = open_unfollowed(&path)
+        {
+            remove_if_left(&file, &path);
+        }
+    }
+}
+
+/// Where unfinished writes of `target` can lie.
+pub(in super::super) fn places(target: &Path) -> impl Iterator<Item = PathBuf> {
+    // hashed, because a long name has no room for anything more
+    let name = target.file_name().unwrap_or_default();
+    let hash = Sha256::digest(name.as_encoded_bytes());
+    let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let directory = target.parent().unwrap_or(Path::new("/")).to_owned();
+    (0..SLOTS).map(move |slot| directory.join(format!(".synthdev-{hash}.{slot}.tmp")))
+}
+
+/// Whether `file` is now safe from being swept away: locked, and still the one of that name. A file is born without its
+/// lock, and may be taken for a left-over in that moment.
+fn held(file: &File, path: &Path) -> bool {
+    match file.try_lock() {
+        // without locks nobody sweeps
+        Ok(()) | Err(TryLockError::Error(_)) => is_at(file, path),
+        Err(TryLockError::WouldBlock) => false,
+    }
+}
+
+/// `file`: what was of that name a moment ago.
+fn remove_if_left(file: &File, path: &Path) {
+    // its writer may have moved it into place since then, and another may have the name by now
+    if file.try_lock().is_ok() && is_at(file, path) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |found: fs::Metadata| (found.dev(), found.ino());
+    let (Ok(file), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
+    id(file) == id(there)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn names(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn what_a_living_writer_holds_stays_and_what_a_dead_one_left_goes() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let mut first = LockedTempFile::beside(&target, false).unwrap();
+        first.fill(b"first", None).unwrap();
+        for path in places(&target).skip(1).take(3) {
+            fs::write(path, "left").unwrap();
+        }
+        sweep(&target);
+        assert_eq!(names(directory.path()), 1, "only the living one is there");
+        let mut second = LockedTempFile::beside(&target, false).unwrap();
+        assert_ne!(first.path, second.path);
+        second.fill(b"second", None).unwrap();
+        first.move_to(&target).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"first");
+        // the lock went with the file; its name is free, and the target is not taken for a left-over
+        sweep(&target);
+        second.move_to(&target).unwrap();
+        assert_eq!((fs::read(&target).unwrap(), names(directory.path())), (b"second".to_vec(), 1));
+        drop(LockedTempFile::beside(&target, false).unwrap());
+        assert_eq!(names(directory.path()), 1, "a write that is given up leaves nothing");
+    }
+
+    #[test]
+    fn a_name_that_changed_hands_while_it_was_looked_at_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let first = LockedTempFile::beside(&target, false).unwrap();
+        let (path, seen) = (first.path.clone(), File::open(&first.path).unwrap());
+        first.move_to(&target).unwrap();
+        let second = LockedTempFile::beside(&target, false).unwrap();
+        assert_eq!(second.path, path);
+        remove_if_left(&seen, &path);
+        second.move_to(&target).unwrap();
+        // and a file that was born and not yet locked when it was swept is not used
+        let file = File::create_new(&path).unwrap();
+        let sweeper = File::open(&path).unwrap();
+        sweeper.try_lock().unwrap();
+        assert!(!held(&file, &path), "somebody is about to remove it");
+        remove_if_left(&sweeper, &path);
+        drop(sweeper);
+        assert!(!path.exists() && !held(&file, &path), "it is gone");
+    }
+
+    #[test]
+    fn left_overs_of_another_file_are_none_of_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, other) = (directory.path().join("a"), directory.path().join("b"));
+        let left = places(&other).next().unwrap();
+        fs::write(&left, "left").unwrap();
+        super::super::replace(&one, b"x").unwrap();
+        assert!(left.exists());
+        super::super::replace(&other, b"x").unwrap();
+        assert!(!left.exists());
+        // as long as a name may be
+        super::super::replace(&directory.path().join("n".repeat(255)), b"x").unwrap();
+        assert_eq!(names(directory.path()), 3);
+    }
+
+    #[test]
+    fn links_and_directories_of_such_a_name_are_not_touched() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, prey) = (directory.path().join("a"), directory.path().join("prey"));
+        fs::write(&prey, "prey").unwrap();
+        let all: Vec<PathBuf> = places(&target).collect();
+        symlink(&prey, &all[0]).unwrap();
+        symlink("nowhere", &all[1]).unwrap();
+        fs::create_dir(&all[2]).unwrap();
+        super::super::replace(&target, b"new").unwrap();
+        assert_eq!(
+            (fs::read(&target).unwrap(), fs::read(&prey).unwrap()),
+            (b"new".to_vec(), b"prey".to_vec())
+        );
+        assert!(all[0].is_symlink() && all[1].is_symlink() && all[2].is_dir());
+        for path in &all[3..] {
+            fs::create_dir(path).unwrap();
+        }
+        let error = super::super::replace(&target, b"newer").unwrap_err().to_string();
+        assert!(error.starts_with("8 unfinished writes of it lie beside it (.synthdev-"), "{error}");
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_private_file_is_never_readable_by_others_on_its_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let temporary = LockedTempFile::beside(&target, true).unwrap();
+        assert_eq!(mode(&temporary.path), 0o600);
+        drop(temporary);
+        for wanted in [0o600, 0o640, 0o755] {
+            fs::write(&target, "old").unwrap();
+            fs::set_permissions(&target, Permissions::from_mode(wanted)).unwrap();
+            super::super::replace(&target, b"new").unwrap();
+            assert_eq!(mode(&target), wanted);
+        }
+    }
+
+    /// Writers that are born, move and sweep at the same time never lose a file or leave one.
+    #[test]
+    fn many_writers_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        std::thread::scope(|scope| {
+            for writer in 0..4_u8 {
+                let target = &target;
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        super::super::replace(target, &vec![writer; 5000]).unwrap();
+                        let found = fs::read(target).unwrap();
+                        assert!(found.len() == 5000 && found.iter().all(|byte| *byte == found[0]));
+                        sweep(target);
+                    }
+                });
+            }
+        });
+        assert_eq!(names(directory.path()), 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! What a file tool is about to do, kept so that a reopened run can tell whether it was done (§1.7 crash rule).
+//! Refuses to guess: a file that is neither as it was nor as it should be is left to a person, and so is one that
+//! cannot be read.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::domain::tool::{InterruptedCallStatus, PlannedFileEdit, ToolInvocation};
+
+use super::atomic_replace;
+use super::load_file::load_if_exists;
+use super::path_guard::{ProjectPath, ProjectPathGuard};
+use super::planned_change::PlannedFileChange;
+use super::tool_answer::ToolAnswer;
+
+/// `told`: what the tool will answer once the change is made.
+pub(super) fn from_change(
+    change: &PlannedFileChange,
+    told: ToolAnswer,
+    tool: &str,
+    cap: usize,
+) -> PlannedFileEdit {
+    PlannedFileEdit {
+        path: change.spot.relative.clone(),
+        before: change.before.as_deref().map(hash),
+        after: hash(&change.after),
+        outcome: told.into_outcome(tool, Duration::ZERO, cap),
+    }
+}
+
+/// What became of a call that was begun. Removes what it left half written.
+pub(super) fn examine(
+    fence: &ProjectPathGuard,
+    invocation: &ToolInvocation,
+    foreseen: &PlannedFileEdit,
+) -> InterruptedCallStatus {
+    let spot = match place(fence, invocation, foreseen) {
+        Ok(spot) => spot,
+        Err(reason) => return InterruptedCallStatus::Unclear { reason },
+    };
+    if let Ok(parent) = fence.hold(&spot) {
+        atomic_replace::sweep(&parent.entry());
+    }
+    let present = match load_if_exists(fence, &spot) {
+        Ok(present) => present.as_deref().map(hash),
+        Err(why) => {
+            let reason =
+                format!("`{}` cannot be compared with what the call was to do: {why}", spot.relative);
+            return InterruptedCallStatus::Unclear { reason };
+        }
+    };
+    if present.as_ref() == Some(&foreseen.after) {
+        let mut outcome = foreseen.outcome.clone();
+        outcome.summary.push_str(", found done after a restart");
+        return InterruptedCallStatus::Done(outcome);
+    }
+    if present == foreseen.before {
+        return InterruptedCallStatus::NotBegun;
+    }
+    let how = match (&foreseen.before, &present) {
+        (_, Some(_)) => {
+            "is neither as the call found it nor as it leaves it: somebody else has changed it since"
+        }
+        (_, None) => "was there when the call began and is gone now: somebody else has removed it since",
+    };
+    InterruptedCallStatus::Unclear { reason: format!("`{}` {how}", spot.relative) }
+}
+
+/// The file that was foreseen, if the call still means that file.
+fn place(
+    fence: &ProjectPathGuard,
+    invocation: &ToolInvocation,
+    foreseen: &PlannedFileEdit,
+) -> Result<ProjectPath, String> {
+    let asked = invocation.arguments.get("file_path").and_then(Value::as_str).unwrap_or_default();
+    let spot = fence.writable(asked).map_err(|error| error.to_string())?;
+    if spot.relative != foreseen.path {
+        return Err(format!(
+            "`{asked}` leads to `{}` now and led to `{}` when the call began: somebody else has changed the links",
+            spot.relative, foreseen.path
+        ));
+    }
+    Ok(spot)
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

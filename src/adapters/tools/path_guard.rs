@@ -1,0 +1,360 @@
+//! Which paths a file tool may touch: those that lie in the project once every link is followed, as far as the
+//! policy of the sandbox allows them to commands.
+//! Refuses without saying what is on the other side. A command that swaps a directory for a link between the check and
+//! the use gains nothing: files are used through a handle of their directory, and it is judged where that handle is.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::adapters::open_beneath::{
+    AnchoredPath, DirectoryHandle, make_parent, open_directory, open_parent, open_unfollowed, remove_made,
+};
+use crate::adapters::sandbox::policy::PathAccess;
+use crate::adapters::sandbox::{CommandSandbox, file_tool_denial};
+use crate::domain::system_context::{GUIDANCE, is_guidance};
+
+/// A project's own definitions.
+const DEFINITIONS: &str = ".synthdev";
+
+/// The project's border.
+pub(super) struct ProjectPathGuard {
+    root: PathBuf,
+    given_root: PathBuf,
+    hidden: HiddenPaths,
+}
+
+/// What does not exist for the file tools.
+#[derive(Clone)]
+pub(super) struct HiddenPaths {
+    /// Of this program.
+    own: Vec<PathBuf>,
+    /// What commands can reach; `None`: the user asks, whom no policy holds.
+    sandbox: Option<Arc<CommandSandbox>>,
+}
+
+impl HiddenPaths {
+    /// Whether nothing is shown of a path that is free of links, nor of what is below it.
+    pub(super) fn contain(&self, absolute: &Path) -> bool {
+        let policy = self.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+        self.are_own(absolute) || policy.is_some_and(|policy| policy.hides(absolute))
+    }
+
+    fn are_own(&self, absolute: &Path) -> bool {
+        self.own.iter().any(|hidden| absolute.starts_with(hidden))
+    }
+}
+
+/// A place inside the project; it need not exist.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct ProjectPath {
+    /// Free of links.
+    pub(super) absolute: PathBuf,
+    /// Relative to the project, `.` for the project itself; the only form that is ever shown.
+    pub(super) relative: String,
+}
+
+#[derive(PartialEq, Eq, Debug, Error)]
+pub(super) enum PathError {
+    #[error("a path must not be empty or contain NUL")]
+    Malformed,
+    #[error("`{0}` is outside the project; use a path relative to the project's directory")]
+    Outside(String),
+    #[error("`{0}` belongs to this program and is not open to tools")]
+    Hidden(String),
+    #[error("`{0}` is inside git's own directory, which tools do not write; use git commands instead")]
+    Git(String),
+    #[error(
+        "`{0}` belongs to the project's definitions (.synthdev), which steer agents and workflows: tools do not write \
+         them; say what should change and the user will do it"
+    )]
+    Definitions(String),
+    #[error(
+        "`{0}` leads to the project's AGENTS.md, which steers agents: write it by that name, so that the user is asked"
+    )]
+    Guidance(String),
+    #[error("`{0}` passes through a link that leads nowhere")]
+    DeadLink(String),
+    #[error("`{0}` cannot be reached: {1}")]
+    Unreachable(String, String),
+    /// By the policy of the sandbox.
+    #[error("{0}")]
+    Denied(String),
+}
+
+impl ProjectPathGuard {
+    /// `sandbox`: whose policy holds; `None` for what the user typed.
+    pub(super) fn new(root: &Path, hidden: &[PathBuf], sandbox: Option<Arc<CommandSandbox>>) -> Self {
+        let given_root = root.to_owned();
+        let root = root.canonicalize().unwrap_or_else(|_| given_root.clone());
+        let own = hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
+        Self { root, given_root, hidden: HiddenPaths { own, sandbox } }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn hidden(&self) -> &HiddenPaths {
+        &self.hidden
+    }
+
+    /// Where `path` really is, for reading.
+    pub(super) fn readable(&self, path: &str) -> Result<ProjectPath, PathError> {
+        if path.is_empty() || path.contains('\0') {
+            return Err(PathError::Malformed);
+        }
+        self.judge_reading(self.follow(path)?, path)
+    }
+
+    /// `path`: as it was asked for.
+    fn judge_reading(&self, absolute: PathBuf, path: &str) -> Result<ProjectPath, PathError> {
+        if self.hidden.are_own(&absolute) {
+            return Err(PathError::Hidden(self.as_asked(path)));
+        }
+        let relative = self.relative(&absolute).ok_or_else(|| PathError::Outside(self.as_asked(path)))?;
+        let spot = ProjectPath { absolute, relative };
+        self.allowed(&spot, |access| access != PathAccess::Hidden)?;
+        Ok(spot)
+    }
+
+    /// Whether the policy grants what is `enough`, as it does for commands.
+    fn allowed(&self, spot: &ProjectPath, enough: impl Fn(PathAccess) -> bool) -> Result<(), PathError> {
+        let policy = self.hidden.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+        let Some(policy) = policy else { return Ok(()) };
+        match policy.access_resolved(&spot.absolute) {
+            (access, _) if enough(access) => Ok(()),
+            (access, reason) => {
+                Err(PathError::Denied(file_tool_denial(policy, &spot.relative, access, reason)))
+            }
+        }
+    }
+
+    /// Where `path` really is, for writing: git's own files are refused too.
+    pub(super) fn writable(&self, path: &str) -> Result<ProjectPath, PathError> {
+        let spot = self.readable(path)?;
+        self.judge_writing(&spot, path)?;
+        Ok(spot)
+    }
+
+    fn judge_writing(&self, spot: &ProjectPath, path: &str) -> Result<(), PathError> {
+        let in_git = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+        // The whole path: a project that lies in git's directory is no project.
+        if spot.absolute.iter().any(in_git) {
+            return Err(PathError::Git(spot.relative.clone()));
+        }
+        let own = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(DEFINITIONS));
+        if Path::new(&spot.relative).iter().any(own) {
+            return Err(PathError::Definitions(spot.relative.clone()));
+        }
+        if self.is_guidance(spot) && !is_guidance(path) {
+            return Err(PathError::Guidance(self.as_asked(path)));
+        }
+        self.allowed(spot, |access| access == PathAccess::Write)
+    }
+
+    /// Holds on to the directory of a spot that was judged, for reading.
+    ///
+    /// # Errors
+    /// As the system says, or it is no longer what was judged.
+    pub(super) fn hold(&self, spot: &ProjectPath) -> io::Result<AnchoredPath> {
+        let parent = open_parent(&self.root, &spot.absolute, false)?;
+        self.still_readable(spot, parent.real())?;
+        Ok(parent)
+    }
+
+    /// The same for writing; directories that are missing are made, and named.
+    ///
+    /// # Errors
+    /// As `hold`; then nothing was made.
+    pub(super) fn hold_to_write(&self, spot: &ProjectPath) -> io::Result<(AnchoredPath, Vec<AnchoredPath>)> {
+        let (parent, made) = make_parent(&self.root, &spot.absolute)?;
+        match self.still_writable(spot, parent.real()) {
+            Ok(()) => Ok((parent, made)),
+            Err(error) => {
+                remove_made(&made);
+                Err(error)
+            }
+        }
+    }
+
+    /// The same for a directory that is free of links.
+    ///
+    /// # Errors
+    /// As `hold`.
+    pub(super) fn hold_directory(&self, spot: &ProjectPath) -> io::Result<DirectoryHandle> {
+        let directory = open_directory(&self.root, &spot.absolute)?;
+        self.still_readable(spot, directory.real())?;
+        Ok(directory)
+    }
+
+    /// Opens a regular file of the project, by a path that is free of links.
+    ///
+    /// # Errors
+    /// As `hold`.
+    pub(super) fn open(&self, absolute: &Path) -> io::Result<File> {
+        let relative = self.relative(absolute).ok_or(io::ErrorKind::InvalidInput)?;
+        let parent = self.hold(&ProjectPath { absolute: absolute.to_owned(), relative })?;
+        let file = open_unfollowed(&parent.entry())?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    }
+
+    /// `real`: where the handle is, if that is known.
+    fn still_readable(&self, spot: &ProjectPath, real: Option<PathBuf>) -> io::Result<()> {
+        let Some(real) = real.filter(|real| *real != spot.absolute) else { return Ok(()) };
+        self.judge_reading(real, &spot.relative).map(drop).map_err(io::Error::other)
+    }
+
+    fn still_writable(&self, spot: &ProjectPath, real: Option<PathBuf>) -> io::Result<()> {
+        let Some(real) = real.filter(|real| *real != spot.absolute) else { return Ok(()) };
+        let judged = self.judge_reading(real, &spot.relative);
+        judged.and_then(|real| self.judge_writing(&real, &spot.relative)).map_err(io::Error::other)
+    }
+
+    /// The file itself, or what the project's `AGENTS.md` is a link to.
+    fn is_guidance(&self, spot: &ProjectPath) -> bool {
+        let linked = self.root.join(GUIDANCE);
+        is_guidance(&spot.relative)
+            || linked.is_symlink() && linked.canonicalize().is_ok_and(|target| target == spot.absolute)
+    }
+
+    pub(super) fn is_hidden(&self, absolute: &Path) -> bool {
+        self.hidden.contain(absolute)
+    }
+
+    /// The form that is shown; `None` outside the project.
+    pub(super) fn relative(&self, absolute: &Path) -> Option<String> {
+        let inside = absolute.strip_prefix(&self.root).ok()?.to_string_lossy();
+        Some(if inside.is_empty() { ".".to_owned() } else { inside.into_owned() })
+    }
+
+    /// Walks component by component, so that `link/..` means what the system makes of it, and a target that does not
+    /// exist yet is judged by the deepest directory that does.
+    fn follow(&self, path: &str) -> Result<PathBuf, PathError> {
+        let asked = Path::new(path);
+        let (mut at, rest) = match asked.strip_prefix(&self.given_root) {
+            Ok(rest) => (self.root.clone(), rest),
+            Err(_) if asked.is_absolute() => (PathBuf::from("/"), asked),
+            Err(_) => (self.root.clone(), asked),
+        };
+        for part in rest.components() {
+            match part {
+                Component::ParentDir => {
+                    at.pop();
+                }
+                Component::Normal(name) => at = self.step(path, at.join(name))?,
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        if at.starts_with(&self.root) { Ok(at) } else { Err(PathError::Outside(self.as_asked(path))) }
+    }
+
+    fn step(&self, path: &str, next: PathBuf) -> Result<PathBuf, PathError> {
+        let refuse = |error: &io::Error| {
+            if !next.starts_with(&self.root) {
+                PathError::Outside(self.as_asked(path))
+            } else if error.kind() == io::ErrorKind::NotFound {
+                PathError::DeadLink(self.as_asked(path))
+            } else {
+                PathError::Unreachable(self.as_asked(path), reason(error))
+            }
+        };
+        match next.symlink_metadata() {
+            Ok(found) if found.is_symlink() => next.canonicalize().map_err(|error| refuse(&error)),
+            Ok(_) => Ok(next),
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(next),
+            Err(error) => Err(refuse(&error)),
+        }
+    }
+
+    /// The path as the model wrote it, without the project's own place on the machine.
+    fn as_asked(&self, path: &str) -> String {
+        let inside = Path::new(path)
+            .strip_prefix(&self.given_root)
+            .or_else(|_| Path::new(path).strip_prefix(&self.root));
+        inside.map_or_else(|_| path.to_owned(), |rest| rest.to_string_lossy().into_owned())
+    }
+}
+
+/// Why the system said no, in words that name no path.
+pub(super) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of the path is a file, not a directory".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        io::ErrorKind::InvalidFilename => "the name is too long or not allowed".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::sandbox::sandbox_places::SandboxPlaces;
+    use crate::adapters::tools::load_file::load;
+    use crate::domain::sandbox::SandboxSettings;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A project with `d/a` and a hidden directory, and the same names outside.
+    fn scene() -> (tempfile::TempDir, ProjectPathGuard, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let (root, outside) = (top.join("project"), top.join("outside"));
+        for (path, text) in
+            [("project/d/a", "inside"), ("project/secrets/d/a", "SECRET"), ("outside/a", "SECRET")]
+        {
+            fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+            fs::write(top.join(path), text).unwrap();
+        }
+        let settings = SandboxSettings { hidden: vec!["secrets".to_owned()], ..SandboxSettings::default() };
+        let sandbox = CommandSandbox::new(settings, SandboxPlaces::for_project(&root));
+        (directory, ProjectPathGuard::new(&root, &[], Some(Arc::new(sandbox))), outside)
+    }
+
+    #[test]
+    fn a_directory_that_is_swapped_after_the_check_leads_nowhere_else() {
+        for hidden in [false, true] {
+            let (_keep, fence, outside) = scene();
+            let root = fence.root().to_owned();
+            let (spot, new) = (fence.writable("d/a").unwrap(), fence.writable("d/x/new").unwrap());
+            assert_eq!(load(&fence, &spot).unwrap(), b"inside");
+            let directory = fence.readable("d").unwrap();
+            fs::rename(root.join("d"), root.join("moved")).unwrap();
+            let target = if hidden { root.join("secrets/d") } else { outside };
+            symlink(&target, root.join("d")).unwrap();
+            assert!(load(&fence, &spot).is_err() && fence.open(&spot.absolute).is_err());
+            assert!(fence.hold(&spot).is_err() && fence.hold_to_write(&spot).is_err());
+            assert!(fence.hold_to_write(&new).is_err() && fence.hold_directory(&directory).is_err());
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 1, "nothing was made there");
+            assert_eq!(fs::read_to_string(target.join("a")).unwrap(), "SECRET");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn where_the_handle_is_decides() {
+        let (_keep, fence, outside) = scene();
+        let root = fence.root().to_owned();
+        let spot = fence.writable("d/a").unwrap();
+        for (to, readable, writable) in [
+            (root.join("other"), true, true),
+            (root.join(".git"), true, false),
+            (root.join("secrets/moved"), false, false),
+            (outside.join("d"), false, false),
+        ] {
+            let parent = fence.hold(&spot).unwrap();
+            fs::rename(root.join("d"), &to).unwrap();
+            assert_eq!(fence.still_readable(&spot, parent.real()).is_ok(), readable, "{}", to.display());
+            assert_eq!(fence.still_writable(&spot, parent.real()).is_ok(), writable, "{}", to.display());
+            fs::rename(&to, root.join("d")).unwrap();
+        }
+    }
+}

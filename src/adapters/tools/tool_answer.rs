@@ -1,0 +1,114 @@
+//! The one shape of every tool's answer (TOOL-18): a JSON line about the call, then plain text.
+//! Refuses to grow beyond the cap, and to carry NUL characters, which no model and no terminal can use.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::adapters::sandbox::SandboxDenials;
+use crate::domain::tool::ToolOutcome;
+
+use super::truncated_output::{shorten, shorten_line};
+
+/// What a tool has to say, before it is put into words for the model.
+pub(super) struct ToolAnswer {
+    error: Option<String>,
+    facts: Map<String, Value>,
+    body: String,
+    summary: String,
+    changed: Vec<String>,
+    data: Option<Value>,
+    network_denied: bool,
+}
+
+impl ToolAnswer {
+    pub(super) fn succeeded(summary: impl Into<String>) -> Self {
+        Self {
+            error: None,
+            facts: Map::new(),
+            body: String::new(),
+            summary: summary.into(),
+            changed: Vec::new(),
+            data: None,
+            network_denied: false,
+        }
+    }
+
+    pub(super) fn failed(problem: impl Into<String>) -> Self {
+        let problem = problem.into();
+        Self { error: Some(problem.clone()), ..Self::succeeded(problem) }
+    }
+
+    /// A failure that still has something to show, such as a command's output.
+    #[must_use]
+    pub(super) fn with_error(mut self, problem: impl Into<String>) -> Self {
+        self.error = Some(problem.into());
+        self
+    }
+
+    /// Something the JSON line says; callers keep it short, because that line is never cut.
+    #[must_use]
+    pub(super) fn fact(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.facts.insert(name.to_owned(), value.into());
+        self
+    }
+
+    #[must_use]
+    pub(super) fn body(mut self, text: impl Into<String>) -> Self {
+        self.body = text.into();
+        self
+    }
+
+    #[must_use]
+    pub(super) fn changed(mut self, paths: Vec<String>) -> Self {
+        self.changed = paths;
+        self
+    }
+
+    /// What the sandbox denied a command.
+    #[must_use]
+    pub(super) fn denials(mut self, denials: &SandboxDenials) -> Self {
+        self.network_denied = denials.network;
+        if !denials.lines.is_empty() {
+            self.summary.push_str(" · the sandbox denied something");
+        }
+        self
+    }
+
+    /// What a workflow's conditions read of a step's outcome.
+    #[must_use]
+    pub(super) fn data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    pub(super) fn into_outcome(self, tool: &str, took: Duration, cap: usize) -> ToolOutcome {
+        let ok = self.error.is_none();
+        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let mut head = Map::new();
+        head.insert("success".to_owned(), ok.into());
+        head.insert("tool".to_owned(), tool.into());
+        head.insert("time_ms".to_owned(), duration_ms.into());
+        if let Some(error) = self.error {
+            head.insert("error".to_owned(), shorten(&error, cap / 4).into());
+        }
+        head.extend(self.facts);
+        let mut content = Value::Object(head).to_string();
+        if !self.body.is_empty() {
+            content.push('\n');
+            content.push_str(&shorten(&self.body, cap));
+        }
+        content.retain(|c| c != '\0');
+        let summary = shorten_line(&self.summary, 200);
+        ToolOutcome {
+            ok,
+            content,
+            summary,
+            duration_ms,
+            changed: self.changed,
+            data: self.data,
+            network_denied: self.network_denied,
+            lacks_sandbox: false,
+        }
+    }
+}

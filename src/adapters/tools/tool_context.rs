@@ -1,0 +1,61 @@
+//! What every tool knows of the project it works in.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::adapters::sandbox::CommandSandbox;
+use crate::domain::sandbox::NetworkReach;
+
+use super::path_guard::ProjectPathGuard;
+use super::process::PrestartedSandbox;
+use crate::domain::refused_commands::{self, CommandText, RefusedCommandInput};
+use crate::domain::tool::ToolInvocation;
+
+/// No tool reads or writes a file larger than this, in bytes (TOOL-7).
+pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;
+
+/// What every tool is given.
+pub(super) struct ToolContext {
+    pub(super) fence: ProjectPathGuard,
+    pub(super) terminal_timeout: Duration,
+    pub(super) cap: usize,
+    pub(super) strip_env: Vec<String>,
+    pub(super) sandbox: Arc<CommandSandbox>,
+    pub(super) prestarted: PrestartedSandbox,
+    /// Of the user, without links.
+    pub(super) home: Option<PathBuf>,
+    /// Commands come from the user, who may run anything.
+    pub(super) typed_by_user: bool,
+    /// Variables that hold keys of model providers, with the servers that they may be sent to.
+    pub(super) key_homes: BTreeMap<String, Vec<String>>,
+    /// Whose index is asked: of a worktree, that of its project.
+    pub(super) indexed: PathBuf,
+}
+
+impl ToolContext {
+    /// What the commands of a call reach of the network.
+    pub(super) fn network_for<'a>(&self, invocation: &'a ToolInvocation) -> NetworkReach<'a> {
+        self.sandbox.settings().reach_for(invocation.network, &invocation.loopback_ports)
+    }
+
+    /// Why no setting allows this command; asked before anything of it runs. `network`: it has the network.
+    pub(super) fn refusal(
+        &self,
+        command: CommandText<'_>,
+        directory: &Path,
+        network: bool,
+    ) -> Option<String> {
+        if self.typed_by_user {
+            return None;
+        }
+        refused_commands::refusal(&RefusedCommandInput {
+            command,
+            directory,
+            project: self.fence.root(),
+            home: self.home.as_deref(),
+            network: network || self.sandbox.is_off(),
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Text kept within a number of bytes: its beginning, its end, and a notice of what is missing between.
+//! Refuses to hold more than the cap in memory, however much a command prints.
+
+use std::collections::VecDeque;
+
+/// Collects bytes and keeps the first and the last half of `cap`.
+pub(super) struct HeadTailBuffer {
+    half: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    omitted: usize,
+}
+
+impl HeadTailBuffer {
+    pub(super) fn new(cap: usize) -> Self {
+        Self { half: cap / 2, head: Vec::new(), tail: VecDeque::new(), omitted: 0 }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
+        self.head.extend_from_slice(first);
+        // what cannot stay in the tail anyway is never copied into it
+        let (skipped, kept) = rest.split_at(rest.len().saturating_sub(self.half));
+        self.tail.extend(kept);
+        let surplus = self.tail.len().saturating_sub(self.half);
+        self.tail.drain(..surplus);
+        self.omitted += skipped.len() + surplus;
+    }
+
+    /// How many bytes were left out.
+    pub(super) fn omitted(&self) -> usize {
+        self.omitted
+    }
+
+    pub(super) fn into_text(self) -> String {
+        let tail: Vec<u8> = self.tail.into();
+        if self.omitted == 0 {
+            return String::from_utf8_lossy(&[self.head, tail].concat()).into_owned();
+        }
+        format!(
+            "{}\n[… {} bytes left out …]\n{}",
+            String::from_utf8_lossy(&self.head),
+            self.omitted,
+            String::from_utf8_lossy(&tail)
+        )
+    }
+}
+
+/// `text` itself, or its beginning and end with a notice between them.
+pub(super) fn shorten(text: &str, cap: usize) -> String {
+    if text.len() <= cap {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(cap / 2);
+    let tail = text.ceil_char_boundary(text.len() - cap / 2);
+    format!("{}\n[… {} bytes left out …]\n{}", &text[..head], tail - head, &text[tail..])
+}
+
+/// The first line of `text`, ending with `…` where it was cut.
+pub(super) fn shorten_line(text: &str, cap: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if line.len() <= cap { line.to_owned() } else { format!("{}…", &line[..line.floor_char_boundary(cap)]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_both_ends_whatever_the_chunks() {
+        let text: String = (0..1000).map(|n| format!("{n}\n")).collect();
+        for chunk in [1, 7, 64, 5000] {
+            let mut capped = HeadTailBuffer::new(100);
+            text.as_bytes().chunks(chunk).for_each(|bytes| capped.push(bytes));
+            assert_eq!(capped.omitted(), text.len() - 100, "chunk {chunk}");
+            let shown = capped.into_text();
+            assert!(shown.starts_with("0\n1\n") && shown.ends_with("998\n999\n"), "chunk {chunk}: {shown}");
+        }
+    }
+
+    #[test]
+    fn short_text_is_left_alone_and_characters_stay_whole() {
+        let mut capped = HeadTailBuffer::new(100);
+        capped.push("grüß".as_bytes());
+        assert_eq!(capped.into_text(), "grüß");
+        assert_eq!(shorten_line("a\nb", 9), "a");
+        assert_eq!(shorten_line(&"ü".repeat(9), 3), "ü…");
+        assert!(shorten(&"ü".repeat(100), 51).starts_with("üüüüüüüüüüüü\n[… "));
+    }
+}

@@ -1,0 +1,41 @@
+//! A merge that was cut off, and is done once more. Refuses to merge over anything else that was.
+
+use git2::Oid;
+
+use crate::adapters::git::repository_context::RepositoryContext;
+use crate::adapters::git::restore_marker;
+use crate::adapters::git::snapshot_commit::find_snapshot;
+use crate::adapters::git::snapshot_error::{SnapshotResult, snapshot_error};
+use crate::domain::ids::SnapshotId;
+use crate::domain::snapshot::RestoreTarget;
+
+/// The project before the merge that was cut off.
+pub struct InterruptedMerge {
+    pub safety: SnapshotId,
+    pub tree: Oid,
+}
+
+/// With the lock held. What was half written then is removed.
+///
+/// # Errors
+/// The project's files are on their way somewhere else.
+pub fn earlier(here: &RepositoryContext, goal: &RestoreTarget) -> SnapshotResult<Option<InterruptedMerge>> {
+    let Some(found) = restore_marker::read(&here.place) else { return Ok(None) };
+    if found.goal != *goal {
+        let rest = match &found.goal {
+            RestoreTarget::Snapshot(to) => format!("synthdev snapshot restore {to}"),
+            RestoreTarget::Merge { run, .. } => format!("synthdev runs merge {run}"),
+        };
+        return Err(snapshot_error(
+            "another change of the project's files was cut off: they are of two moments; nothing was merged",
+            format!(
+                "Finish it: {rest}. Or go back to before it: synthdev snapshot restore {}. Or keep the files as they \
+                 are: synthdev snapshot create.",
+                found.safety
+            ),
+        ));
+    }
+    restore_marker::sweep(&here.place, &here.rules);
+    let Ok(safety) = find_snapshot(&here.store, found.safety.as_str()) else { return Ok(None) };
+    Ok(Some(InterruptedMerge { safety: found.safety, tree: safety.commit.tree_id() }))
+}

@@ -1,0 +1,73 @@
+//! What is left of a worktree whose directory is gone: the snapshots that were taken of it, and its branch. Reads only.
+
+use std::fs;
+
+use git2::Oid;
+
+use super::base_commit;
+use super::branch_refs;
+use super::linked_worktree::LinkedWorktree;
+use crate::adapters::git::snapshot_commit::{self, ADDRESS, StoredSnapshot};
+use crate::adapters::git::snapshot_error::{self, SnapshotResult};
+use crate::adapters::git::snapshot_location::SnapshotRepository;
+use crate::domain::snapshot::WorktreeSource;
+
+/// The newest of them.
+pub struct OrphanWorktree {
+    pub kept: WorktreeSource,
+    /// The project's part of its files.
+    pub tree: Oid,
+    /// What a merge of it descends from.
+    pub tip: Oid,
+}
+
+/// # Errors
+/// An object is missing or damaged.
+pub fn newest(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotResult<Option<OrphanWorktree>> {
+    let failed = |error: git2::Error| snapshot_error::git_read(store.location(), &error);
+    let snapshot = last_snapshot(linked, store)?;
+    let tip = branch_refs::tip(&store.repo, linked)
+        .map(|id| store.repo.find_commit(id))
+        .transpose()
+        .map_err(failed)?;
+    let later = |found: &StoredSnapshot<'_>| {
+        tip.as_ref().is_none_or(|tip| {
+            let (committed, taken) =
+                (tip.committer().when().seconds(), found.record.created.0.div_euclid(1000));
+            // ours are made when the run stands still, after its last snapshot
+            let ours = tip.committer().email_bytes() == ADDRESS.as_bytes();
+            tip.id() == linked.base || committed < taken || (committed == taken && !ours)
+        })
+    };
+    if let Some(found) = snapshot.filter(later) {
+        let kept = WorktreeSource::Snapshot { id: found.id.clone(), taken: found.record.created };
+        let tip = tip.map_or(linked.base, |tip| tip.id());
+        return Ok(Some(OrphanWorktree { kept, tree: found.commit.tree_id(), tip }));
+    }
+    let Some(tip) = tip else { return Ok(None) };
+    let tree = base_commit::below(&store.repo, tip.tree_id(), &linked.prefix).map_err(failed)?.id();
+    let kept = if tip.id() == linked.base { WorktreeSource::Nothing } else { WorktreeSource::Branch };
+    Ok(Some(OrphanWorktree { kept, tree, tip: tip.id() }))
+}
+
+/// Whether there is nothing: neither directory, record, branch nor snapshot.
+///
+/// # Errors
+/// A ref cannot be read.
+pub fn is_gone(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotResult<bool> {
+    Ok(fs::symlink_metadata(&linked.top).is_err()
+        && linked.metadata(store).is_none()
+        && branch_refs::tip(&store.repo, linked).is_none()
+        && last_snapshot(linked, store)?.is_none())
+}
+
+/// Of the project's part: others may have been taken further up or down.
+fn last_snapshot<'repo>(
+    linked: &LinkedWorktree,
+    store: &'repo SnapshotRepository,
+) -> SnapshotResult<Option<StoredSnapshot<'repo>>> {
+    let scope = format!("{}:{}", linked.name, linked.prefix.display());
+    Ok(snapshot_commit::list_worktree_snapshots(store, &linked.name)?
+        .into_iter()
+        .rfind(|found| found.record.scope == scope))
+}

@@ -1,0 +1,22 @@
+//! What stands between a run and its models while they are recorded, or instead of them.
+
+use std::sync::Arc;
+
+use crate::adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
+use crate::ports::model::ModelPort;
+
+#[derive(Clone)]
+pub enum ActiveRecording {
+    Recorder(Arc<ModelCallRecorder>),
+    Player(Arc<ModelCallPlayer>),
+}
+
+impl ActiveRecording {
+    /// What the runtime asks.
+    pub(super) fn port(&self) -> Arc<dyn ModelPort> {
+        match self {
+            Self::Recorder(recorder) => recorder.clone(),
+            Self::Player(player) => player.clone(),
+        }
+    }
+}

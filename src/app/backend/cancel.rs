@@ -1,0 +1,24 @@
+//! How what models are asked beside the runs is ended before it is answered.
+
+use tokio::sync::watch;
+
+/// Ends everything that was begun before.
+#[derive(Debug, Default)]
+pub(super) struct OneShotCanceller(watch::Sender<u64>);
+
+impl OneShotCanceller {
+    pub(super) fn stop(&self) {
+        self.0.send_modify(|times| *times += 1);
+    }
+
+    /// Over at the next stop.
+    pub(super) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut times = self.0.subscribe();
+        async move {
+            if times.changed().await.is_err() {
+                // nobody is left to say it
+                std::future::pending().await
+            }
+        }
+    }
+}

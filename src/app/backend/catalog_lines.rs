@@ -1,0 +1,72 @@
+//! Small facts of the catalogue, for lists and messages.
+
+use std::path::Path;
+
+use crate::config::catalog::ConfigCatalog;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::tui::backend::WorkflowLine;
+
+/// `path, start_line?`: names of a tool's parameters, optional ones marked.
+pub(super) fn parameters(schema: &serde_json::Value) -> String {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
+    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
+    names
+        .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// What is missing, if every error is about a model that is not set.
+pub(super) fn missing_models(catalog: &ConfigCatalog, errors: &[Diagnostic]) -> Option<String> {
+    let levels = ["base", "smart", "fast"];
+    let missing: Vec<String> = levels
+        .iter()
+        .filter_map(|level| catalog.model_for_level(level).err())
+        .map(|found| found.message)
+        .collect();
+    let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
+    all.then(|| {
+        let named: Vec<String> =
+            missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
+        named.join("\n")
+    })
+}
+
+/// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
+pub(super) fn unread(catalog: &ConfigCatalog) -> impl Iterator<Item = WorkflowLine> {
+    catalog.workflow_files().iter().filter_map(|file| {
+        let own = |finding: &&Diagnostic| {
+            finding.severity == DiagnosticSeverity::Error && finding.place.file == file.name
+        };
+        let named = catalog.workflows().iter().any(|entry| entry.place.file == file.name);
+        let broken = catalog.diagnostics().iter().find(own).filter(|_| !named)?;
+        let name = Path::new(&file.name).file_stem()?.to_string_lossy().into_owned();
+        Some(WorkflowLine {
+            name,
+            description: String::new(),
+            input: String::new(),
+            waits_for_input: false,
+            needs_input: false,
+            layer: file.layer,
+            broken: Some(crate::config::render::compact(broken)),
+        })
+    })
+}
+
+/// With how the first of the files is opened, if it is one that can be edited here.
+pub(super) fn mended_by(catalog: &ConfigCatalog, errors: &[Diagnostic], text: String) -> String {
+    let mut files = catalog.workflow_files().iter().chain(catalog.role_files()).map(|file| &file.name);
+    let first = errors.first().map(|error| &error.place.file);
+    match first.filter(|first| files.any(|file| file == *first)) {
+        Some(file) => format!("{}\nhint: /edit {file} opens it, F8 goes there", text.trim_end()),
+        None => text,
+    }
+}
+
+pub(super) fn first_error(catalog: &ConfigCatalog, found: &[Diagnostic]) -> Option<String> {
+    let errors: Vec<Diagnostic> =
+        found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
+    let broken = || errors.first().map(|error| format!("broken: {}", crate::config::render::compact(error)));
+    missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
+}

@@ -1,0 +1,364 @@
+//! The files that the editor of workflows and roles changes: which there are, their texts, what is wrong with a text, and
+//! writing one. Refuses to write where somebody else has written since.
+
+mod new_file;
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::adapters::file_io::{self, FileStamp};
+use crate::app::cli_context::CliContext;
+use crate::app::dry_run::{rehearse, rehearse_known};
+use crate::app::load_config::load_quietly;
+use crate::app::new::keep_trust;
+use crate::app::trust::{self, FOLDER};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::catalog::workflow_index::index_workflows;
+use crate::config::graph::WorkflowGraph;
+use crate::config::render::compact;
+use crate::config::role_file::read_roles;
+use crate::config::roles::RoleSet;
+use crate::config::setup::KEYS_FILE;
+use crate::config::source::SourceFile;
+use crate::config::system_context::{GUIDANCE, TEMPLATE};
+use crate::config::test_file::ENDING;
+use crate::config::trust::TrustVerdict;
+use crate::config::workflow_file::read_heads;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::{ConfigLayer, SourceLocation};
+use crate::domain::tool::{ParsingTool, ToolSpec};
+use crate::tui::editor::simulation_result::EditorSimulatedRun;
+use crate::tui::editor::{
+    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorReply, EditorRequest, EditorSaveError,
+    OpenedEditFile, SavedEditFile, ToolSymbol,
+};
+
+/// How the user's own files are named.
+const USER: &str = "user:";
+
+/// The configuration that texts are checked with: whatever models this machine has, as `check` does it.
+pub(super) struct DefinitionChecker {
+    catalog: ConfigCatalog,
+    /// Test files of the layers that count.
+    tests: Vec<SourceFile>,
+    /// Files of this layer count; those of a project that is not trusted do not.
+    project: bool,
+}
+
+/// The person's files.
+pub(super) struct DefinitionFiles {
+    pub(super) world: CliContext,
+    pub(super) checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
+}
+
+/// What tells whether one of the files was changed.
+pub(in crate::app) fn stamps(world: &CliContext) -> Vec<FileStamp> {
+    if world.shipped_only {
+        return Vec::new();
+    }
+    let names = ["settings.json", "models.json", TEMPLATE, "roles", "workflows"];
+    let (user, project) = (&world.dirs.config, &world.project);
+    // what is trusted may be decided by another process
+    let trusted = world.dirs.data.join("trust.json");
+    let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env"), trusted];
+    let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
+    let inside: Vec<String> = names.iter().map(|name| format!("{FOLDER}/{name}")).collect();
+    let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE]).collect();
+    let mut stamps = file_io::stamps(&paths);
+    stamps.extend(file_io::project_stamps(project, &inside));
+    stamps
+}
+
+impl DefinitionFiles {
+    pub(super) fn answer(&self, asked: EditorRequest) -> EditorReply {
+        match asked {
+            EditorRequest::Files => EditorReply::Files(
+                self.fresh().map(|checker| self.files(&checker)).map_err(|error| format!("{error:#}")),
+            ),
+            EditorRequest::Open { name, external } => {
+                let opened = self.fresh().and_then(|checker| self.open(&checker, &name, external));
+                EditorReply::Opened(opened.map(Box::new).map_err(|error| format!("{error:#}")))
+            }
+            EditorRequest::Patterns => {
+                let found = self.fresh().map(|checker| self.patterns(&checker));
+                EditorReply::Patterns(found.map_err(|error| format!("{error:#}")))
+            }
+            EditorRequest::Begin(wish) => {
+                let begun = self.fresh().and_then(|checker| self.begin(&checker, &wish));
+                EditorReply::Begun(begun.map(Box::new).map_err(|error| format!("{error:#}")))
+            }
+            EditorRequest::Simulate { file, text, version } => {
+                let result = self.checker().map_err(|error| format!("{error:#}"));
+                let result = result.and_then(|checker| played(&checker, &file, &text));
+                EditorReply::Simulated { version, result }
+            }
+            EditorRequest::Check { file, text, version } => {
+                let report = match self.checker() {
+                    Ok(checker) => report(&checker, &file, &text),
+                    Err(error) => unchecked(&file, &format!("{error:#}")),
+                };
+                EditorReply::Checked { version, report: Box::new(report) }
+            }
+            EditorRequest::Save { file, text, version, base, replace } => {
+                let base = base.filter(|_| !replace);
+                match self.save(&file, &text, (base.as_deref(), replace)) {
+                    Ok(Ok(note)) => EditorReply::Saved(Ok(SavedEditFile { version, text, note })),
+                    Ok(Err(now)) => EditorReply::Saved(Err(EditorSaveError::Changed(now.into()))),
+                    Err(error) => {
+                        EditorReply::Saved(Err(EditorSaveError::Failed(format!("not saved: {error:#}"))))
+                    }
+                }
+            }
+        }
+    }
+
+    /// A workflow by its name, as it stands in the files now.
+    pub(super) fn simulate(&self, name: &str) -> Result<Vec<EditorSimulatedRun>, String> {
+        let checker = self.fresh().map_err(|error| format!("{error:#}"))?;
+        waited_for(rehearse_known(&checker.catalog, &checker.tests, name))
+    }
+
+    /// The files as they are now.
+    fn fresh(&self) -> Result<Arc<DefinitionChecker>> {
+        *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.checker()
+    }
+
+    fn checker(&self) -> Result<Arc<DefinitionChecker>> {
+        let mut known = self.checker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(checker) = known.as_ref() {
+            return Ok(Arc::clone(checker));
+        }
+        let (catalog, gathered) = load_quietly(&self.world, self.world.scripted("edit"))?;
+        let project = gathered.verdict == TrustVerdict::Trusted;
+        let checker = Arc::new(DefinitionChecker { catalog, tests: gathered.tests, project });
+        *known = Some(Arc::clone(&checker));
+        Ok(checker)
+    }
+
+    /// The project's files first, then the user's, then the shipped ones.
+    fn files(&self, checker: &DefinitionChecker) -> Vec<EditFile> {
+        let catalog = &checker.catalog;
+        let workflows = catalog.workflow_files().iter().map(|file| (file.clone(), EditFileKind::Workflow));
+        let roles = catalog.role_files().iter().map(|file| (file.clone(), EditFileKind::Role));
+        let mut all: Vec<(SourceFile, EditFileKind)> = workflows.chain(roles).collect();
+        if !checker.project && !self.world.shipped_only {
+            let known: Vec<String> = all.iter().map(|(file, _)| file.name.clone()).collect();
+            all.extend(untrusted(&self.world).into_iter().filter(|(file, _)| !known.contains(&file.name)));
+        }
+        let mut files: Vec<EditFile> = all.iter().map(|(file, what)| listed(checker, file, *what)).collect();
+        files.sort_by(|a, b| b.layer.cmp(&a.layer).then_with(|| a.name.cmp(&b.name)));
+        files
+    }
+
+    fn open(&self, checker: &DefinitionChecker, name: &str, external: bool) -> Result<OpenedEditFile> {
+        let files = self.files(checker);
+        let stem = |file: &EditFile| {
+            let last = file.name.rsplit(['/', ':']).next().unwrap_or_default();
+            last.trim_end_matches(".json").to_owned()
+        };
+        let defined = |what: EditFileKind| {
+            let by_name = |file: &&EditFile| file.what == what && file.defines.iter().any(|one| one == name);
+            files.iter().find(by_name)
+        };
+        let found = files.iter().find(|file| file.name == name);
+        let found = found.or_else(|| defined(EditFileKind::Workflow)).or_else(|| defined(EditFileKind::Role));
+        let Some(file) = found.or_else(|| files.iter().find(|file| stem(file) == name)) else {
+            let known: Vec<&str> = files.iter().flat_map(|file| &file.defines).map(String::as_str).collect();
+            let near = crate::tui::slash::closest(name, known.into_iter());
+            let near = near.map(|near| format!(" — did you mean {near}?")).unwrap_or_default();
+            bail!(
+                "there is no workflow and no role {name}{near}\n/edit lists the files; synthdev new writes one"
+            )
+        };
+        let text = match self.path(&file.name)? {
+            Some(path) => file_io::read_text_file(&path)
+                .with_context(|| format!("{} cannot be read", path.display()))?,
+            None => checker.catalog.printable(&file.name).ok_or_else(|| anyhow!("{} is gone", file.name))?,
+        };
+        Ok(OpenedEditFile { text: text.into(), known: known(&checker.catalog), external, file: file.clone() })
+    }
+
+    /// Where a file is; `None`: it is a shipped one.
+    fn path(&self, name: &str) -> Result<Option<PathBuf>> {
+        let (above, below) = match name.strip_prefix(USER) {
+            Some(rest) => (self.world.dirs.config.clone(), rest),
+            None if name.starts_with(&format!("{FOLDER}/")) => (self.world.project.clone(), name),
+            None => return Ok(None),
+        };
+        let inside = Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
+        if !inside {
+            bail!("{name} is no file of the configuration");
+        }
+        Ok(Some(above.join(below)))
+    }
+
+    /// What to say; the inner error: what the file holds now instead of what was read.
+    fn save(
+        &self,
+        file: &EditFile,
+        text: &str,
+        (base, replace): (Option<&str>, bool),
+    ) -> Result<Result<String, String>> {
+        let Some(path) = self.path(&file.name)? else {
+            bail!("a shipped file cannot be changed: save a copy")
+        };
+        if self.world.shipped_only {
+            bail!("here only shipped files count: start synthdev without `demo` to save your own");
+        }
+        let now = file_io::read_file_if_exists(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
+        if let Some(now) = now.filter(|now| !replace && Some(now.as_str()) != base) {
+            return Ok(Err(now));
+        }
+        let before = trust::project_files(&self.world.project);
+        let of_project = file.layer == ConfigLayer::Project;
+        let trusted = of_project && trust::decide(&self.world, &before, false)? == TrustVerdict::Trusted;
+        file_io::write_atomic(&path, text)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+        // whoever wrote it here meant it
+        let counts = !of_project || trusted && keep_trust(&self.world, &before, Path::new(&file.name))?;
+        *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let tail = if counts {
+            "used from now on; a run that goes on keeps its own"
+        } else {
+            "not used until you trust this project"
+        };
+        Ok(Ok(format!("saved {}: {tail}", file.name)))
+    }
+}
+
+/// Files of a project that do not count yet.
+fn untrusted(world: &CliContext) -> Vec<(SourceFile, EditFileKind)> {
+    let files = trust::project_files(&world.project).readable.into_iter();
+    let of = |name: &str| {
+        let inside = name.strip_prefix(FOLDER)?.trim_start_matches('/');
+        match inside.split_once('/') {
+            Some(("roles", _)) => Some(EditFileKind::Role),
+            Some(("workflows", rest)) if rest.ends_with(".json") && !rest.ends_with(ENDING) => {
+                Some(EditFileKind::Workflow)
+            }
+            _ => None,
+        }
+    };
+    files
+        .filter_map(|(name, text)| Some((of(&name)?, SourceFile::new(ConfigLayer::Project, name, text))))
+        .map(|(what, file)| (file, what))
+        .collect()
+}
+
+fn listed(checker: &DefinitionChecker, file: &SourceFile, what: EditFileKind) -> EditFile {
+    let defines = match what {
+        EditFileKind::Workflow => read_heads(file).0.into_iter().map(|head| head.name).collect(),
+        EditFileKind::Role => read_roles(file).0.into_iter().map(|part| part.name).collect(),
+    };
+    let mut listed = EditFile { name: file.name.clone(), layer: file.layer, what, defines, problem: None };
+    let found = report(checker, &listed, &file.text).findings;
+    let error = found.iter().find(|finding| finding.severity == DiagnosticSeverity::Error);
+    // its name stands beside it
+    let own = format!("{}:", file.name);
+    listed.problem = error.map(compact).map(|text| text.strip_prefix(&own).unwrap_or(&text).to_owned());
+    listed
+}
+
+/// A text that nobody could check is none without errors.
+pub(super) fn unchecked(file: &EditFile, why: &str) -> EditorCheckReport {
+    let finding = Diagnostic {
+        code: "C01".to_owned(),
+        severity: DiagnosticSeverity::Error,
+        message: format!("this text could not be checked: {why}"),
+        place: SourceLocation { file: file.name.clone(), line: 1, column: 1 },
+        span: 0..0,
+        hint: None,
+    };
+    EditorCheckReport { findings: vec![finding], graphs: Vec::new() }
+}
+
+/// The text as a file. What stands beside one that does not count is read from the disk.
+fn source(checker: &DefinitionChecker, file: &EditFile, text: &str) -> SourceFile {
+    let layer = if file.layer == ConfigLayer::Project && !checker.project {
+        ConfigLayer::CommandLine
+    } else {
+        file.layer
+    };
+    SourceFile::new(layer, file.name.as_str(), text)
+}
+
+/// The text as it stands, without models. Its own tests count, saved ones, whatever else is in the file.
+fn played(
+    checker: &DefinitionChecker,
+    file: &EditFile,
+    text: &str,
+) -> Result<Vec<EditorSimulatedRun>, String> {
+    let source = source(checker, file, text);
+    waited_for(rehearse(&checker.catalog, &checker.tests, &source))
+}
+
+/// This is a thread of its own, so that waiting is fine.
+fn waited_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let handle = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
+    handle.block_on(work)
+}
+
+fn report(checker: &DefinitionChecker, file: &EditFile, text: &str) -> EditorCheckReport {
+    let catalog = &checker.catalog;
+    let source = source(checker, file, text);
+    let with = |files: &[SourceFile]| -> Vec<SourceFile> {
+        files.iter().filter(|other| other.name != source.name).cloned().chain([source.clone()]).collect()
+    };
+    let mut graphs = Vec::new();
+    let (mut findings, more) = match file.what {
+        EditFileKind::Workflow => {
+            let found = match catalog.check_file(&source) {
+                Ok((programs, found)) => {
+                    let own =
+                        programs.iter().flat_map(|program| WorkflowGraph::with_children(program, 0, false));
+                    graphs.extend(own.map(|(_, graph)| graph));
+                    found
+                }
+                Err(found) => found,
+            };
+            (found, index_workflows(&with(catalog.workflow_files())).1)
+        }
+        EditFileKind::Role => (Vec::new(), RoleSet::load(&with(catalog.role_files()), catalog.tools()).1),
+    };
+    let own = |finding: &Diagnostic| finding.place.file == source.name;
+    for finding in more.into_iter().filter(own) {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    EditorCheckReport { findings, graphs }
+}
+
+/// What completion knows.
+fn known(catalog: &ConfigCatalog) -> CatalogSymbols {
+    let tool = |tool: &ToolSpec| named(&tool.name, &tool.description, &tool.parameters);
+    let roles = catalog.roles();
+    let parsing = |tool: &ParsingTool| named(&tool.name, &tool.description, &tool.parameters);
+    let mut functions: Vec<ToolSymbol> =
+        roles.iter().flat_map(|role| role.parsing_tools.iter().map(parsing)).collect();
+    functions.sort_by(|a, b| a.name.cmp(&b.name));
+    functions.dedup_by(|a, b| a.name == b.name);
+    CatalogSymbols {
+        roles: roles.iter().map(|role| (role.name.clone(), role.description.clone())).collect(),
+        workflows: catalog
+            .workflows()
+            .iter()
+            .map(|one| (one.name.clone(), one.description.clone()))
+            .collect(),
+        tools: catalog.tools().iter().map(tool).collect(),
+        parsing: functions,
+    }
+}
+
+fn named(name: &str, about: &str, parameters: &serde_json::Value) -> ToolSymbol {
+    let arguments = parameters.get("properties").and_then(serde_json::Value::as_object);
+    ToolSymbol {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        arguments: arguments.into_iter().flatten().map(|(name, _)| name.clone()).collect(),
+    }
+}

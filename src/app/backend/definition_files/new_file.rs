@@ -1,0 +1,131 @@
+//! What a new file can begin with, and its text under a name that is free.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::{DefinitionChecker, DefinitionFiles, known};
+use crate::app::templates::{ROLE, WORKFLOWS, check_name, filled};
+use crate::app::trust::FOLDER;
+use crate::config::json::JsonNode;
+use crate::config::role_file::read_roles;
+use crate::config::source::{FileDiagnostics, SourceFile};
+use crate::config::workflow_file::{definitions, name_of};
+use crate::tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates, file_name};
+use crate::tui::editor::{EditFile, EditFileKind, NewEditFile, OpenedEditFile};
+
+impl DefinitionFiles {
+    /// Small patterns first, then what there is to copy.
+    pub(super) fn patterns(&self, checker: &DefinitionChecker) -> NewFileTemplates {
+        let catalog = &checker.catalog;
+        let pattern = |what: EditFileKind, name: &str, about: &str, from: Option<&str>| NewFileTemplate {
+            what,
+            name: name.to_owned(),
+            about: about.to_owned(),
+            from: from.map(str::to_owned),
+        };
+        let small = WORKFLOWS.iter().map(|one| pattern(EditFileKind::Workflow, one.name, one.about, None));
+        let role = pattern(EditFileKind::Role, "role", "a role: prompt, tools, and how it decides", None);
+        let workflows = catalog.workflows().iter();
+        let workflows = workflows.map(|one| {
+            pattern(EditFileKind::Workflow, &one.name, &one.description, Some(one.place.file.as_str()))
+        });
+        let roles = catalog.roles().iter().filter_map(|one| {
+            let file = &one.places.last()?.file;
+            Some(pattern(EditFileKind::Role, &one.name, &one.description, Some(file.as_str())))
+        });
+        NewFileTemplates {
+            list: small.chain([role]).chain(workflows).chain(roles).collect(),
+            project: self.world.project.join(FOLDER).is_dir(),
+        }
+    }
+
+    /// The text of a new file, not written yet.
+    pub(super) fn begin(&self, checker: &DefinitionChecker, wish: &NewFileRequest) -> Result<NewEditFile> {
+        let NewFileRequest { pattern, name, layer } = wish;
+        let word = word(pattern.what);
+        check_name(word, name)?;
+        let file = file_name(pattern.what, *layer, name);
+        let path = self.path(&file)?.ok_or_else(|| anyhow!("{file} is no file of yours"))?;
+        if path.exists() {
+            bail!("{file} is already there: choose another name");
+        }
+        let files = self.files(checker);
+        let same = |other: &&EditFile| other.what == pattern.what && other.defines.contains(name);
+        if let Some(other) = files.iter().filter(|other| other.layer == *layer).find(same) {
+            bail!("there is already a {word} {name}, in {}: choose another name", other.name);
+        }
+        let other = files.iter().find(same);
+        let note = other.map(|other| match other.layer > *layer {
+            true => format!("the {word} of that name in {} takes precedence over it", other.name),
+            false => format!("it takes precedence over the {word} of that name in {}", other.name),
+        });
+        let text = text_of(checker, pattern, name, &path)?;
+        let made = EditFile {
+            name: file,
+            layer: *layer,
+            what: pattern.what,
+            defines: vec![name.clone()],
+            problem: None,
+        };
+        let opened =
+            OpenedEditFile { file: made, text: text.into(), known: known(&checker.catalog), external: false };
+        Ok(NewEditFile { opened, note })
+    }
+}
+
+fn text_of(
+    checker: &DefinitionChecker,
+    pattern: &NewFileTemplate,
+    name: &str,
+    path: &Path,
+) -> Result<String> {
+    let directory = path.parent().unwrap_or(path);
+    let Some(from) = &pattern.from else {
+        let text = match pattern.what {
+            EditFileKind::Role => Some(ROLE),
+            EditFileKind::Workflow => {
+                WORKFLOWS.iter().find(|one| one.name == pattern.name).map(|one| one.text)
+            }
+        };
+        let text = text.ok_or_else(|| anyhow!("there is no pattern {}", pattern.name))?;
+        return Ok(filled(text, (word(pattern.what), name), directory));
+    };
+    let catalog = &checker.catalog;
+    let files = match pattern.what {
+        EditFileKind::Workflow => catalog.workflow_files(),
+        EditFileKind::Role => catalog.role_files(),
+    };
+    let file = files.iter().find(|file| file.name == *from).with_context(|| format!("{from} is gone"))?;
+    let copied = match pattern.what {
+        EditFileKind::Workflow => workflow_text(file, &pattern.name, name),
+        EditFileKind::Role => role_text(file, &pattern.name, name),
+    };
+    copied.with_context(|| format!("{} is no longer in {from}", pattern.name))
+}
+
+fn word(what: EditFileKind) -> &'static str {
+    match what {
+        EditFileKind::Workflow => "workflow",
+        EditFileKind::Role => "role",
+    }
+}
+
+/// One workflow of a file under another name; comments before it stay with a file that holds nothing else.
+fn workflow_text(file: &SourceFile, wanted: &str, name: &str) -> Option<String> {
+    let root = JsonNode::parse(file, &mut FileDiagnostics::new(file))?;
+    let node = definitions(&root).find(|node| name_of(node).is_some_and(|found| found.value == wanted))?;
+    let span = name_of(node)?.span;
+    let whole = if node.span == root.span { 0..file.text.len() } else { node.span.clone() };
+    let (before, after) = (file.text.get(whole.start..span.start)?, file.text.get(span.end..whole.end)?);
+    Some(format!("{before}\"{name}\"{}\n", after.trim_end()))
+}
+
+/// One role of a file under another name.
+fn role_text(file: &SourceFile, wanted: &str, name: &str) -> Option<String> {
+    let part = read_roles(file).0.into_iter().find(|part| part.name == wanted)?;
+    let root = JsonNode::parse(file, &mut FileDiagnostics::new(file))?;
+    let member = root.members()?.iter().find(|member| member.key_span == part.span)?;
+    let text = file.text.get(member.value.span.clone())?;
+    Some(format!("{{\n  \"{name}\": {text}\n}}\n"))
+}

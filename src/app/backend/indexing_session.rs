@@ -1,0 +1,38 @@
+//! An index between being proposed and being told of.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::watch;
+
+use crate::runtime::indexing::IndexingJob;
+use crate::tui::backend::IndexingReply;
+
+/// What was shown to the person, and the one that is being made.
+#[derive(Default)]
+pub(super) struct IndexingSession {
+    pub(super) shown: Mutex<Option<IndexingJob>>,
+    pub(super) made: tokio::sync::Mutex<Option<watch::Receiver<IndexingReply>>>,
+    /// The end of one was not told yet.
+    pub(super) going: AtomicBool,
+}
+
+impl IndexingSession {
+    /// The next thing that happens.
+    pub(super) async fn more(&self) -> IndexingReply {
+        let mut made = self.made.lock().await;
+        let told = match made.as_mut() {
+            None => IndexingReply::Refused("no index is being made".to_owned()),
+            Some(watched) => match watched.changed().await {
+                Ok(()) => watched.borrow_and_update().clone(),
+                Err(_) => {
+                    IndexingReply::Refused("making the index was broken off: /index goes on".to_owned())
+                }
+            },
+        };
+        if !matches!(told, IndexingReply::At(_)) {
+            self.going.store(false, Ordering::Relaxed);
+        }
+        told
+    }
+}

@@ -1,0 +1,103 @@
+//! Isolated workflows of the screen: each works in a git worktree, among the other runs of the session (SNAP-13).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error_text::{store_error_text, with_hint};
+use crate::app::bootstrap::{self, WiredRuntime};
+use crate::app::{cli_context::CliContext, isolation, system_context};
+use crate::config::catalog::ConfigCatalog;
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunSummary;
+use crate::domain::snapshot::RunWorktree;
+use crate::engine::run_spec::RunSpec;
+use crate::ports::snapshot::SnapshotError;
+use crate::ports::worktree::WorktreePort;
+use crate::runtime::handle::RuntimeHandle;
+
+/// What a run in another directory is wired with; kept, because making a worktree takes a while.
+#[derive(Clone)]
+pub(in crate::app) struct IsolatedRuns {
+    project: PathBuf,
+    data: PathBuf,
+    catalog: Arc<ConfigCatalog>,
+    wired: Arc<WiredRuntime>,
+}
+
+impl IsolatedRuns {
+    pub(in crate::app) fn new(
+        world: &CliContext,
+        catalog: Arc<ConfigCatalog>,
+        wired: Arc<WiredRuntime>,
+    ) -> Self {
+        Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
+    }
+
+    pub(super) fn catalog(&self) -> &ConfigCatalog {
+        &self.catalog
+    }
+
+    pub(super) fn wired(&self) -> &WiredRuntime {
+        &self.wired
+    }
+
+    /// The run, and where it works. Without a worktree nothing is started. Blocking.
+    pub(in crate::app) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+        self.start_with(spec, |_, handle| handle.clone())
+    }
+
+    /// The same on what `around` makes of the runtime.
+    pub(in crate::app) fn start_with(
+        &self,
+        spec: RunSpec,
+        around: impl FnOnce(&RunId, &RuntimeHandle) -> RuntimeHandle,
+    ) -> Result<(RunId, String), String> {
+        // its files would begin as they are
+        self.wired.handle.ensure_files_consistent().map_err(|error| store_error_text(&error))?;
+        let trees = bootstrap::worktrees(&self.project, &self.data, &self.catalog);
+        let id = self.wired.handle.draw_run_id();
+        let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
+        let tree = trees.create(&id, &workflow).map_err(|error| of_snapshot(&error))?;
+        let spec = RunSpec { brief: system_context::brief(&self.catalog, Path::new(&tree.path)), ..spec };
+        let begun =
+            isolation::missing(&trees, &tree).map_err(|error| of_snapshot(&error)).and_then(|missing| {
+                let run = around(&id, &self.inside(&tree.path).handle);
+                let run = run.start_as(id.clone(), spec, Some(tree.clone()));
+                run.map(|_| missing).map_err(|error| store_error_text(&error))
+            });
+        if begun.is_err() {
+            // nothing was started
+            drop(trees.discard(&tree, false));
+        }
+        let place = place(&id, &tree);
+        Ok((id, begun?.into_iter().chain([place]).collect::<Vec<_>>().join("\n")))
+    }
+
+    /// Where a run that is taken up finds its files.
+    pub(in crate::app) fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, String> {
+        match &summary.worktree {
+            None => Ok(Arc::clone(&self.wired)),
+            Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),
+            Some(tree) => {
+                let (message, hint) = isolation::why_gone(summary, tree);
+                Err(with_hint(&message, Some(&hint)))
+            }
+        }
+    }
+
+    fn inside(&self, tree: &str) -> WiredRuntime {
+        bootstrap::beside(&self.wired, (&self.project, Path::new(tree)), &self.data, &self.catalog)
+    }
+}
+
+/// Where an isolated run works, and what becomes of it.
+pub(super) fn place(run: &RunId, tree: &RunWorktree) -> String {
+    format!(
+        "its files: {}\n→ synthdev runs merge {run} brings its changes here, runs discard drops them",
+        tree.path
+    )
+}
+
+fn of_snapshot(error: &SnapshotError) -> String {
+    with_hint(&error.message, error.hint.as_deref())
+}

@@ -1,0 +1,19 @@
+//! Where the next workflow of the screen stands still.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::engine::steering::BreakpointSet;
+
+/// For the workflow that is started next; taken by it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PendingBreakpoints(Arc<Mutex<BreakpointSet>>);
+
+impl PendingBreakpoints {
+    pub(super) fn set(&self, stops: BreakpointSet) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stops;
+    }
+
+    pub(super) fn get(&self) -> BreakpointSet {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,54 @@
+//! A session from its first lines to its end.
+
+use crate::app::cli_context::CliContext;
+use crate::app::trust::{self, ProjectFiles};
+use crate::config::trust::TrustVerdict;
+use crate::runtime::handle::RuntimeHandle;
+use crate::tui::{SessionOptions, TrustQuestion};
+
+/// The first line of every session.
+const WELCOME: &str =
+    concat!("synthdev ", env!("CARGO_PKG_VERSION"), " · type a message · /workflows lists workflows · /help");
+
+pub(super) fn first_lines(welcome: bool, banner: Vec<String>, unreadable: &[String]) -> Vec<String> {
+    let welcome = welcome.then(|| WELCOME.to_owned());
+    let unread = unreadable.iter().map(|line| format!("not read: {line}"));
+    welcome.into_iter().chain(banner).chain(unread).collect()
+}
+
+pub(super) async fn played(
+    session: SessionOptions,
+    linear: bool,
+    handle: &RuntimeHandle,
+) -> std::io::Result<()> {
+    let ended =
+        if linear { crate::tui::line_mode::run(session).await } else { crate::tui::run(session).await };
+    // Runs that were told to end get a moment to write their last row.
+    let patience = std::time::Duration::from_millis(500);
+    let _ = tokio::time::timeout(patience, settled(handle)).await;
+    ended
+}
+
+async fn settled(handle: &RuntimeHandle) {
+    while !handle.running().is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// What is to be asked about the project's own definitions.
+pub(super) fn question(
+    world: &CliContext,
+    verdict: &TrustVerdict,
+    files: &ProjectFiles,
+) -> Option<TrustQuestion> {
+    match verdict {
+        TrustVerdict::Trusted => None,
+        TrustVerdict::New { files: names } => {
+            Some(TrustQuestion { files: names.clone(), changes: trust::shown(world, files) })
+        }
+        TrustVerdict::Changed { added, changed, .. } => Some(TrustQuestion {
+            files: added.iter().chain(changed).cloned().collect(),
+            changes: trust::shown(world, files),
+        }),
+    }
+}

@@ -1,0 +1,38 @@
+//! `/snapshot`: stored files of the project, as texts for the screen.
+
+use super::error_text;
+use crate::app::interrupted_restore;
+use crate::cli::snapshots;
+use crate::domain::snapshot::SnapshotRequest;
+use crate::ports::snapshot::SnapshotError;
+use crate::runtime::handle::RuntimeHandle;
+use crate::tui::backend::SnapshotOperation;
+
+pub(super) fn perform(handle: &RuntimeHandle, command: SnapshotOperation) -> Result<String, SnapshotError> {
+    let store = &*handle.ports().snapshots;
+    Ok(match command {
+        SnapshotOperation::List => {
+            let half = interrupted_restore::interrupted_restore_notice(handle)
+                .map(|half| format!("\n{half}"))
+                .unwrap_or_default();
+            error_text::to_slash_commands(&format!("{}{half}", snapshots::list(&store.list()?)))
+        }
+        SnapshotOperation::Create { label } => {
+            interrupted_restore::keep(handle)?;
+            snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
+        }
+        SnapshotOperation::Show { id } => {
+            let info = store.find(&id)?;
+            snapshots::show(&info, &store.changes(&info.id, None)?)
+        }
+        SnapshotOperation::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
+        SnapshotOperation::Restore { id } => error_text::to_slash_commands(&snapshots::restored(
+            &interrupted_restore::restore(handle, &store.find(&id)?.id)?,
+        )),
+        SnapshotOperation::Delete { id } => {
+            let info = store.find(&id)?;
+            store.delete(&info.id)?;
+            format!("snapshot {} is forgotten", info.id)
+        }
+    })
+}

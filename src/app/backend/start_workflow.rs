@@ -1,0 +1,106 @@
+//! Workflow mode of the screen: workflows that begin, also beside others, and tools that are never asked about again.
+
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Result;
+use futures_util::future::BoxFuture;
+
+use super::catalog_lines::unread;
+use super::{TuiBackend, away, past_runs};
+use crate::app::cli_context::CliContext;
+use crate::app::model_setup::ConfigCandidate;
+use crate::app::run_command::spec;
+use crate::app::windows;
+use crate::config::inputs;
+use crate::config::settings::layers::SettingOverrides;
+use crate::config::setup::{SettingChange, SetupChanges};
+use crate::engine::run_spec::RunSpec;
+use crate::engine::steering::BreakpointSet;
+use crate::tui::backend::{ConcurrentRunMode, Preparation, StandingPermission, WorkflowStart};
+
+impl TuiBackend {
+    /// Starts a workflow; what is wrong with its file or its input is told.
+    pub(super) fn begin(
+        &self,
+        name: &str,
+        input: &str,
+        beside: Option<ConcurrentRunMode>,
+    ) -> Result<WorkflowStart, String> {
+        let catalog = self.catalog();
+        if catalog.workflow(name).is_none()
+            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
+        {
+            return Err(format!(
+                "{}\nhint: /edit {name} opens it, F8 goes there",
+                broken.broken.unwrap_or_default()
+            ));
+        }
+        let program = catalog.program(name).map_err(|found| self.told(&found))?;
+        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
+        let values = inputs::from_text(&parameters, input)
+            .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
+        self.prepare_demo(name, &program)?;
+        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
+        let spec = spec((&catalog, &self.world.project), program, values, false, true);
+        let spec = RunSpec { stops: self.stops.get(), ..spec };
+        // one that is prepared first may still not begin
+        let stops = self.stops.clone();
+        let begun = move || stops.set(BreakpointSet::default());
+        let wired = self.wired();
+        match beside {
+            Some(ConcurrentRunMode::Share) => self.start(wired.handle.with_shared_lock(), spec, begun),
+            beside if isolated || beside.is_some() => {
+                let elsewhere = self.elsewhere();
+                let copied = async move {
+                    let mut spec = spec;
+                    windows::learn(&wired.providers, &mut spec.program).await;
+                    let started = away(move || {
+                        let (run, place) = elsewhere.start(spec)?;
+                        begun();
+                        Ok((run, Some(place)))
+                    });
+                    started.await
+                };
+                Ok(WorkflowStart::Later(Preparation::Files, Box::pin(copied)))
+            }
+            _ => self.start(wired.handle.clone(), spec, begun),
+        }
+    }
+
+    /// Writes `"approvals": {"tools": {NAME: "allow"}}` or `"sandbox": {"network": "on"}` into the user's settings; what
+    /// starts next reads them again. The demo changes nothing of the user's.
+    pub(super) fn save_allowed(
+        &self,
+        permission: StandingPermission,
+    ) -> BoxFuture<'static, Result<String, String>> {
+        if self.demo.is_some() || self.world.shipped_only {
+            let why = "the demo leaves your settings as they are: nothing was saved";
+            return Box::pin(std::future::ready(Err(why.to_owned())));
+        }
+        let (world, overrides) = (self.world.clone(), self.overrides.clone());
+        away(move || write_allowed(&world, overrides, &permission).map_err(|error| format!("{error:#}")))
+    }
+}
+
+/// Blocking. One at a time: each begins with what the one before has written.
+fn write_allowed(
+    world: &CliContext,
+    overrides: SettingOverrides,
+    permission: &StandingPermission,
+) -> Result<String> {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (path, value, what) = match permission {
+        StandingPermission::Tool(tool) => (vec!["approvals", "tools", tool], "allow", tool.as_str()),
+        StandingPermission::Network => (vec!["sandbox", "network"], "on", "the network of commands"),
+    };
+    let path = path.into_iter().map(str::to_owned).collect();
+    let settings = vec![SettingChange { path, value: Some(value.into()) }];
+    let files =
+        ConfigCandidate::with_changes(world, overrides, &SetupChanges { settings, keys: Vec::new() })?
+            .save()?;
+    Ok(match files.first() {
+        Some(file) => format!("{what} is allowed from now on: saved in {file}"),
+        None => format!("{what} was allowed in your settings already"),
+    })
+}

@@ -1,0 +1,160 @@
+//! The entries of a long run before those on screen, a page at a time. The run is read once; what it says is kept in a
+//! file without a name, so that every further page costs the same, wherever it is. Blocking.
+
+use std::path::Path;
+
+use super::past_runs::store_error_text;
+use crate::adapters::file_io::ScratchFile;
+use crate::domain::ids::RunId;
+use crate::runtime::handle::RuntimeHandle;
+use crate::tui::past_run::SHOWN;
+use crate::tui::transcript::item::TranscriptItem;
+use crate::tui::update::past_run::PastRunBuilder;
+
+/// The entries of one run, as far as they were read.
+#[derive(Debug)]
+pub(super) struct TranscriptPages {
+    run: RunId,
+    scratch: ScratchFile,
+    /// Where each begins in the file; the last is the end.
+    places: Vec<u64>,
+}
+
+/// The last entries before one; `known` are those that were read already.
+pub(super) fn earlier(
+    handle: &RuntimeHandle,
+    data: &Path,
+    known: &mut Option<TranscriptPages>,
+    run: &RunId,
+    before: usize,
+) -> Result<Vec<TranscriptItem>, String> {
+    let has = |entries: &TranscriptPages| entries.run == *run && entries.len() >= before;
+    if !known.as_ref().is_some_and(has) {
+        *known = None;
+        *known = Some(read(handle, data, run, before)?);
+    }
+    let entries = known.as_mut().ok_or_else(|| "nothing was read".to_owned())?;
+    let end = before.min(entries.len());
+    entries.page(end.saturating_sub(SHOWN), end).map_err(|error| error.to_string())
+}
+
+fn read(handle: &RuntimeHandle, data: &Path, run: &RunId, before: usize) -> Result<TranscriptPages, String> {
+    let begin = || (PastRunBuilder::before(run, before).keeping(), TranscriptPages::new(data, run));
+    let told = handle.replay_events(run.as_str(), begin, |(folding, entries), at, event| {
+        folding.event(at, event);
+        write(entries, folding.forgotten());
+    });
+    let (_, (folding, mut entries)) = told.map_err(|error| store_error_text(&error))?;
+    write(&mut entries, folding.rest());
+    entries.map_err(|error| format!("they cannot be kept: {error}"))
+}
+
+fn write(entries: &mut std::io::Result<TranscriptPages>, items: Vec<TranscriptItem>) {
+    if let Ok(kept) = entries
+        && let Err(error) = kept.append(&items)
+    {
+        *entries = Err(error);
+    }
+}
+
+impl TranscriptPages {
+    fn new(data: &Path, run: &RunId) -> std::io::Result<Self> {
+        let name = format!("entries-{}-{}", std::process::id(), run);
+        Ok(Self { run: run.clone(), scratch: ScratchFile::below(data, &name)?, places: vec![0] })
+    }
+
+    fn len(&self) -> usize {
+        self.places.len() - 1
+    }
+
+    fn append(&mut self, items: &[TranscriptItem]) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        let mut place = self.places.last().copied().unwrap_or_default();
+        for item in items {
+            let before = bytes.len();
+            serde_json::to_writer(&mut bytes, item)?;
+            place += (bytes.len() - before) as u64;
+            self.places.push(place);
+        }
+        if !bytes.is_empty() {
+            self.scratch.append(&bytes)?;
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, from: usize, end: usize) -> std::io::Result<Vec<TranscriptItem>> {
+        let places = self.places.get(from..=end).unwrap_or_default();
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(Vec::new()) };
+        let bytes = self.scratch.read(*first, usize::try_from(last - first).unwrap_or_default())?;
+        let read = serde_json::Deserializer::from_slice(&bytes).into_iter::<TranscriptItem>();
+        Ok(read.collect::<Result<_, _>>()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::{CallId, Timestamp};
+    use crate::engine::event::RunEvent;
+
+    /// Tools that end one after the other, the first of them late.
+    fn events(count: u64) -> Vec<RunEvent> {
+        let started = |call| RunEvent::ToolStarted {
+            call: CallId(call),
+            agent: "a".to_owned(),
+            tool: format!("tool{call}"),
+            arguments: serde_json::json!({"größe": call}),
+        };
+        let ended = |call| RunEvent::ToolFinished {
+            call: CallId(call),
+            agent: "a".to_owned(),
+            tool: format!("tool{call}"),
+            ok: true,
+            summary: "done".to_owned(),
+            content: "\u{1b}[2J ok".to_owned(),
+            duration_ms: 5,
+        };
+        let begin = RunEvent::RunStarted {
+            workflow: "w".to_owned(),
+            definition: String::new(),
+            inputs: serde_json::Map::new(),
+            chat: false,
+            budget: None,
+            replayed: false,
+        };
+        let mut events = vec![begin];
+        for call in 1..count {
+            events.push(started(call));
+            events.extend((call > 20).then(|| ended(call - 20)));
+        }
+        events
+    }
+
+    #[test]
+    fn a_page_is_the_same_as_if_all_were_read_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let run = RunId::from("r");
+        for count in [5, 300, 2_500] {
+            let before = usize::try_from(count).unwrap() - 2;
+            let mut entries = TranscriptPages::new(directory.path(), &run);
+            let mut folding = PastRunBuilder::before(&run, before).keeping();
+            for event in events(count) {
+                folding.event(Timestamp(0), event);
+                write(&mut entries, folding.forgotten());
+            }
+            write(&mut entries, folding.rest());
+            let mut entries = entries.unwrap();
+            assert_eq!(entries.len(), before, "{count}");
+            let mut end = before;
+            while end > 0 {
+                let mut whole = PastRunBuilder::before(&run, end);
+                events(count).into_iter().for_each(|event| whole.event(Timestamp(0), event));
+                let from = end.saturating_sub(SHOWN);
+                assert_eq!(entries.page(from, end).unwrap(), whole.items(), "{count} {end}");
+                end = from;
+            }
+            assert!(entries.page(0, before + 1).unwrap().is_empty());
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left");
+    }
+}

@@ -1,0 +1,111 @@
+//! How the screen looks and which keys it has, from settings, the environment and keyboard.json; and what its panes show
+//! of a run's definition, and the branch that the status line names.
+
+use std::path::Path;
+
+use super::error_text::store_error_text;
+use crate::adapters::file_io;
+use crate::app::cli_context::CliContext;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::graph::WorkflowGraph;
+use crate::config::render::compact;
+use crate::config::source::SourceFile;
+use crate::domain::ids::RunId;
+use crate::domain::source_location::ConfigLayer;
+use crate::runtime::handle::RuntimeHandle;
+use crate::tui::keymap::{self, KeyBindings};
+use crate::tui::run_view::run_graph::RunDefinitionView;
+use crate::tui::theme::{ColorTheme, NAMES, TerminalEnvironment};
+use crate::tui::update::verbosity::details_at;
+
+/// What the screen begins with.
+pub(super) struct UiSettings {
+    pub(super) theme: ColorTheme,
+    pub(super) keymap: KeyBindings,
+    pub(super) mouse: bool,
+    pub(super) calm: bool,
+    pub(super) details: bool,
+    pub(super) vim: bool,
+    /// The theme for a light background, where only the terminal knows what it has.
+    pub(super) light: Option<ColorTheme>,
+    /// What is wrong with the theme or the keys, a line each.
+    pub(super) findings: Vec<String>,
+}
+
+pub(super) fn load_ui_settings(world: &CliContext, catalog: &ConfigCatalog) -> UiSettings {
+    let settings = catalog.settings();
+    let mut findings = Vec::new();
+    let theme = named(world, settings.theme()).unwrap_or_else(|why| {
+        findings.push(format!("settings: theme: {why}; auto is used"));
+        named(world, "auto").unwrap_or_default()
+    });
+    let keymap = keys(world, &mut findings);
+    let light = unknown_ground(world, settings.theme()).then(|| named(world, "light").ok()).flatten();
+    UiSettings {
+        theme,
+        keymap,
+        mouse: settings.mouse(),
+        calm: settings.reduced_motion(),
+        details: details_at(settings.verbosity()),
+        vim: settings.vim(),
+        light,
+        findings,
+    }
+}
+
+/// Nothing says what stands behind the text, and it matters.
+fn unknown_ground(world: &CliContext, theme: &str) -> bool {
+    let set = |name: &str| world.environment.get(name).filter(|value| !value.is_empty());
+    // these terminals show what they do not understand
+    let mute = set("TERM").is_none_or(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100" | "ansi"));
+    theme == "auto" && set("NO_COLOR").is_none() && set("COLORFGBG").is_none() && !mute
+}
+
+/// A theme in this terminal.
+pub(super) fn named(world: &CliContext, name: &str) -> Result<ColorTheme, String> {
+    let variable =
+        |name: &str| world.environment.get(name).filter(|value| !value.is_empty()).map(ToString::to_string);
+    let terminal = TerminalEnvironment {
+        no_color: variable("NO_COLOR").is_some(),
+        colorfgbg: variable("COLORFGBG"),
+        term: variable("TERM"),
+        colorterm: variable("COLORTERM"),
+    };
+    let unknown = || format!("there is no theme {name}: it is one of {}", NAMES.join(", "));
+    ColorTheme::named(name, &terminal).ok_or_else(unknown)
+}
+
+/// Only the user's own, in the demo as well: a project says nothing about the keys under somebody's fingers.
+fn keys(world: &CliContext, findings: &mut Vec<String>) -> KeyBindings {
+    let path = world.dirs.config.join(keymap::FILE);
+    if !path.exists() {
+        return KeyBindings::default();
+    }
+    match file_io::read_text_file(&path) {
+        Ok(text) => {
+            let (keymap, found) =
+                keymap::read(&SourceFile::new(ConfigLayer::User, format!("user:{}", keymap::FILE), text));
+            findings.extend(found.iter().map(compact));
+            keymap
+        }
+        Err(error) => {
+            findings.push(format!("not read: {}: {error}", path.display()));
+            KeyBindings::default()
+        }
+    }
+}
+
+pub(super) fn definition(handle: &RuntimeHandle, run: &RunId) -> Result<RunDefinitionView, String> {
+    let spec = handle.definition(run).map_err(|error| store_error_text(&error))?;
+    let graphs =
+        WorkflowGraph::with_children(&spec.program, 0, true).into_iter().map(|(_, graph)| graph).collect();
+    let root = spec.program.workflows.first();
+    Ok(RunDefinitionView { graphs, variables: root.map(|root| root.variables.clone()).unwrap_or_default() })
+}
+
+/// The branch from `.git/HEAD`; no git process for one word.
+pub(super) fn branch_of(project: &Path) -> Option<String> {
+    let head = project.ancestors().find_map(|directory| file_io::read_unlinked(directory, ".git/HEAD"))?;
+    let head = head.trim();
+    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
+}

@@ -1,0 +1,323 @@
+//! Builds the adapters and the runtime for one project. Everything is cheap until it is used.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::active_recording::ActiveRecording;
+use super::sandbox_setup;
+use crate::adapters::git::{GitSnapshots, OutsideFiles};
+use crate::adapters::javascript::ScriptWorkerPool;
+use crate::adapters::project_index::ProjectIndex;
+use crate::adapters::project_lock::FileLock;
+use crate::adapters::providers::scripted::ScriptedModel;
+use crate::adapters::providers::{ModelProviders, ModelTimeouts, PriceList, ProviderPriceLists};
+use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::system_clock::{SystemClock, SystemIds};
+use crate::adapters::tools::{ProjectTools, ToolSettings};
+use crate::adapters::worktree::GitWorktrees;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::models::provider_catalog::CatalogProvider;
+use crate::config::settings::rules::environment_names;
+use crate::config::settings::value_type::SettingValueType;
+use crate::domain::tool::{ToolSpec, ask_user_tool};
+use crate::ports::tool::ToolPort;
+use crate::runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
+
+/// A shorter text is no key that could be told from ordinary words.
+const SHORTEST_KEY: usize = 8;
+
+/// A runtime with what the front-ends need of its adapters.
+pub struct WiredRuntime {
+    pub handle: RuntimeHandle,
+    pub providers: Arc<ModelProviders>,
+    /// What stands between runs and the providers.
+    pub deck: Option<ActiveRecording>,
+}
+
+pub(super) fn tools(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectTools {
+    ProjectTools::new(tool_settings(project, data, catalog))
+}
+
+/// For commands of the user, who may run anything.
+pub(super) fn users_tools(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectTools {
+    ProjectTools::new(ToolSettings { typed_by_user: true, ..tool_settings(project, data, catalog) })
+}
+
+/// In a worktree, with the index of the project.
+fn worktree_tools(
+    (project, worktree): (&Path, &Path),
+    data: &Path,
+    catalog: &ConfigCatalog,
+) -> Arc<ProjectTools> {
+    let settings = tool_settings(worktree, data, catalog);
+    Arc::new(ProjectTools::new(ToolSettings { indexed: Some(project.to_owned()), ..settings }))
+}
+
+fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSettings {
+    let settings = catalog.settings();
+    let usual = ToolSettings::new(project);
+    let variables: BTreeMap<String, String> =
+        std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
+    let secrets = secret_names(catalog, variables.clone().into_iter());
+    let key_homes = key_homes(catalog, &secrets, &variables);
+    ToolSettings {
+        strip_env: usual.strip_env.iter().cloned().chain(secrets).collect(),
+        key_homes,
+        terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
+        output_cap_bytes: settings.output_limit_bytes(),
+        hidden_paths: hidden(project, data),
+        sandbox: sandbox_setup::sandbox(project, data, catalog),
+        ..usual
+    }
+}
+
+/// A worktree lies among our own files; tools do not leave it.
+fn hidden(project: &Path, data: &Path) -> Vec<PathBuf> {
+    if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] }
+}
+
+/// What snapshots leave out because it may hold keys, no model is told either.
+pub(super) fn project_index(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectIndex {
+    let index = ProjectIndex::new(project, catalog.settings().snapshot_exclude(), hidden(project, data));
+    index.under_policy(sandbox_setup::sandbox(project, data, catalog))
+}
+
+fn lossy(text: OsString) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// Names of variables that no command may see, whatever they are called: those that our settings and the catalogue
+/// of models take keys from, and those that hold a key in force under another name (CFG-20).
+fn secret_names(
+    catalog: &ConfigCatalog,
+    variables: impl Iterator<Item = (String, String)>,
+) -> BTreeSet<String> {
+    let ours = environment_names().filter(|(_, rule)| rule.shape == SettingValueType::Secret);
+    let mut names: BTreeSet<String> = ours.map(|(name, _)| name.to_owned()).collect();
+    let providers = catalog.models().providers.iter();
+    names.extend(providers.flat_map(|provider| provider.key_env.iter().flatten().cloned()));
+    let keys: Vec<&str> = catalog.key_ring().values().map(|secret| secret.expose()).collect();
+    // servers that want no key get `none` or `x`, which other variables may well hold too
+    let is_key = |value: &str| value.len() >= SHORTEST_KEY && keys.contains(&value);
+    names.extend(variables.filter(|(_, value)| is_key(value.trim())).map(|(name, _)| name));
+    names
+}
+
+/// Where what these variables hold may be sent: a key that is not in force has no home.
+fn key_homes(
+    catalog: &ConfigCatalog,
+    secrets: &BTreeSet<String>,
+    variables: &BTreeMap<String, String>,
+) -> BTreeMap<String, Vec<String>> {
+    let homes = catalog.key_origins();
+    let of = |name: &String| {
+        let value = variables.get(name).map(|value| value.trim());
+        let same = catalog.key_ring().iter().filter(|(_, key)| Some(key.expose()) == value);
+        same.filter_map(|(key, _)| homes.get(key)).flatten().cloned().collect()
+    };
+    secrets.iter().map(|name| (name.clone(), of(name))).collect()
+}
+
+/// Every tool of the product, for the catalogue; the same in every project.
+pub fn specs(project: &Path) -> Vec<ToolSpec> {
+    let mut specs = ProjectTools::new(ToolSettings::new(project)).specs().to_vec();
+    specs.push(ask_user_tool());
+    specs
+}
+
+/// For runs started from now on: the configuration changed, the watchers stay.
+pub fn rewire(old: &WiredRuntime, project: &Path, data: &Path, catalog: &ConfigCatalog) -> WiredRuntime {
+    let (ports, options, providers) = parts(project, data, catalog, None);
+    let ports = RuntimePorts { store: Arc::clone(&old.handle.ports().store), ..ports };
+    WiredRuntime { handle: old.handle.rewired(ports, options), providers, deck: None }
+}
+
+impl WiredRuntime {
+    /// Runs although another run works in this project.
+    #[must_use]
+    pub fn sharing(self) -> Self {
+        Self { handle: self.handle.with_shared_lock(), ..self }
+    }
+
+    /// Keeps the record, the lock and the clock of another one: its runs are the same ones.
+    #[must_use]
+    pub(super) fn with_record_of(self, other: &Self) -> Self {
+        Self { handle: self.handle.with_store_from(&other.handle), ..self }
+    }
+
+    /// Asks its models through this.
+    #[must_use]
+    pub(super) fn asking(self, deck: ActiveRecording) -> Self {
+        Self { handle: self.handle.with_models(deck.port()), deck: Some(deck), ..self }
+    }
+}
+
+/// For one run in a worktree of `project`: its files are there and nobody else's.
+pub fn wire_worktree(
+    (project, worktree): (&Path, &Path),
+    data: &Path,
+    catalog: &ConfigCatalog,
+    script: Option<ScriptedModel>,
+) -> WiredRuntime {
+    let (ports, options, providers) = parts(worktree, data, catalog, script);
+    let options = RuntimeOptions { project: project.display().to_string(), ..options };
+    let tools = worktree_tools((project, worktree), data, catalog);
+    WiredRuntime {
+        handle: RuntimeHandle::new(RuntimePorts { lock: None, tools, ..ports }, options),
+        providers,
+        deck: None,
+    }
+}
+
+/// As `wire_worktree`, watched together with the runs of `old`.
+pub fn beside(
+    old: &WiredRuntime,
+    (project, worktree): (&Path, &Path),
+    data: &Path,
+    catalog: &ConfigCatalog,
+) -> WiredRuntime {
+    let (ports, options, _) = parts(worktree, data, catalog, None);
+    let providers = Arc::clone(&old.providers);
+    let options = RuntimeOptions { project: project.display().to_string(), ..options };
+    let tools = worktree_tools((project, worktree), data, catalog);
+    // one store for all runs of this process: it has one name, under which others find who drives them
+    let store = Arc::clone(&old.handle.ports().store);
+    let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
+    WiredRuntime { handle: old.handle.rewired(ports, options), providers, deck: old.deck.clone() }
+}
+
+/// The worktrees of a project.
+pub fn worktrees(project: &Path, data: &Path, catalog: &ConfigCatalog) -> GitWorktrees {
+    GitWorktrees::new(snapshots(project, data, catalog))
+}
+
+/// What the project's repository may open outside of itself.
+pub(super) fn outside_files(allowed: bool) -> OutsideFiles {
+    if allowed { OutsideFiles::Allowed } else { OutsideFiles::Refused }
+}
+
+fn snapshots(project: &Path, data: &Path, catalog: &ConfigCatalog) -> GitSnapshots {
+    let exclude = catalog.settings().snapshot_exclude();
+    let snapshots = GitSnapshots::open(project.to_owned(), data.to_owned(), exclude, Arc::new(SystemClock));
+    snapshots.with_outside_files(outside_files(catalog.git_may_lead_out()))
+}
+
+pub fn wire(
+    project: &Path,
+    data: &Path,
+    catalog: &ConfigCatalog,
+    script: Option<ScriptedModel>,
+) -> WiredRuntime {
+    let (ports, options, providers) = parts(project, data, catalog, script);
+    WiredRuntime { handle: RuntimeHandle::new(ports, options), providers, deck: None }
+}
+
+/// The file of all runs.
+pub fn history(data: &Path) -> PathBuf {
+    data.join("runs.sqlite")
+}
+
+/// What every listed model costs.
+fn prices(catalog: &ConfigCatalog) -> ProviderPriceLists {
+    let list = |provider: &CatalogProvider| PriceList {
+        models: provider
+            .models
+            .iter()
+            .filter_map(|model| Some((model.name.clone(), provider.price(Some(model))?)))
+            .collect(),
+        others: provider.price(None),
+    };
+    catalog.models().providers.iter().map(|provider| (provider.name.clone(), list(provider))).collect()
+}
+
+fn parts(
+    project: &Path,
+    data: &Path,
+    catalog: &ConfigCatalog,
+    script: Option<ScriptedModel>,
+) -> (RuntimePorts, RuntimeOptions, Arc<ModelProviders>) {
+    let settings = catalog.settings();
+    let patience = ModelTimeouts {
+        connect: Duration::from_secs(settings.connect_seconds()),
+        idle: Duration::from_secs(settings.idle_seconds()),
+        call: Duration::from_secs(settings.call_seconds()),
+        ..ModelTimeouts::default()
+    };
+    let providers =
+        ModelProviders::new(catalog.key_ring().clone(), patience).with_key_servers(catalog.key_origins());
+    let mut providers = providers.with_prices(prices(catalog));
+    if let Some(script) = script {
+        providers = providers.with_scripted(script);
+    }
+    let providers = Arc::new(providers);
+    let ports = RuntimePorts {
+        models: providers.clone(),
+        tools: Arc::new(tools(project, data, catalog)),
+        scripts: Arc::new(ScriptWorkerPool::default()),
+        snapshots: Arc::new(snapshots(project, data, catalog)),
+        store: Arc::new(SqliteStore::new(history(data))),
+        lock: Some(Arc::new(FileLock::open(project.to_owned(), data))),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+    };
+    let secrets = catalog.key_ring().values().map(|secret| secret.expose().to_owned()).collect();
+    let options = RuntimeOptions {
+        project: project.display().to_string(),
+        pid: std::process::id(),
+        retry: RetryPolicy {
+            attempts: settings.retry_attempts(),
+            first_delay_ms: settings.retry_first_delay_ms(),
+            longest_delay_ms: settings.retry_longest_delay_ms(),
+        },
+        secrets,
+        ..RuntimeOptions::default()
+    };
+    (ports, options, providers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::catalog::ConfigSources;
+    use crate::config::source::SourceFile;
+    use crate::domain::source_location::ConfigLayer;
+
+    #[test]
+    fn every_variable_with_a_key_is_known() {
+        let variables = [
+            ("SYNTHDEV_API_KEY", "sk-our-own-key"),
+            ("ACME_ACCESS", "acme-long-key"),
+            ("COPY_OF_IT", " sk-our-own-key\n"),
+            ("EDITOR", "vi"),
+            ("SYNTHDEV_FAST_API_KEY", "none"),
+            ("GREETER", "none"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let models = r#"{"providers": {"acme": {"base_url": "https://acme.example/v1",
+            "key_env": ["ACME_ACCESS", "ACME_ACCESS_OLD"]}}}"#;
+        let sources = ConfigSources {
+            models: vec![SourceFile::new(ConfigLayer::User, "models.json", models)],
+            environment: variables.iter().cloned().collect(),
+            ..ConfigSources::default()
+        };
+        let catalog = ConfigCatalog::load(sources, Vec::new());
+        assert_eq!(catalog.diagnostics(), []);
+        let names = secret_names(&catalog, variables.into_iter());
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "ACME_ACCESS",
+                "ACME_ACCESS_OLD",
+                "COPY_OF_IT",
+                "SYNTHDEV_API_KEY",
+                "SYNTHDEV_BASE_API_KEY",
+                "SYNTHDEV_FAST_API_KEY",
+                "SYNTHDEV_SMART_API_KEY",
+            ]
+        );
+    }
+}

@@ -1,0 +1,229 @@
+//! Gathers the texts of all layers: embedded, user, project (only when trusted), `--config`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use include_dir::{Dir, include_dir};
+
+use super::cli_context::CliContext;
+use super::trust::{self, ProjectFiles};
+use crate::adapters::file_io::{self, FileReadResult};
+use crate::cli::output::name;
+use crate::config::catalog::ConfigSources;
+use crate::config::companion_files::CompanionReader;
+use crate::config::settings::layers::SettingOverrides;
+use crate::config::setup::KEYS_FILE;
+use crate::config::source::SourceFile;
+use crate::config::system_context::{GUIDANCE, TEMPLATE};
+use crate::config::test_file::ENDING;
+use crate::config::trust::TrustVerdict;
+use crate::domain::source_location::ConfigLayer;
+
+static CONFIG: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/config");
+static ROLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/roles");
+static WORKFLOWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workflows");
+
+/// Everything that was read, and what could not be.
+pub(super) struct GatheredSources {
+    pub(super) sources: ConfigSources,
+    /// Test files of the same layers.
+    pub(super) tests: Vec<SourceFile>,
+    /// Files that could not be read, and why.
+    pub(super) unreadable: Vec<(String, String)>,
+    /// Whether the project layer is among the sources, or waits for a decision.
+    pub(super) verdict: TrustVerdict,
+    /// The project's own files as they were judged.
+    pub(super) project: ProjectFiles,
+}
+
+/// A shipped file by its path below `config/`.
+pub(super) fn shipped(path: &str) -> Option<&'static str> {
+    CONFIG.get_file(path)?.contents_utf8()
+}
+
+/// A recording of the shipped tests, by its path below `workflows/`.
+pub(super) fn shipped_recording(path: &str) -> Option<&'static [u8]> {
+    Some(WORKFLOWS.get_file(path)?.contents())
+}
+
+/// The files of the demo's project: name and text.
+pub(super) fn demo_project() -> Vec<(String, &'static str)> {
+    let files = CONFIG.get_dir("demo/project").map(|dir| dir.files()).into_iter().flatten();
+    files
+        .filter_map(|file| Some((file.path().file_name()?.to_str()?.to_owned(), file.contents_utf8()?)))
+        .collect()
+}
+
+pub(super) fn gather(
+    world: &CliContext,
+    overrides: SettingOverrides,
+    trusted: bool,
+) -> Result<GatheredSources> {
+    let mut gathered = GatheredSources {
+        sources: ConfigSources {
+            environment: world.environment.clone(),
+            command_line: overrides,
+            ..ConfigSources::default()
+        },
+        tests: Vec::new(),
+        unreadable: Vec::new(),
+        verdict: TrustVerdict::Trusted,
+        project: ProjectFiles::default(),
+    };
+    built_in(&mut gathered.sources, &mut gathered.tests);
+    gathered.sources.reader = Some(CompanionReader::new(|file, path| {
+        let directory = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+        file_io::read_file_below(directory, path).map_err(|error| error.to_string())
+    }));
+    if world.shipped_only {
+        return Ok(gathered);
+    }
+    gathered.layer(&world.dirs.config, ConfigLayer::User, "user:");
+    gathered.project = trust::project_files(&world.project);
+    gathered.verdict = trust::decide(world, &gathered.project, trusted)?;
+    if let Some(left_out) = gathered.verdict.excluded_files().map(<[String]>::to_vec) {
+        gathered.use_project(&left_out);
+    }
+    if let Some(path) = &world.extra_settings {
+        let text = file_io::read_text_file(path)
+            .with_context(|| format!("--config {} cannot be read", path.display()))?;
+        let file = SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text);
+        gathered.sources.settings.push(file);
+    }
+    Ok(gathered)
+}
+
+fn built_in(sources: &mut ConfigSources, tests: &mut Vec<SourceFile>) {
+    let file = |path: &str| {
+        let text = CONFIG.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default();
+        SourceFile::new(ConfigLayer::BuiltIn, format!("built-in:config/{path}"), text)
+    };
+    sources.settings.push(file("settings.json"));
+    sources.models.push(file("models.json"));
+    sources.templates.push(file(TEMPLATE));
+    for (dir, name, into) in
+        [(&ROLES, "roles", &mut sources.roles), (&WORKFLOWS, "workflows", &mut sources.workflows)]
+    {
+        for file in dir.files().filter(|file| file.path().extension().is_some_and(|e| e == "json")) {
+            let label = format!("built-in:{name}/{}", file.path().display());
+            let into = if label.ends_with(ENDING) { &mut *tests } else { &mut *into };
+            into.push(SourceFile::new(ConfigLayer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
+        }
+    }
+    texts_below(&WORKFLOWS, &mut sources.texts);
+}
+
+/// Script files and prompts of the shipped workflows.
+fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
+    let is_text = |ending: &std::ffi::OsStr| ending != "json" && ending != "jsonl";
+    for file in directory.files().filter(|file| file.path().extension().is_none_or(is_text)) {
+        let label = format!("built-in:workflows/{}", file.path().display());
+        into.push(SourceFile::new(ConfigLayer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
+    }
+    directory.dirs().for_each(|inner| texts_below(inner, into));
+}
+
+impl GatheredSources {
+    /// A line for each file that could not be read.
+    pub(super) fn not_read(&self) -> Vec<String> {
+        self.unreadable.iter().map(|(file, why)| format!("{}: {why}", name(file))).collect()
+    }
+
+    /// Exactly the texts that were judged: a file that changed since is not looked at again.
+    fn use_project(&mut self, left_out: &[String]) {
+        self.sources.git_leads_out = self.project.leads_out_but(left_out);
+        let counts = |name: &str| !left_out.iter().any(|out| out == name);
+        for (name, text) in self.project.readable.iter().filter(|(name, _)| counts(name)) {
+            let inside = name.strip_prefix(trust::FOLDER).map(|rest| rest.trim_start_matches('/'));
+            let file = SourceFile::new(ConfigLayer::Project, name.clone(), text.clone());
+            let into = match inside {
+                None => &mut self.sources.dotenv,
+                Some("settings.json") => &mut self.sources.settings,
+                Some("models.json") => &mut self.sources.models,
+                Some(TEMPLATE) => &mut self.sources.templates,
+                Some(rest) if rest.starts_with("roles/") => &mut self.sources.roles,
+                Some(rest) if !rest.ends_with(".json") => &mut self.sources.texts,
+                Some(_) => &mut self.sources.workflows,
+            };
+            into.push(file);
+        }
+        match self.project.guidance.as_ref().filter(|_| counts(GUIDANCE)) {
+            Some(Ok(text)) => {
+                self.sources.guidance.push(SourceFile::new(ConfigLayer::Project, GUIDANCE, text.as_str()));
+            }
+            Some(Err(why)) => self.unreadable.push((GUIDANCE.to_owned(), why.clone())),
+            None => {}
+        }
+        self.unreadable.extend(self.project.unreadable.iter().cloned());
+        for (name, text) in &self.project.tests {
+            match text {
+                Ok(text) => {
+                    self.tests.push(SourceFile::new(ConfigLayer::Project, name.clone(), text.as_str()))
+                }
+                Err(why) => self.unreadable.push((name.clone(), why.clone())),
+            }
+        }
+    }
+
+    fn layer(&mut self, directory: &Path, layer: ConfigLayer, label: &str) {
+        for name in ["settings.json", KEYS_FILE, "models.json"] {
+            let Some(text) =
+                self.text(file_io::read_file_if_exists(&directory.join(name)), &format!("{label}{name}"))
+            else {
+                continue;
+            };
+            let file = SourceFile::new(layer, format!("{label}{name}"), text);
+            if name == "models.json" { &mut self.sources.models } else { &mut self.sources.settings }
+                .push(file);
+        }
+        for folder in ["roles", "workflows"] {
+            for FileReadResult { name, text } in file_io::read_tree(&directory.join(folder)) {
+                let label = format!("{label}{folder}/{name}");
+                let Some(text) = self.text(text.map(Some), &label) else { continue };
+                let file = SourceFile::new(layer, label, text);
+                match folder {
+                    "roles" => &mut self.sources.roles,
+                    _ if file.name.ends_with(ENDING) => &mut self.tests,
+                    _ => &mut self.sources.workflows,
+                }
+                .push(file);
+            }
+        }
+        for FileReadResult { name, text } in file_io::read_texts(&directory.join("workflows")) {
+            // a directory that cannot be read was told once already
+            if text.is_err() && name.ends_with('.') {
+                continue;
+            }
+            let label = format!("{label}workflows/{name}");
+            if let Some(text) = self.text(text.map(Some), &label) {
+                self.sources.texts.push(SourceFile::new(layer, label, text));
+            }
+        }
+        for name in [TEMPLATE, GUIDANCE] {
+            let label = format!("{label}{name}");
+            let Some(text) = self.text(file_io::read_file_if_exists(&directory.join(name)), &label) else {
+                continue;
+            };
+            let into =
+                if name == TEMPLATE { &mut self.sources.templates } else { &mut self.sources.guidance };
+            into.push(SourceFile::new(layer, label, text));
+        }
+        if layer == ConfigLayer::User {
+            self.dotenv(&directory.join(".env"), layer, "user:.env");
+        }
+    }
+
+    fn dotenv(&mut self, path: &Path, layer: ConfigLayer, label: &str) {
+        if let Some(text) = self.text(file_io::read_file_if_exists(path), label) {
+            self.sources.dotenv.push(SourceFile::new(layer, label, text));
+        }
+    }
+
+    /// A file that cannot be read is told and hides nothing else.
+    fn text(&mut self, read: std::io::Result<Option<String>>, label: &str) -> Option<String> {
+        read.unwrap_or_else(|error| {
+            self.unreadable.push((label.to_owned(), error.to_string()));
+            None
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! Where runs work and are kept: git, the store, what commands can do.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use crate::adapters::git::OutsideFiles;
+use crate::adapters::sqlite::SqliteStore;
+use crate::adapters::system_info::{self, FoundRepository};
+use crate::app::cli_context::CliContext;
+use crate::app::{bootstrap, sandbox_setup};
+use crate::cli::doctor::DoctorFinding;
+use crate::cli::history::columns::bytes;
+use crate::cli::sandbox as policy_words;
+use crate::config::catalog::ConfigCatalog;
+use crate::domain::journal::RunQuery;
+use crate::domain::sandbox::WITHOUT_LAYER;
+use crate::ports::run_store::RunStore;
+
+const PATIENCE: Duration = Duration::from_secs(1);
+/// With less, a run may not be recorded to its end. Bytes.
+const LEAST_FREE: u64 = 200 << 20;
+
+pub(in crate::app) async fn git(world: &CliContext, outside: OutsideFiles) -> Vec<DoctorFinding> {
+    let mut lines = Vec::new();
+    let library = system_info::git_library();
+    let program = system_info::find_on_path("git", path(world));
+    let version = match &program {
+        Some(program) => system_info::program_version(program, PATIENCE).await,
+        None => None,
+    };
+    lines.push(match version {
+        Some(version) => {
+            DoctorFinding::ok("git", format!("{version}; snapshots use the built-in one ({library})"))
+        }
+        None => DoctorFinding::warning(
+            "git",
+            format!("no git program answers; snapshots work all the same (built in: {library})"),
+            "install git if agents are to use it",
+        ),
+    });
+    lines.push(match system_info::repository_root(&world.project, outside) {
+        FoundRepository::Stuck(why) => DoctorFinding::problem(
+            "git",
+            format!("the repository of {} is not used: {why}", world.project.display()),
+            "git waits for ever for such a file: remove it if you did not put it there",
+        ),
+        FoundRepository::LeadsOut(why) => DoctorFinding::warning(
+            "git",
+            format!(
+                "the repository of {} is not opened, snapshots go to a private one: {why}",
+                world.project.display()
+            ),
+            "see all that it names with `synthdev trust`, then start with --trust",
+        ),
+        FoundRepository::Usable(top) => {
+            DoctorFinding::ok("git", format!("{} is a repository", top.display()))
+        }
+        FoundRepository::Missing => DoctorFinding::ok(
+            "git",
+            format!("{} is no repository: snapshots go to a private one", world.project.display()),
+        ),
+    });
+    lines
+}
+
+pub(in crate::app) fn store(world: &CliContext) -> Vec<DoctorFinding> {
+    let file = bootstrap::history(&world.dirs.data);
+    let shown = file.display();
+    let mut lines = Vec::new();
+    match system_info::size_of(&file) {
+        None => lines.push(DoctorFinding::ok("store", format!("{shown} is made with the first run"))),
+        Some(size) => match SqliteStore::new(file.clone()).list(&RunQuery::newest(1)) {
+            Ok(_) => lines.push(DoctorFinding::ok(
+                "store",
+                format!("{shown}: {}, version {}, can be read", bytes(size), SqliteStore::VERSION),
+            )),
+            Err(error) => {
+                let fix =
+                    error.hint.unwrap_or_else(|| "`synthdev runs salvage` saves what can be".to_owned());
+                lines.push(DoctorFinding::problem("store", error.message, fix));
+            }
+        },
+    }
+    if system_info::writable(&world.dirs.data) == Some(false) {
+        let text = format!("{} cannot be written to: runs cannot be recorded", world.dirs.data.display());
+        lines.push(DoctorFinding::problem(
+            "store",
+            text,
+            "change its rights, or set XDG_DATA_HOME to another directory",
+        ));
+    }
+    if let Some(free) = system_info::free_bytes(&world.dirs.data) {
+        let text = format!("{} free on its disk", bytes(free));
+        lines.push(if free < LEAST_FREE {
+            DoctorFinding::warning("store", text, "make room: `synthdev runs du` and `synthdev runs gc`")
+        } else {
+            DoctorFinding::ok("store", text)
+        });
+    }
+    lines
+}
+
+/// Whether commands of agents are confined, and how.
+pub(in crate::app) fn sandbox(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
+    const SANDBOX: &str = "sandbox";
+    let report = sandbox_setup::describe(&sandbox_setup::sandbox(&world.project, &world.dirs.data, catalog));
+    match (report.mode, report.layer, report.problem) {
+        ("off", ..) => DoctorFinding::warning(
+            SANDBOX,
+            "off: commands of agents and workflows reach all that you reach",
+            "remove `sandbox.mode` from your settings, or --no-sandbox from the command line",
+        ),
+        (mode, Some(layer), _) => {
+            let mut text = format!("{mode}, held by {layer}; network {}", report.network);
+            for gap in &report.gaps {
+                text.push_str(&format!("\n{gap}"));
+            }
+            DoctorFinding::ok(SANDBOX, text)
+        }
+        (_, None, problem) => DoctorFinding::problem(
+            SANDBOX,
+            format!("{}: {}", problem.unwrap_or_default(), policy_words::WITHOUT_IT),
+            WITHOUT_LAYER,
+        ),
+    }
+}
+
+fn path(world: &CliContext) -> Option<&OsStr> {
+    world.environment.get("PATH").map(OsStr::new)
+}

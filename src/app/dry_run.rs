@@ -1,0 +1,197 @@
+//! A workflow's text played without models, for whoever edits it: its tests, or one walk with answers made up for it.
+//!
+//! Refuses the world: no model, no tool and no file is touched, whatever the text says.
+
+use super::scripted_run::ScriptedRun;
+use super::test_command::workflow_of;
+use crate::adapters::javascript::ScriptWorkerPool;
+use crate::cli::simulate::report::SimulationVerdict;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::render::compact;
+use crate::config::source::SourceFile;
+use crate::config::test_file::{self, TestScenario};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::workflow::{WorkflowProgram, plain_text};
+use crate::tui::editor::simulation_result::EditorSimulatedRun;
+
+/// What is shown of an output or of one problem, in characters.
+const SHOWN: usize = 2_000;
+
+/// Every workflow of the file, as it stands in `source`: with its tests, else once with answers made up for it.
+///
+/// # Errors
+/// The text has errors; there is no workflow in it.
+pub(super) async fn rehearse(
+    catalog: &ConfigCatalog,
+    tests: &[SourceFile],
+    source: &SourceFile,
+) -> Result<Vec<EditorSimulatedRun>, String> {
+    let (programs, _) = catalog.check_file(source).map_err(|found| refused(&found))?;
+    let mut all = Vec::new();
+    for program in &programs {
+        all.extend(of_one(catalog, tests, program).await);
+    }
+    if all.is_empty() { Err("there is no workflow in this file".to_owned()) } else { Ok(all) }
+}
+
+/// The same for a workflow of the catalogue.
+///
+/// # Errors
+/// There is none of that name, or it has errors.
+pub(super) async fn rehearse_known(
+    catalog: &ConfigCatalog,
+    tests: &[SourceFile],
+    name: &str,
+) -> Result<Vec<EditorSimulatedRun>, String> {
+    if catalog.workflow(name).is_none() {
+        let near = crate::tui::slash::closest(name, catalog.workflows().iter().map(|one| one.name.as_str()));
+        let near =
+            near.map_or_else(|| "/workflows lists them".to_owned(), |near| format!("did you mean {near}?"));
+        return Err(format!("there is no workflow {name} — {near}"));
+    }
+    let (program, _) = catalog.check(name).map_err(|found| refused(&found))?;
+    Ok(of_one(catalog, tests, &program).await)
+}
+
+fn refused(found: &[Diagnostic]) -> String {
+    let errors = found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
+    let mut lines: Vec<String> = errors.map(compact).collect();
+    lines.dedup();
+    lines.join("\n")
+}
+
+async fn of_one(
+    catalog: &ConfigCatalog,
+    tests: &[SourceFile],
+    program: &WorkflowProgram,
+) -> Vec<EditorSimulatedRun> {
+    let Some(name) = program.workflows.first().map(|root| root.name.clone()) else { return Vec::new() };
+    let mut all = Vec::new();
+    for file in tests {
+        let (scenarios, _) = test_file::parse_test_file(file);
+        for scenario in scenarios.iter().filter(|scenario| workflow_of(file, scenario) == name) {
+            all.push(tested(catalog, file, scenario, program, &name).await);
+        }
+    }
+    if all.is_empty() {
+        let judged = ScriptedRun::improvised(catalog, program).play(&ScriptWorkerPool::default()).await;
+        all.push(simulated(&name, None, judged));
+    }
+    all
+}
+
+async fn tested(
+    catalog: &ConfigCatalog,
+    file: &SourceFile,
+    scenario: &TestScenario,
+    program: &WorkflowProgram,
+    name: &str,
+) -> EditorSimulatedRun {
+    let test = Some(scenario.name.clone());
+    let unplayed = |status: &str, problems: Vec<String>| EditorSimulatedRun {
+        workflow: name.to_owned(),
+        test: Some(scenario.name.clone()),
+        status: status.to_owned(),
+        problems,
+        ..EditorSimulatedRun::default()
+    };
+    if scenario.cassette.is_some() {
+        return unplayed("not played: it plays a recording, synthdev test does that", Vec::new());
+    }
+    match ScriptedRun::new(catalog, file, scenario, program, None, None) {
+        Ok(scene) => simulated(name, test, scene.play(&ScriptWorkerPool::default()).await),
+        Err(found) => unplayed("the test does not fit the workflow", found.iter().map(compact).collect()),
+    }
+}
+
+fn simulated(name: &str, test: Option<String>, judged: SimulationVerdict) -> EditorSimulatedRun {
+    let SimulationVerdict { facts, problems } = judged;
+    let output = facts.output.as_ref().map(|output| format!("output: {}", cut(&plain_text(output))));
+    let error = facts.error.as_ref().filter(|_| problems.is_empty());
+    let error = error.map(|error| format!("error: {}: {} {}", error.code, error.title, error.detail));
+    let warnings = facts.warnings.iter().map(|(code, text)| format!("warning: {code}: {text}"));
+    let logs = facts.logs.iter().map(|(state, text)| format!("log of {state}: {text}"));
+    EditorSimulatedRun {
+        workflow: name.to_owned(),
+        test,
+        status: facts.status.as_str().to_owned(),
+        problems: problems.iter().map(|problem| cut(&problem.text)).collect(),
+        notes: output.into_iter().chain(error).chain(warnings).chain(logs).collect(),
+        path: facts.path,
+        visits: facts.visits,
+        calls: facts.calls,
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{} …", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::adapters::file_io::UserDirs;
+    use crate::app::cli_context::CliContext;
+    use crate::app::load_config::load_quietly;
+    use crate::app::templates::{WORKFLOWS, filled};
+    use crate::config::settings::layers::SettingOverrides;
+    use crate::domain::source_location::ConfigLayer;
+
+    fn shipped() -> (ConfigCatalog, Vec<SourceFile>) {
+        let nowhere = std::path::PathBuf::from("/nowhere");
+        let world = CliContext {
+            project: nowhere.clone(),
+            dirs: UserDirs { config: nowhere.clone(), data: nowhere.clone(), state: nowhere },
+            environment: BTreeMap::new(),
+            overrides: SettingOverrides::default(),
+            extra_settings: None,
+            trust: false,
+            linear: false,
+            shipped_only: true,
+        };
+        let (catalog, gathered) = load_quietly(&world, world.scripted("test")).unwrap();
+        (catalog, gathered.tests)
+    }
+
+    #[tokio::test]
+    async fn every_shipped_workflow_and_pattern_is_walked_through_with_made_up_answers() {
+        let (catalog, _) = shipped();
+        let patterns = WORKFLOWS.iter().map(|pattern| {
+            let text = filled(pattern.text, ("workflow", pattern.name), std::path::Path::new("/nowhere/x"));
+            SourceFile::new(ConfigLayer::User, format!("user:workflows/{}.json", pattern.name), text)
+        });
+        let files: Vec<SourceFile> = catalog.workflow_files().iter().cloned().chain(patterns).collect();
+        for file in &files {
+            for one in rehearse(&catalog, &[], file).await.unwrap() {
+                assert!(one.path.len() > 1 && one.test.is_none(), "{one:#?}");
+                // where every command goes well, a test that has to fail first never does
+                if one.workflow == "test_first" {
+                    assert!(one.problems[0].contains("tests_do_not_pass"), "{one:#?}");
+                } else {
+                    assert_eq!((one.status.as_str(), one.problems.len()), ("completed", 0), "{one:#?}");
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn tests_are_played_where_there_are_some_and_a_changed_text_is_told() {
+        let (catalog, tests) = shipped();
+        let file = catalog.workflow_files().iter().find(|file| file.name.contains("coder_reviewer")).unwrap();
+        let all = rehearse(&catalog, &tests, file).await.unwrap();
+        assert!(all.iter().all(|one| one.test.is_some() && one.problems.is_empty()), "{all:#?}");
+        let text = file.text.replace("improvement_needed === true", "improvement_needed === false");
+        let changed = SourceFile::new(file.layer, file.name.as_str(), text);
+        let all = rehearse(&catalog, &tests, &changed).await.unwrap();
+        assert!(all.iter().any(|one| !one.problems.is_empty()), "{all:#?}");
+        let broken = SourceFile::new(file.layer, file.name.as_str(), "{");
+        assert!(rehearse(&catalog, &tests, &broken).await.unwrap_err().contains("C01"));
+        let unknown = rehearse_known(&catalog, &tests, "coder_reviwer").await.unwrap_err();
+        assert!(unknown.ends_with("did you mean coder_reviewer?"), "{unknown}");
+    }
+}

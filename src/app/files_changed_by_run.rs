@@ -1,0 +1,79 @@
+//! Which files a run itself is known to have changed: what its stored states differ in.
+
+use std::collections::BTreeSet;
+
+use crate::cli::snapshots::RunChangedFiles;
+use crate::domain::ids::{SnapshotId, Timestamp};
+use crate::domain::journal::{RunOrigin, RunSummary};
+use crate::domain::tool::{ToolRisk, ToolSpec};
+use crate::engine::event::RunEvent;
+use crate::ports::snapshot::SnapshotPort;
+use crate::runtime::handle::RuntimeHandle;
+
+/// `None` where nobody can tell: a stored state is missing, or the run cannot be read. What others changed while it
+/// worked counts as the run's.
+pub(super) fn changed_files(
+    handle: &RuntimeHandle,
+    store: &dyn SnapshotPort,
+    run: &RunSummary,
+) -> Option<RunChangedFiles> {
+    let before = run.progress.snapshot.as_ref()?;
+    let mut files = BTreeSet::new();
+    for taken in store.list().ok()? {
+        if taken.run.as_ref() == Some(&run.id) && taken.id != *before {
+            files.extend(store.changes(before, Some(&taken.id)).ok()?.into_iter().map(|file| file.path));
+        }
+    }
+    let record = handle.load_record(run.id.as_str()).ok()?;
+    Some(RunChangedFiles { files, unclear: unclear(&record.events, handle.ports().tools.specs()) })
+}
+
+/// The snapshot of the files of here before the run.
+///
+/// # Errors
+/// Why there is none, in words.
+pub(super) fn undone_to(
+    handle: &RuntimeHandle,
+    store: &dyn SnapshotPort,
+    run: &RunSummary,
+) -> Result<SnapshotId, String> {
+    let (id, taken) = (&run.id, run.progress.snapshot.clone());
+    let missing = taken.as_ref().and_then(|taken| store.find(taken.as_str()).err());
+    match (taken, missing) {
+        (Some(taken), None) => Ok(taken),
+        (None, _) if has_not_begun(handle, run) => {
+            Err(format!("there is nothing to undo: run {id} has not begun yet"))
+        }
+        _ if run.origin.as_ref().is_some_and(RunOrigin::is_foreign) => Err(format!(
+            "there is nothing to undo: run {id} came from a file, and of the files here nothing was stored for it"
+        )),
+        (None, _) => Err(format!("run {id} cannot be undone: no snapshot was taken before it")),
+        (Some(_), Some(error)) => Err(format!("run {id} cannot be undone: {}", error.message)),
+    }
+}
+
+/// Whether it stands before its first step here: a fork, or a run that was recorded and never started.
+fn has_not_begun(handle: &RuntimeHandle, run: &RunSummary) -> bool {
+    let Ok(record) = handle.load_record(run.id.as_str()) else { return false };
+    let last = record.events.iter().rev().find(|(_, event)| {
+        matches!(event, RunEvent::Returned { .. } | RunEvent::Resumed { .. } | RunEvent::RunStarted { .. })
+    });
+    last.is_none_or(|(_, event)| matches!(event, RunEvent::Returned { fork_of: Some(_), .. }))
+}
+
+/// Whether something that may change files had begun since the last stored state: a run that was cut off, or waits in
+/// the middle of a state.
+fn unclear(events: &[(Timestamp, RunEvent)], specs: &[ToolSpec]) -> bool {
+    let reads = |tool: &str| specs.iter().any(|spec| spec.name == tool && spec.risk == ToolRisk::Read);
+    let mut open = false;
+    for (_, event) in events {
+        match event {
+            RunEvent::SnapshotTaken { .. } => open = false,
+            RunEvent::ToolStarted { tool, .. } if !reads(tool) => open = true,
+            // with the files: they are those of a stored state; without: what it had done is not told any more
+            RunEvent::Returned { files, .. } => open = files.is_none(),
+            _ => {}
+        }
+    }
+    open
+}

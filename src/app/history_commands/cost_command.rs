@@ -1,0 +1,96 @@
+//! `runs cost`: which runs are meant, and their ledgers.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+
+use super::query;
+use crate::app::cli_context::CliContext;
+use crate::app::read_only::{reader, store_error};
+use crate::cli::args::{CostArgs, CostBy, RunFilterArgs};
+use crate::cli::exit;
+use crate::cli::history::costs::{self, CostReportScope, RunsCostReport};
+use crate::cli::output::{name, print_stderr};
+use crate::domain::cost::CostEntry;
+use crate::domain::cost_breakdown::CostGrouping;
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::RunSummary;
+use crate::runtime::handle::RuntimeHandle;
+
+pub(crate) fn cost(world: &CliContext, args: &CostArgs) -> Result<u8> {
+    let handle = reader(world)?.handle;
+    let by = args.by.map(|by| match by {
+        CostBy::Model => CostGrouping::Model,
+        CostBy::Role => CostGrouping::Role,
+        CostBy::Agent => CostGrouping::Agent,
+        CostBy::State => CostGrouping::State,
+        CostBy::Day => CostGrouping::Day,
+    });
+    let several = args.all
+        || args.limit.is_some()
+        || args.filters != RunFilterArgs::default()
+        || args.run.is_none() && by == Some(CostGrouping::Day);
+    let spent = match (&args.run, several) {
+        (Some(run), _) => one(&handle, run)?,
+        (None, false) => match handle.list_runs(1).map_err(store_error)?.first() {
+            Some(last) => one(&handle, last.id.as_str())?,
+            None => bail!("there are no runs yet\nhint: synthdev run NAME \"task\", or synthdev demo"),
+        },
+        (None, true) => {
+            let now = handle.ports().clock.now();
+            let query = query(world, &args.filters, args.limit.unwrap_or(0), now)?;
+            all(&handle, &handle.ports().store.list(&query).map_err(store_error)?)
+        }
+    };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    costs::cost(&spent, by, args.json, &mut out)?;
+    out.flush()?;
+    Ok(exit::COMPLETED)
+}
+
+fn one(handle: &RuntimeHandle, id: &str) -> Result<RunsCostReport> {
+    let record = handle.load_record(id).map_err(store_error)?;
+    let mut entries = dated(record.ledger.entries.iter().collect(), record.summary.started);
+    let replayed = record.program.is_replay();
+    if replayed {
+        entries.iter_mut().for_each(|entry| entry.cost_usd = Some(0.0));
+    }
+    Ok(RunsCostReport {
+        of: CostReportScope::Run(Box::new(record.summary)),
+        entries,
+        replayed: usize::from(replayed),
+    })
+}
+
+/// A run that cannot be read is told of, and the others are counted.
+fn all(handle: &RuntimeHandle, runs: &[RunSummary]) -> RunsCostReport {
+    let (mut entries, mut counted, mut replayed) = (Vec::new(), 0, 0);
+    for run in runs {
+        if run.progress.usage.total() > 0 {
+            match handle.load_record(run.id.as_str()) {
+                Ok(record) if record.program.is_replay() => {
+                    replayed += 1;
+                    continue;
+                }
+                Ok(record) => {
+                    entries.extend(dated(record.ledger.entries.iter().collect(), run.started));
+                }
+                Err(error) => {
+                    let id = name(run.id.as_str());
+                    print_stderr(format_args!("run {id} is not counted: {}", error.message));
+                    continue;
+                }
+            }
+        }
+        counted += 1;
+    }
+    RunsCostReport { of: CostReportScope::Runs(counted), entries, replayed }
+}
+
+/// Calls of before their time was noted are of the day on which the run began.
+fn dated(mut entries: Vec<CostEntry>, started: Timestamp) -> Vec<CostEntry> {
+    for entry in entries.iter_mut().filter(|entry| entry.at == Timestamp::default()) {
+        entry.at = started;
+    }
+    entries
+}

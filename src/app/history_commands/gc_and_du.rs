@@ -1,0 +1,76 @@
+//! What the history takes, and removing old runs. Nothing is removed unless it is asked for with `--yes`.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::app::cli_context::CliContext;
+use crate::app::read_only::{reader, store_error};
+use crate::cli::exit;
+use crate::cli::history::disk_usage::{self, DiskUsageReport, RunsGcReport};
+use crate::cli::output::print_stderr;
+use crate::domain::journal::RunOutline;
+
+const MS_OF_DAY: i64 = 86_400_000;
+
+pub(in crate::app) fn gc(
+    world: &CliContext,
+    (older, keep): (Option<u32>, Option<usize>),
+    yes: bool,
+    json: bool,
+) -> Result<u8> {
+    if older.is_none() && keep.is_none() {
+        if yes {
+            bail!("nothing says what to remove\nhint: add --older-than DAYS or --keep NUMBER");
+        }
+        if json {
+            disk_usage::gc(&RunsGcReport::default(), (false, true), &mut std::io::stdout().lock())?;
+            return Ok(exit::COMPLETED);
+        }
+        print_stderr("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
+        return du(world, false);
+    }
+    let handle = reader(world)?.handle;
+    let runs = handle.ports().store.outlines().map_err(store_error)?;
+    let before = older.map(|days| handle.ports().clock.now().0 - i64::from(days) * MS_OF_DAY);
+    let mut old = RunsGcReport::default();
+    // newest first, so what is behind `keep` is older
+    for run in runs.iter().skip(keep.unwrap_or(0)) {
+        if before.is_some_and(|before| run.updated.0 >= before) {
+            continue;
+        }
+        if !run.status.is_over() {
+            old.open += 1;
+        } else if worktree(run).is_some() {
+            old.isolated += 1;
+        } else {
+            let (oldest, newest) = old.span.unwrap_or((run.started, run.started));
+            old.span = Some((oldest.min(run.started), newest.max(run.started)));
+            old.runs.push(run.id.clone());
+        }
+    }
+    let store = &handle.ports().store;
+    old.freed =
+        if yes { store.delete(&old.runs) } else { store.measure_deletion(&old.runs) }.map_err(store_error)?;
+    disk_usage::gc(&old, (yes, json), &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
+}
+
+/// The worktree of a run if it is still there.
+fn worktree(run: &RunOutline) -> Option<&str> {
+    run.worktree.as_ref().map(|tree| tree.path.as_str()).filter(|path| Path::new(path).exists())
+}
+
+pub(in crate::app) fn du(world: &CliContext, json: bool) -> Result<u8> {
+    let handle = reader(world)?.handle;
+    let store = &handle.ports().store;
+    let runs = store.outlines().map_err(store_error)?;
+    let taken = DiskUsageReport {
+        file: world.dirs.data.join("runs.sqlite").display().to_string(),
+        space: store.storage_usage().map_err(store_error)?,
+        snapshots: handle.ports().snapshots.list().ok().map(|list| list.len()),
+        worktrees: runs.iter().filter_map(worktree).map(str::to_owned).collect(),
+    };
+    disk_usage::du(&taken, json, &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
+}

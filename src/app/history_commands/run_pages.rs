@@ -1,0 +1,64 @@
+//! Runs of a query a page at a time: a list of ten thousand runs does not hold ten thousand runs (HIST-11).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::vec;
+
+use crate::domain::journal::{RunQuery, RunSummary};
+use crate::ports::run_store::{RunStore, StoreError};
+
+const PAGE: usize = 500;
+
+/// Why a list ended early.
+pub(super) type ListErrorSlot = Rc<RefCell<Option<StoreError>>>;
+
+pub(super) struct PagedRuns<'a> {
+    store: &'a dyn RunStore,
+    query: RunQuery,
+    page: vec::IntoIter<RunSummary>,
+    /// Runs that may still come.
+    left: usize,
+    failed: ListErrorSlot,
+}
+
+impl<'a> PagedRuns<'a> {
+    pub(super) fn new(store: &'a dyn RunStore, query: RunQuery) -> Self {
+        let left = if query.limit == 0 { usize::MAX } else { query.limit };
+        Self { store, query, page: Vec::new().into_iter(), left, failed: ListErrorSlot::default() }
+    }
+
+    pub(super) fn failed(&self) -> ListErrorSlot {
+        Rc::clone(&self.failed)
+    }
+
+    /// What the store finds by looking at every run is asked for once.
+    fn turn(&mut self) -> Result<(), StoreError> {
+        let walks = self.query.words.is_some() || !self.query.statuses.is_empty();
+        let page = if walks { self.left } else { self.left.min(PAGE) };
+        self.query.limit = if page == usize::MAX { 0 } else { page };
+        let found = self.store.list(&self.query)?;
+        if self.query.offset == 0 && self.query.until.is_none() {
+            // whoever starts meanwhile moves nothing
+            self.query.until = found.first().map(|run| run.started);
+        }
+        self.left = if walks || found.len() < page { 0 } else { self.left - found.len() };
+        self.query.offset += found.len();
+        self.page = found.into_iter();
+        Ok(())
+    }
+}
+
+impl Iterator for PagedRuns<'_> {
+    type Item = RunSummary;
+
+    fn next(&mut self) -> Option<RunSummary> {
+        if self.page.len() == 0
+            && self.left > 0
+            && let Err(error) = self.turn()
+        {
+            self.left = 0;
+            self.failed.replace(Some(error));
+        }
+        self.page.next()
+    }
+}

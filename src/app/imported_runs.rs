@@ -1,0 +1,59 @@
+//! Runs that came from a file: what was allowed there is not allowed here, and servers there are not ours.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+
+use crate::config::catalog::ConfigCatalog;
+use crate::domain::journal::{RunOrigin, RunSummary};
+use crate::domain::sandbox::RoleNetwork;
+use crate::domain::workflow::WorkflowProgram;
+use crate::runtime::resume::ResumeRequest;
+
+/// Goes on under the approvals of this place, and asks the models of this place. `stored` is the definition that the
+/// run has now; one that was given with `going` stays. `windows` asks the servers of this place how much their models
+/// take.
+///
+/// # Errors
+/// No model is set here for a level that an agent of the run asks.
+pub(super) fn adapt_imported_run(
+    catalog: &ConfigCatalog,
+    summary: &RunSummary,
+    (stored, windows): (
+        impl FnOnce() -> Result<WorkflowProgram>,
+        impl FnOnce(&mut WorkflowProgram) -> Result<()>,
+    ),
+    mut going: ResumeRequest,
+) -> Result<ResumeRequest> {
+    if !summary.origin.as_ref().is_some_and(RunOrigin::is_foreign) {
+        return Ok(going);
+    }
+    going.approvals.get_or_insert_with(|| catalog.settings().approvals());
+    if going.program.is_none() {
+        let stored = stored()?;
+        let mut ours = asking_here(catalog, stored.clone())?;
+        windows(&mut ours)?;
+        going.program = Some(ours).filter(|ours| *ours != stored);
+    }
+    Ok(going)
+}
+
+/// Every agent asks the model that its level means here: keys go only where they belong. The network that its role had
+/// there, and the ports that the workflow opened there, are not allowed here.
+fn asking_here(catalog: &ConfigCatalog, mut program: WorkflowProgram) -> Result<WorkflowProgram> {
+    for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
+        workflow.loopback_ports.clear();
+        for agent in &mut workflow.agents {
+            agent.network = agent.network.map(RoleNetwork::without_loosening);
+        }
+        let agents = workflow.agents.iter_mut().map(|agent| &mut agent.choice);
+        let summaries = workflow.contexts.iter_mut().filter_map(|context| context.summary.as_deref_mut());
+        for choice in agents.chain(summaries) {
+            *choice = catalog.model_for_level(&choice.level).map_err(|missing| {
+                let hint = missing.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+                anyhow!("the run came from a file and asks models of this place: {}{hint}", missing.message)
+            })?;
+        }
+    }
+    Ok(program)
+}

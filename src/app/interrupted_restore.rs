@@ -1,0 +1,46 @@
+//! What ends a change of the project's files that was cut off, other than doing it again: going back to a snapshot, or
+//! keeping the files as they are.
+
+use crate::domain::ids::SnapshotId;
+use crate::domain::snapshot::SnapshotRestoreResult;
+use crate::ports::run_store::StoreError;
+use crate::ports::snapshot::SnapshotError;
+use crate::runtime::handle::RuntimeHandle;
+use crate::runtime::history::inconsistent_files_error;
+
+/// All files are those of the snapshot.
+///
+/// # Errors
+/// They cannot be brought back, or that could not be noted.
+pub(super) fn restore(
+    handle: &RuntimeHandle,
+    id: &SnapshotId,
+) -> Result<SnapshotRestoreResult, SnapshotError> {
+    let found = handle.interrupted_restore();
+    let done = handle.ports().snapshots.restore(id)?;
+    if let Some((found, _)) = found {
+        handle.settle_interrupted_restore(&found).map_err(of_store)?;
+    }
+    Ok(done)
+}
+
+/// Somebody stores the files by hand: they are what they are to be.
+///
+/// # Errors
+/// It could not be noted.
+pub(super) fn keep(handle: &RuntimeHandle) -> Result<(), SnapshotError> {
+    let Some((found, _)) = handle.interrupted_restore() else { return Ok(()) };
+    handle.ports().snapshots.accept_interrupted_restore()?;
+    handle.settle_interrupted_restore(&found).map_err(of_store)
+}
+
+/// What a person should know of the project's files, on two lines.
+pub(super) fn interrupted_restore_notice(handle: &RuntimeHandle) -> Option<String> {
+    let (found, finish) = handle.interrupted_restore()?;
+    let StoreError { message, hint } = inconsistent_files_error(&found, &finish);
+    Some(format!("{message}\nhint: {}", hint.unwrap_or_default()))
+}
+
+fn of_store(StoreError { message, hint }: StoreError) -> SnapshotError {
+    SnapshotError { message, hint }
+}

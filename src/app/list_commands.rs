@@ -1,0 +1,135 @@
+//! `workflows`, `roles`, `tools`, `config show`, `config explain`.
+
+use std::io::Write;
+
+use anyhow::{Result, anyhow};
+use serde_json::json;
+
+use super::cli_context::CliContext;
+use super::run_command::load;
+use super::system_context;
+use crate::cli::output::{TerminalSafeWriter, name, one_line};
+use crate::cli::{exit, json_output};
+use crate::config::render::compact;
+use crate::config::roles::tools_for;
+use crate::config::settings::explain::explain_text;
+use crate::config::settings::show_text;
+use crate::domain::diagnostic::DiagnosticSeverity;
+
+pub(super) fn workflows(world: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let mut stdout = std::io::stdout().lock();
+    if as_json {
+        let rows: Vec<_> = catalog
+            .workflows()
+            .iter()
+            .map(|entry| {
+                json!({"name": entry.name, "description": entry.description, "inputs": entry.inputs,
+                       "layer": entry.layer, "place": entry.place})
+            })
+            .collect();
+        json_output::pretty(&rows, &mut stdout)?;
+        return Ok(exit::COMPLETED);
+    }
+    let mut out = TerminalSafeWriter(&mut stdout);
+    for entry in catalog.workflows() {
+        let inputs: Vec<String> = entry
+            .inputs
+            .iter()
+            .map(|input| format!("{}: {}", name(&input.name), input.kind.as_str()))
+            .collect();
+        let about = one_line(&entry.description, 60);
+        writeln!(
+            out,
+            "{:<28} {:<10} ({})  {about}",
+            name(&entry.name),
+            entry.layer.to_string(),
+            inputs.join(", ")
+        )?;
+    }
+    for finding in catalog.diagnostics().iter().filter(|found| found.severity == DiagnosticSeverity::Error) {
+        writeln!(out, "broken: {}", compact(finding))?;
+    }
+    Ok(exit::COMPLETED)
+}
+
+pub(super) fn roles(world: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let mut stdout = std::io::stdout().lock();
+    if as_json {
+        let rows: Vec<_> = catalog.roles().iter().collect();
+        json_output::pretty(&rows, &mut stdout)?;
+        return Ok(exit::COMPLETED);
+    }
+    let mut out = TerminalSafeWriter(&mut stdout);
+    for role in catalog.roles().iter() {
+        let (tools, _) = tools_for(role, catalog.tools());
+        let names: Vec<String> = tools.iter().map(|tool| name(&tool.name)).collect();
+        let decisions: Vec<String> = role.parsing_tools.iter().map(|tool| name(&tool.name)).collect();
+        let decisions =
+            if decisions.is_empty() { String::new() } else { format!("; decides {}", decisions.join(", ")) };
+        let list = if names.is_empty() { "no tools".to_owned() } else { names.join(", ") };
+        writeln!(
+            out,
+            "{:<24} {:<6} {:<10} {list}{decisions}",
+            name(&role.full_name()),
+            role.level,
+            role.layer.to_string()
+        )?;
+    }
+    Ok(exit::COMPLETED)
+}
+
+pub(super) fn tools(world: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let policy = catalog.settings().approvals();
+    let mut stdout = std::io::stdout().lock();
+    if as_json {
+        let rows: Vec<_> = catalog
+            .tools()
+            .iter()
+            .map(|tool| json!({"tool": tool, "approval": policy.permission_for(&tool.name, tool.risk)}))
+            .collect();
+        json_output::pretty(&rows, &mut stdout)?;
+        return Ok(exit::COMPLETED);
+    }
+    let mut out = TerminalSafeWriter(&mut stdout);
+    for tool in catalog.tools() {
+        let rule = serde_json::to_value(policy.permission_for(&tool.name, tool.risk))?;
+        let risk = serde_json::to_value(tool.risk)?;
+        let (risk, rule) = (risk.as_str().unwrap_or_default(), rule.as_str().unwrap_or_default());
+        writeln!(out, "{:<18} {risk:<8} {rule:<6} {}", name(&tool.name), one_line(&tool.description, 80))?;
+    }
+    Ok(exit::COMPLETED)
+}
+
+pub(super) fn config(world: &CliContext, origin: bool) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let mut stdout = std::io::stdout().lock();
+    let mut out = TerminalSafeWriter(&mut stdout);
+    write!(out, "{}", show_text(&catalog.settings().show(), origin))?;
+    for level in ["base", "smart", "fast"] {
+        match catalog.model_for_level(level) {
+            Ok(choice) => {
+                writeln!(out, "{level:<6} {} at {} — {}", choice.model, choice.base_url, choice.provenance)?
+            }
+            Err(missing) => writeln!(out, "{level:<6} no model: {}", missing.message)?,
+        }
+    }
+    for line in system_context::lines(&catalog) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(if super::diagnostics::tell_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
+}
+
+pub(super) fn explain(world: &CliContext, key: &str, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let explained = catalog.explain(key).map_err(|error| anyhow!(error))?;
+    let mut stdout = std::io::stdout().lock();
+    if as_json {
+        json_output::pretty(&explained, &mut stdout)?;
+    } else {
+        TerminalSafeWriter(&mut stdout).write_all(explain_text(&explained).as_bytes())?;
+    }
+    Ok(if explained.refused.is_empty() { exit::COMPLETED } else { exit::USAGE })
+}

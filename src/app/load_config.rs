@@ -1,0 +1,46 @@
+//! The configuration of this start.
+
+use anyhow::Result;
+
+use super::bootstrap;
+use super::cli_context::CliContext;
+use super::config_sources::{self, GatheredSources};
+use super::trust;
+use crate::cli::output::print_stderr;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::render::compact;
+use crate::config::settings::layers::SettingOverrides;
+use crate::config::settings::project_restriction::NOT_TAKEN;
+use crate::config::source::SourceFile;
+
+/// The configuration of this start; broken settings are told and end the program.
+pub(super) fn load(
+    world: &CliContext,
+    overrides: SettingOverrides,
+    more: Option<SourceFile>,
+) -> Result<(ConfigCatalog, GatheredSources)> {
+    let mut gathered = config_sources::gather(world, overrides, world.trust)?;
+    gathered.sources.workflows.extend(more);
+    let specs = bootstrap::specs(&world.project);
+    let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
+    for line in gathered.not_read() {
+        print_stderr(format_args!("warning: not read: {line}"));
+    }
+    if let Some(notice) = trust::notice(&gathered.verdict) {
+        print_stderr(format_args!("warning: {notice}\n{}", trust::told_powers(world, &gathered.project)));
+    }
+    for finding in catalog.diagnostics().iter().filter(|finding| finding.code == NOT_TAKEN) {
+        print_stderr(compact(finding));
+    }
+    Ok((catalog, gathered))
+}
+
+/// The same without a word on stderr.
+pub(super) fn load_quietly(
+    world: &CliContext,
+    overrides: SettingOverrides,
+) -> Result<(ConfigCatalog, GatheredSources)> {
+    let gathered = config_sources::gather(world, overrides, world.trust)?;
+    let catalog = ConfigCatalog::load(gathered.sources.clone(), bootstrap::specs(&world.project));
+    Ok((catalog, gathered))
+}

@@ -1,0 +1,287 @@
+//! Setting up a model: what would be if a choice were saved, whether it works, and saving it. The files of the user
+//! are written here and nowhere else; nothing is written before everything is known to be sound.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::bootstrap;
+use super::cli_context::CliContext;
+use super::config_sources;
+use crate::adapters::file_io;
+use crate::adapters::providers::{ModelProviders, ModelTimeouts};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::models::model_selector::ModelSelector;
+use crate::config::models::provider_catalog::ProviderCatalog;
+use crate::config::models::resolve::{CUSTOM, provider_key};
+use crate::config::render::compact;
+use crate::config::settings::EffectiveSetting;
+use crate::config::settings::layers::SettingOverrides;
+use crate::config::setup::edit_json::apply_changes;
+use crate::config::setup::{CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges};
+use crate::config::source::SourceFile;
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::message::{ChatMessage, ChatRole};
+use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, ToolChoice};
+use crate::domain::secret::SecretText;
+use crate::domain::source_location::ConfigLayer;
+use crate::ports::model::{DeltaSink, ModelPort};
+use crate::tui::setup::SetupRequest;
+
+const SETTINGS_FILE: &str = "settings.json";
+/// A model may have to be loaded first.
+const PATIENCE: ModelTimeouts = ModelTimeouts {
+    connect: Duration::from_secs(10),
+    idle: Duration::from_secs(60),
+    call: Duration::from_secs(300),
+    window: Duration::from_secs(2),
+};
+
+/// The configuration as it would be.
+pub(super) struct ConfigCandidate {
+    pub(super) catalog: ConfigCatalog,
+    /// Path, text before and text after, of the files that change.
+    files: Vec<(PathBuf, String)>,
+}
+
+impl ConfigCandidate {
+    /// With these changes in the user's files.
+    ///
+    /// # Errors
+    /// A file of the user is broken, or would be.
+    pub(super) fn with_changes(
+        world: &CliContext,
+        overrides: SettingOverrides,
+        changes: &SetupChanges,
+    ) -> Result<Self> {
+        let mut gathered = config_sources::gather(world, overrides, world.trust)?;
+        let mut files = Vec::new();
+        for (name, changes) in [(SETTINGS_FILE, &changes.settings), (KEYS_FILE, &changes.keys)] {
+            let path = world.dirs.config.join(name);
+            let old = file_io::read_file_if_exists(&path)
+                .with_context(|| format!("{} cannot be read", path.display()))?;
+            let Some(new) = changed(&path, old.as_deref(), changes)? else { continue };
+            let label = format!("user:{name}");
+            let settings = &mut gathered.sources.settings;
+            settings.retain(|file| file.name != label);
+            settings.push(SourceFile::new(ConfigLayer::User, label, new.as_str()));
+            files.push((path, new));
+        }
+        // within a layer the later file wins: keys come last
+        gathered.sources.settings.sort_by_key(|file| file.name.ends_with(KEYS_FILE));
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&world.project));
+        refuse_errors(&catalog)?;
+        Ok(Self { catalog, files })
+    }
+
+    /// Writes the files, keys first: settings never name what is not there.
+    ///
+    /// # Errors
+    /// As the system says; what was written before that stays.
+    pub(super) fn save(&self) -> Result<Vec<String>> {
+        let mut written = Vec::new();
+        for (path, text) in self.files.iter().rev() {
+            file_io::write_private(path, text)
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+            written.push(path.display().to_string());
+        }
+        Ok(written)
+    }
+
+    /// What each level asks then, in the words of a person; also what wins over the files.
+    ///
+    /// # Errors
+    /// The level has no model even then.
+    pub(super) fn choice(&self, setup: &LevelSetup) -> Result<ModelChoice> {
+        self.catalog.model_for_level(&setup.level).map_err(|missing| told(&missing))
+    }
+
+    /// What was chosen and does not count because something above the user's files is set.
+    pub(super) fn overruled(&self, setup: &LevelSetup) -> Option<String> {
+        let settings = self.catalog.settings();
+        let fields = [
+            ("provider", setup.provider.is_some() || setup.base_url.is_some()),
+            ("base_url", setup.provider.is_some() || setup.base_url.is_some()),
+            ("model", setup.model.is_some()),
+            ("api_key", setup.key.is_some() || setup.provider.is_some() || setup.base_url.is_some()),
+        ];
+        let above = fields.iter().filter(|(_, chosen)| *chosen).filter_map(|(field, _)| {
+            let setting = settings.own_level_setting(&setup.level, field)?;
+            (setting.origin.layer > ConfigLayer::User).then(|| setting.origin.to_string())
+        });
+        let names: Vec<String> = above.collect();
+        (!names.is_empty()).then(|| format!("{} wins over what is saved here", names.join(", ")))
+    }
+
+    /// Asks the model for a word. The answer: what was asked and how long it took.
+    ///
+    /// # Errors
+    /// What went wrong and what to do, ready for people.
+    pub(super) fn trial(
+        &self,
+        choice: ModelChoice,
+    ) -> impl Future<Output = Result<String, String>> + Send + use<> {
+        let providers = providers(&self.catalog);
+        async move {
+            let shown = named(&choice);
+            let request = question(choice);
+            match providers.call(&request, &TrialDeltaSink).await {
+                Ok(reply) => {
+                    let seconds = Duration::from_millis(reply.duration_ms).as_secs_f64();
+                    Ok(format!("{shown} answered in {seconds:.1} s"))
+                }
+                Err(error) => Err(broken(&error)),
+            }
+        }
+    }
+}
+
+/// What a session begins with: the dialog alone if that is all that was wanted, or unbidden where no model is set.
+/// `plays`: a script answers, or something starts by itself.
+pub(super) fn first(catalog: &ConfigCatalog, alone: bool, plays: bool) -> Option<SetupRequest> {
+    let unset = !plays && catalog.model_for_level("base").is_err();
+    (alone || unset).then(|| SetupRequest::Open { level: "base".to_owned(), first: !alone, alone })
+}
+
+/// What changes in the files for these levels; a key that stands at a level moves with its provider.
+pub(super) fn changes(catalog: &ConfigCatalog, setups: &[LevelSetup]) -> SetupChanges {
+    let mut all = SetupChanges::default();
+    let files = catalog.user_files_only();
+    // those of before keys were saved with their servers are from now on
+    for (path, key, url) in catalog.unbound_keys(&format!("user:{KEYS_FILE}")) {
+        all.keys
+            .push(SavedKey { key: &key, home: Some(&url) }.at(path.split('.').map(str::to_owned).collect()));
+    }
+    for setup in setups {
+        let own = owned_key(&files, &setup.level);
+        let own_key = own
+            .as_ref()
+            .map(|(provider, key, home)| (provider.as_str(), SavedKey { key, home: home.as_deref() }));
+        let home = home(catalog, setup);
+        let same_server = same_server(&files, setup);
+        all = all.and(setup.changes(&CurrentLevelSetup { same_server, own_key, home: home.as_deref() }));
+    }
+    all
+}
+
+/// Whether a level asks the chosen server already, by the person's files alone: what is saved there is for the server
+/// that they name, whatever the environment or a project leads to now.
+pub(super) fn same_server(files: &ConfigCatalog, setup: &LevelSetup) -> bool {
+    let own = |field: &str| {
+        files.settings().own_level_setting(&setup.level, field).and_then(EffectiveSetting::as_str)
+    };
+    match (&setup.provider, &setup.base_url) {
+        (_, Some(url)) => own("base_url") == Some(url),
+        (Some(provider), None) => {
+            let now = filed_choice(files, &setup.level).map(|choice| choice.provider);
+            own("base_url").is_none() && now.as_ref() == Some(provider)
+        }
+        (None, None) => true,
+    }
+}
+
+/// What a level asks by these files; where they name no model, whom it asks.
+fn filed_choice(files: &ConfigCatalog, level: &str) -> Option<ModelChoice> {
+    let unnamed = || ModelSelector { model: Some("unnamed".to_owned()), ..ModelSelector::level(level) };
+    files.model_for_level(level).or_else(|_| files.select_model(&unnamed())).ok()
+}
+
+/// The server that a key of this choice is for.
+fn home(catalog: &ConfigCatalog, setup: &LevelSetup) -> Option<String> {
+    let known = setup.provider.as_deref().filter(|name| *name != CUSTOM);
+    setup.base_url.clone().or_else(|| catalog.origin_for_saved_key(known, &setup.level))
+}
+
+/// The key that the user's files give to the level itself, with the provider of the catalogue that it is for and the
+/// server that it belongs to.
+fn owned_key(files: &ConfigCatalog, level: &str) -> Option<(String, SecretText, Option<String>)> {
+    let setting = files
+        .settings()
+        .own_level_setting(level, "api_key")
+        .filter(|one| one.origin.layer == ConfigLayer::User)?;
+    let choice = filed_choice(files, level).filter(|choice| choice.key.as_deref() == Some(level))?;
+    let known = files.models().provider(&choice.provider)?;
+    let taken = files.key_ring().contains_key(&provider_key(&known.name));
+    let key = setting.secret().filter(|_| setting.origin.name.is_none() && !taken)?;
+    Some((known.name.clone(), key.clone(), Some(choice.base_url)))
+}
+
+/// # Errors
+/// A name or text that cannot be.
+pub(super) fn check(setups: &[LevelSetup], models: &ProviderCatalog) -> Result<()> {
+    setups.iter().try_for_each(|setup| setup.check(models)).map_err(|error| anyhow!(error))
+}
+
+fn changed(path: &std::path::Path, old: Option<&str>, changes: &[SettingChange]) -> Result<Option<String>> {
+    if old.is_none() && changes.iter().all(|change| change.value.is_none()) {
+        return Ok(None);
+    }
+    let old = old.unwrap_or_default();
+    let new = apply_changes(old, changes).map_err(|why| {
+        anyhow!(
+            "{} is broken and was left as it is: {why}\nhint: `synthdev check` shows the place; correct it first",
+            path.display()
+        )
+    })?;
+    Ok((new != old).then_some(new))
+}
+
+/// Errors of settings files; those of roles and workflows are somebody else's.
+fn refuse_errors(catalog: &ConfigCatalog) -> Result<()> {
+    let own =
+        |finding: &&Diagnostic| finding.place.file.starts_with("user:") && finding.code.starts_with('C');
+    let settings = |finding: &&Diagnostic| {
+        [SETTINGS_FILE, KEYS_FILE].iter().any(|name| finding.place.file == format!("user:{name}"))
+    };
+    let errors = catalog.diagnostics().iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
+    match errors.filter(own).find(settings) {
+        Some(error) => bail!("{}\nhint: correct it first, then set up the model", compact(error)),
+        None => Ok(()),
+    }
+}
+
+/// Asks with the keys of this catalogue.
+fn providers(catalog: &ConfigCatalog) -> ModelProviders {
+    ModelProviders::new(catalog.key_ring().clone(), PATIENCE).with_key_servers(catalog.key_origins())
+}
+
+fn question(choice: ModelChoice) -> ModelRequest {
+    ModelRequest {
+        agent: "setup".to_owned(),
+        state: "setup".to_owned(),
+        choice,
+        messages: vec![ChatMessage::text(ChatRole::User, "Answer with the single word: ready")],
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+    }
+}
+
+/// A model and who serves it, for people.
+pub(super) fn named(choice: &ModelChoice) -> String {
+    let place = if choice.provider == CUSTOM { &choice.base_url } else { &choice.provider };
+    format!("{} of {place}", choice.model)
+}
+
+fn broken(error: &ModelError) -> String {
+    let hint = match error {
+        ModelError::Auth { .. } => "give the key again, in one piece",
+        _ => error.hint(),
+    };
+    format!("{error}\nhint: {hint}")
+}
+
+fn told(missing: &Diagnostic) -> anyhow::Error {
+    match &missing.hint {
+        Some(hint) => anyhow!("{}\nhint: {hint}", missing.message),
+        None => anyhow!("{}", missing.message),
+    }
+}
+
+/// The words of a trial are for nobody.
+struct TrialDeltaSink;
+
+impl DeltaSink for TrialDeltaSink {
+    fn delta(&self, _: DeltaKind, _: &str) {}
+}

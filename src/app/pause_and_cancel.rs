@@ -1,0 +1,69 @@
+//! Pausing and ending runs wherever they are driven, for the command line and the screen.
+
+use std::time::Duration;
+
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::ports::run_store::StoreError;
+use crate::runtime::cancel::CancelOutcome;
+use crate::runtime::command::ControlAction;
+use crate::runtime::control_requests::PauseOutcome;
+use crate::runtime::handle::RuntimeHandle;
+
+/// How long a person waits for what is under way in another process.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What came of it, for the person.
+///
+/// # Errors
+/// It does not run, or nobody can be told.
+pub(super) async fn control(
+    handle: &RuntimeHandle,
+    run: &RunSummary,
+    control: ControlAction,
+) -> Result<String, StoreError> {
+    let id = &run.id;
+    match control {
+        ControlAction::Cancel => {
+            if handle.cancel(id).await? == CancelOutcome::Told {
+                return Ok(format!("run {id} was told to end"));
+            }
+            let status = handle.summary(id.as_str())?.progress.status;
+            Ok(format!("run {id} is {}", status.as_str()))
+        }
+        ControlAction::Pause if run.progress.status != RunStatus::Running => Err(StoreError {
+            message: format!("run {id} is {}: there is nothing to pause", run.progress.status.as_str()),
+            hint: None,
+        }),
+        ControlAction::Pause => Ok(match handle.pause(id, PATIENCE).await? {
+            PauseOutcome::Done => paused(&handle.summary(id.as_str())?),
+            PauseOutcome::Told(pid) => {
+                let by = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
+                format!(
+                    "run {id} was told to pause{by}: it does when what is under way there has come to its end, unless \
+                     it is over then"
+                )
+            }
+            PauseOutcome::Unheard(pid) => {
+                format!(
+                    "process {pid}, which drives run {id}, does not answer: it pauses the run when it works again; ending \
+                     that process leaves the run interrupted"
+                )
+            }
+        }),
+    }
+}
+
+/// It may have come to its end by itself.
+fn paused(run: &RunSummary) -> String {
+    let (id, status) = (&run.id, run.progress.status);
+    match status {
+        RunStatus::Paused => format!("run {id} is paused; it goes on with: synthdev resume {id}"),
+        RunStatus::Interrupted => {
+            format!("run {id} is interrupted: its process has ended; it goes on with: synthdev resume {id}")
+        }
+        RunStatus::Failed if !run.progress.pauses.is_empty() => {
+            format!("run {id} stands where it failed; that is tried again with: synthdev resume {id}")
+        }
+        _ => format!("run {id} is {}", status.as_str()),
+    }
+}

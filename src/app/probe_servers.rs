@@ -1,0 +1,66 @@
+//! Asking servers what they have: all at once, each with its deadline. Never done unless somebody asks for it.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use crate::adapters::providers::{ModelProviders, ModelTimeouts};
+use crate::cli::models::ProbedModelServer;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::models::server_list::ConfiguredServer;
+
+/// A server of this machine answers at once or is not there.
+const NEAR: Duration = Duration::from_millis(300);
+/// For a whole list.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// Which servers are asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ProbeScope {
+    /// Nobody.
+    Nobody,
+    /// Those that levels use.
+    Used,
+    /// Everyone who can be asked.
+    Usable,
+}
+
+/// Asks them with the keys of this catalogue, which go to their homes only.
+pub(super) struct ServerProbe {
+    near: ModelProviders,
+    far: ModelProviders,
+}
+
+impl ServerProbe {
+    pub(super) fn new(catalog: &ConfigCatalog) -> Self {
+        let homes = catalog.key_origins();
+        let to = |connect| {
+            let patience = ModelTimeouts { connect, idle: DEADLINE, ..ModelTimeouts::default() };
+            ModelProviders::new(catalog.key_ring().clone(), patience).with_key_servers(homes.clone())
+        };
+        Self { near: to(NEAR), far: to(DEADLINE) }
+    }
+
+    /// In the order of `servers`.
+    pub(super) async fn probe_all(
+        &self,
+        servers: Vec<ConfiguredServer>,
+        ask: ProbeScope,
+    ) -> Vec<ProbedModelServer> {
+        join_all(servers.into_iter().map(|server| self.one(server, ask))).await
+    }
+
+    pub(super) async fn one(&self, server: ConfiguredServer, ask: ProbeScope) -> ProbedModelServer {
+        let wanted = match ask {
+            ProbeScope::Nobody => false,
+            ProbeScope::Used => !server.levels.is_empty(),
+            ProbeScope::Usable => server.usable(),
+        };
+        if !wanted {
+            return ProbedModelServer { server, answer: None };
+        }
+        let providers = if server.local { &self.near } else { &self.far };
+        let answer = providers.list(&server.choice(), DEADLINE).await;
+        ProbedModelServer { server, answer: Some(answer) }
+    }
+}

@@ -1,0 +1,115 @@
+//! A recording of a run that is over, made from its journal: also of one that began without `--record`, on the screen.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+
+use super::{header, local_place, outcome, plain, refused, roles, root};
+use crate::adapters::providers::recording::ModelCallRecorder;
+use crate::app::cli_context::CliContext;
+use crate::app::config_sources;
+use crate::app::read_only::store_error;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::lower;
+use crate::config::settings::layers::SettingOverrides;
+use crate::domain::journal::RunStatus;
+use crate::domain::model::{ModelChoice, ModelRequest};
+use crate::domain::workflow::{Workflow, WorkflowProgram};
+use crate::runtime::handle::RuntimeHandle;
+
+/// How the name of such a file ends where nothing else says what is to be written.
+const ENDS: &str = ".cassette.jsonl";
+
+pub(in crate::app) fn is_meant(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.to_lowercase().ends_with(ENDS))
+}
+
+/// Writes what models were asked and answered in a run, as `run --record` would have; what is to be said of it, a line
+/// each.
+///
+/// # Errors
+/// The run cannot be played, the file is there, or it cannot be written.
+pub(in crate::app) fn write_recording(
+    world: &CliContext,
+    catalog: &ConfigCatalog,
+    handle: &RuntimeHandle,
+    run: &str,
+    path: &Path,
+) -> Result<Vec<String>> {
+    let summary = handle.summary(run).map_err(store_error)?;
+    let (run, file, status) = (&summary.id, path.display().to_string(), summary.progress.status);
+    if path.exists() {
+        bail!("{file} exists: it was left as it is\nhint: name another file, or remove it first");
+    }
+    if status != RunStatus::Completed {
+        bail!(
+            "run {run} is {}: only one that is completed can be played to its end\nhint: synthdev runs show {run}",
+            status.as_str()
+        );
+    }
+    let program = handle.definition(run).map_err(store_error)?.program.clone();
+    let workflow = root(&program).ok_or_else(|| anyhow!("run {run} has no workflow"))?;
+    if workflow.conversational {
+        bail!("run {run} is a conversation: only runs of workflows can be played");
+    }
+    let name = &workflow.name;
+    let gathered = config_sources::gather(world, SettingOverrides::default(), world.trust)?;
+    let Ok((plain, _)) = self::plain(world, gathered.sources).check(name) else {
+        bail!(
+            "the workflow `{name}` of run {run} is not among those of this project now, or has errors\n\
+             hint: synthdev check; or record a new run: synthdev run --workflow-file … --record {file}"
+        );
+    };
+    // of another definition than the present one, as far as that can be seen: then that is told when it is played
+    let present = catalog.check(name).is_ok_and(|(present, _)| present.hash == program.hash)
+        || with_models_of(&plain, &program) == plain.hash;
+    let mut header = header(&plain, &program);
+    if !present {
+        header.definition.clone_from(&program.hash);
+    }
+    let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
+    let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
+    let models = handle.ports().models.clone();
+    let recorder =
+        ModelCallRecorder::create(path, &header, roles(&program), local_place(catalog, &project), models);
+    let recorder = recorder.map_err(refused)?;
+    let tell =
+        &mut |request: ModelRequest, over, used| recorder.record_earlier_call(&request, outcome(over), used);
+    if !handle.visit_portable_model_calls(run, tell).map_err(store_error)? {
+        // what was written until here goes with the recorder
+        bail!(
+            "run {run} would have gone another way without what its agents were told of this place, so a recording \
+             of it could not be played\nhint: record a new run: synthdev run {name} … --record {file}"
+        );
+    }
+    let calls = recorder.finish().map_err(refused)?;
+    let plural = if calls == 1 { "" } else { "s" };
+    Ok(vec![
+        format!("{calls} model call{plural} of run {run} written to {file}"),
+        format!("play it: synthdev run {name} … --replay {file}; or name it as `cassette` in a test"),
+    ])
+}
+
+/// What pins the program if its agents had the models of another one, at their own levels and with their own parameters, as far
+/// as both have them: which models are chosen, and what those take, is of this machine and day.
+fn with_models_of(plain: &WorkflowProgram, program: &WorkflowProgram) -> String {
+    let lent = |own: &mut ModelChoice, plain: &ModelChoice| {
+        let parameters = plain.parameters.overridden_by(&own.parameters);
+        *own = ModelChoice { level: std::mem::take(&mut own.level), parameters, ..plain.clone() };
+    };
+    let mut workflows: Vec<Workflow> =
+        program.workflows.iter().map(|workflow| (**workflow).clone()).collect();
+    for workflow in &mut workflows {
+        let Some(other) = plain.workflows.iter().find(|one| one.name == workflow.name) else { continue };
+        for agent in &mut workflow.agents {
+            let found = other.agents.iter().find(|one| one.id == agent.id);
+            found.into_iter().for_each(|one| lent(&mut agent.choice, &one.choice));
+        }
+        for context in &mut workflow.contexts {
+            let found = other.contexts.iter().find(|one| one.name == context.name);
+            let summaries = context.summary.as_deref_mut().zip(found.and_then(|one| one.summary.as_deref()));
+            summaries.into_iter().for_each(|(own, plain)| lent(own, plain));
+        }
+    }
+    lower::hash(&workflows)
+}

@@ -1,0 +1,217 @@
+//! `run`: finds the workflow, checks it and its inputs, then stays with the run to its end.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+
+use super::bootstrap;
+use super::cli_context::CliContext;
+use super::diagnostics;
+use super::isolation;
+use super::recordings::{self, RecordingMode};
+use super::system_context;
+use super::windows;
+use crate::adapters::file_io;
+use crate::adapters::providers::scripted::{RepliesFileProblem, ScriptedModel};
+use crate::cli::args::RunArgs;
+use crate::cli::headless::{self, FinalReport, HeadlessOutput};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::inputs;
+use crate::config::json::JsonNode;
+use crate::config::source::{FileDiagnostics, SourceFile};
+use crate::domain::journal::RunStatus;
+use crate::domain::run_error::RunError;
+use crate::domain::source_location::ConfigLayer;
+use crate::domain::system_context::SystemContext;
+use crate::domain::workflow::{WorkflowParameter, WorkflowProgram};
+use crate::engine::run_spec::{MACHINE_VERSION, RunSpec};
+use crate::engine::steering::BreakpointSet;
+
+pub(super) use super::load_config::{load, load_quietly};
+pub(super) use super::run_to_end::{drive, runtime, runtime_of};
+
+pub(super) fn run(world: &CliContext, args: RunArgs) -> Result<u8> {
+    let show = HeadlessOutput { json: args.json, events: args.events, progress: !args.json && !args.events };
+    let script = args.replies.as_deref().map(read_script).transpose()?;
+    let played = recordings::open_replayed(args.replay.as_deref())?;
+    let overrides = match (&script, &played) {
+        (Some(_), _) => world.scripted("--replies"),
+        (None, Some(_)) => world.scripted("--replay"),
+        (None, None) => world.overrides.clone(),
+    };
+    let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
+    let (catalog, gathered) = load(world, overrides, file.clone())?;
+    diagnostics::sound(&catalog)?;
+    let catalog = match &played {
+        Some(_) => recordings::plain(world, gathered.sources),
+        None => catalog,
+    };
+    let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
+    let program = match catalog.program(&name) {
+        Ok(program) => program,
+        Err(found) => return Err(diagnostics::refused(&catalog, &found)),
+    };
+    let stops = super::breakpoints::parse_breakpoints(&args.stops, &program)?;
+    let values = match inputs_of(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
+        Ok(values) => values,
+        Err(error) if error.missing => {
+            return Ok(headless::print_result(&input_required(&name, error), show)?);
+        }
+        Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
+    };
+    let mut program = program;
+    windows::learn_first(&catalog, &mut program)?;
+    let (program, tape) = recordings::prepare(world, (&args, file.as_ref()), played, program)?;
+    let spec = RunSpec { stops, ..spec((&catalog, &world.project), program, values, args.yes, false) };
+    let spec = match tape {
+        RecordingMode::None => spec,
+        // a recording is the same in every directory and on every day
+        RecordingMode::Record { .. } | RecordingMode::Play { .. } => {
+            RunSpec { brief: SystemContext::default(), ..spec }
+        }
+    };
+    super::logs::start(&world.dirs.data, catalog.settings().verbosity());
+    let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
+    let report = if args.isolate || isolated {
+        isolation::run(world, &catalog, spec, (script, tape), show)?
+    } else {
+        let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, script);
+        let wired = if args.share { wired.sharing() } else { wired };
+        let wired = tape.around(wired, &catalog, &[&world.project])?;
+        drive(&wired, spec, show)?
+    };
+    Ok(headless::print_result(&report, show)?)
+}
+
+/// A run that starts now, in this directory.
+pub(super) fn spec(
+    (catalog, directory): (&ConfigCatalog, &Path),
+    program: WorkflowProgram,
+    inputs: Map<String, Value>,
+    yes: bool,
+    interactive: bool,
+) -> RunSpec {
+    let approvals = catalog.settings().approvals();
+    let approvals = if yes { approvals.approving_all() } else { approvals };
+    let (machine_version, brief) = (MACHINE_VERSION, system_context::brief(catalog, directory));
+    RunSpec {
+        machine_version,
+        program,
+        inputs,
+        approvals,
+        brief,
+        stops: BreakpointSet::default(),
+        interactive,
+    }
+}
+
+pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {
+    let text = file_io::read_text_file(path)
+        .with_context(|| format!("the replies file {} cannot be read", path.display()))?;
+    parse_script(&path.display().to_string(), &text)
+}
+
+pub(super) fn parse_script(name: &str, text: &str) -> Result<ScriptedModel> {
+    let file = SourceFile::new(ConfigLayer::CommandLine, name, text);
+    let mut findings = FileDiagnostics::new(&file);
+    let node = JsonNode::parse(&file, &mut findings);
+    if let Some(first) = findings.list.first() {
+        bail!("{}: {}", first.place, first.message);
+    }
+    let Some(node) = node else { bail!("{name} is empty") };
+    ScriptedModel::from_value(&node.to_value()).map_err(|bad| {
+        let line = |problem: &RepliesFileProblem| {
+            let place = file.place(node.nearest(&problem.spot.pointer).span.start);
+            format!("{place}: {problem}")
+        };
+        let lines: Vec<String> = bad.problems.iter().map(line).collect();
+        anyhow::anyhow!("this is not a replies file:\n{}", lines.join("\n"))
+    })
+}
+
+pub(super) fn read_workflow(path: &Path) -> Result<SourceFile> {
+    let text = file_io::read_text_file(path)
+        .with_context(|| format!("the workflow file {} cannot be read", path.display()))?;
+    Ok(SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text))
+}
+
+/// With a file, its first workflow is meant unless a name of it was typed.
+fn name_and_input(
+    catalog: &ConfigCatalog,
+    args: &RunArgs,
+    file: Option<&SourceFile>,
+) -> Result<(String, Option<String>)> {
+    let Some(file) = file else {
+        let Some(name) = args.name.clone() else {
+            bail!("which workflow? synthdev run NAME \"task\"; `synthdev workflows` lists them");
+        };
+        return Ok((name, args.input.clone()));
+    };
+    let (heads, found) = crate::config::workflow_file::read_heads(file);
+    let Some(first) = heads.first() else {
+        diagnostics::print_diagnostics(catalog, &found);
+        bail!("{} holds no workflow", file.name);
+    };
+    match (&args.name, &args.input) {
+        (Some(name), Some(input)) => Ok((name.clone(), Some(input.clone()))),
+        (Some(name), None) if heads.iter().any(|head| head.name == *name) => Ok((name.clone(), None)),
+        (input, _) => Ok((first.name.clone(), input.clone())),
+    }
+}
+
+/// Nothing was started: a person, or the caller, has to give the input first (WFM-14).
+fn input_required(workflow: &str, missing: inputs::InputError) -> FinalReport {
+    let mut error =
+        RunError::new("input_required", missing.message, format!("`{}` has no value", missing.parameter));
+    error.hint = Some(missing.hint);
+    FinalReport {
+        workflow: workflow.to_owned(),
+        status: RunStatus::Paused,
+        error: Some(error),
+        ..FinalReport::default()
+    }
+}
+
+/// What was given, or why it does not fit; outside, what was typed wrongly.
+pub(super) type RunInputsResult = Result<Map<String, Value>, inputs::InputError>;
+
+/// From what was typed: a text, `--input` pairs, or a file.
+pub(super) fn inputs_of(
+    program: &WorkflowProgram,
+    text: Option<&str>,
+    named: &[String],
+    file: Option<&Path>,
+) -> Result<RunInputsResult> {
+    let parameters: &[WorkflowParameter] =
+        program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
+    let file = file.map(read_input).transpose()?;
+    if !named.is_empty() {
+        if text.is_some() || file.is_some() {
+            bail!("give the input once: as text, with --input, or with --input-file");
+        }
+        let mut values = Map::new();
+        for pair in named {
+            let Some((name, value)) = pair.split_once('=') else {
+                bail!("--input {pair}: write it as NAME=VALUE");
+            };
+            values.insert(name.to_owned(), Value::from(value));
+        }
+        return Ok(inputs::from_values(parameters, &values));
+    }
+    if text.is_some() && file.is_some() {
+        bail!("give the input once: as text, or with --input-file");
+    }
+    let text = text.map(str::to_owned).or(file).unwrap_or_default();
+    Ok(inputs::from_text(parameters, &text))
+}
+
+fn read_input(path: &Path) -> Result<String> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+        return Ok(text);
+    }
+    file_io::read_text_file(path).with_context(|| format!("the input file {} cannot be read", path.display()))
+}

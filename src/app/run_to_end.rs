@@ -1,0 +1,122 @@
+//! Staying with a run to its end: a runtime of its own, signals, leftovers of a script.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use super::active_recording::ActiveRecording;
+use super::bootstrap::WiredRuntime;
+use super::read_only::store_error;
+use super::recordings;
+use crate::adapters::providers::scripted::ScriptedModel;
+use crate::cli::headless::{self, FinalReport, HeadlessOutput, InterruptSource};
+use crate::cli::output::print_stderr;
+use crate::domain::ids::RunId;
+use crate::engine::run_spec::RunSpec;
+use crate::runtime::handle::RuntimeHandle;
+
+/// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
+pub(super) fn drive(wired: &WiredRuntime, spec: RunSpec, show: HeadlessOutput) -> Result<FinalReport> {
+    stay(wired, show, async |handle| handle.start(spec).map_err(store_error))
+}
+
+/// Sets a run going on a runtime of its own and stays with it to its end, with Ctrl+C as cancel.
+pub(super) fn stay(
+    wired: &WiredRuntime,
+    show: HeadlessOutput,
+    go: impl AsyncFnOnce(&RuntimeHandle) -> Result<RunId>,
+) -> Result<FinalReport> {
+    match stay_if(wired, show, async |handle| go(handle).await.map(ControlFlow::<Infallible, _>::Continue))? {
+        ControlFlow::Continue(report) => Ok(report),
+        ControlFlow::Break(never) => match never {},
+    }
+}
+
+/// The same; `go` may find that there is nothing to set going, and say something else.
+pub(super) fn stay_if<T>(
+    wired: &WiredRuntime,
+    show: HeadlessOutput,
+    go: impl AsyncFnOnce(&RuntimeHandle) -> Result<ControlFlow<T, RunId>>,
+) -> Result<ControlFlow<T, FinalReport>> {
+    let runtime = runtime()?;
+    let report = runtime.block_on(async {
+        let interrupts = interrupts();
+        let (providers, deck) = (Arc::clone(&wired.providers), wired.deck.clone());
+        let leftovers = move || match &deck {
+            Some(ActiveRecording::Player(player)) => never_used(recordings::unused(player)),
+            _ => leftovers(providers.scripted()),
+        };
+        let events = wired.handle.subscribe(show.events);
+        match go(&wired.handle).await? {
+            ControlFlow::Break(other) => Ok(ControlFlow::Break(other)),
+            ControlFlow::Continue(run) => {
+                let followed = headless::follow_run(&wired.handle, run, events, show, interrupts, &leftovers);
+                let mut report = followed.await?;
+                report.files_changed = show.progress && files_changed(wired, &report);
+                recordings::finish_recording(wired.deck.as_ref(), &mut report, show);
+                Ok(ControlFlow::Continue(report))
+            }
+        }
+    });
+    if let (Some(ActiveRecording::Recorder(recorder)), Err(_)) = (&wired.deck, &report) {
+        recorder.abandon_recording().iter().for_each(|left| print_stderr(format_args!("warning: {left}")));
+    }
+    // A snapshot or search that a cancel left behind is not waited for.
+    runtime.shutdown_background();
+    report
+}
+
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    runtime_of(2)
+}
+
+pub(super) fn runtime_of(threads: usize) -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .context("no threads can be started")
+}
+
+/// Ctrl+C, and the signals by which a system ends programs.
+pub(super) fn interrupts() -> headless::InterruptReceiver {
+    let (to, from) = tokio::sync::mpsc::unbounded_channel();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [
+            (SignalKind::interrupt(), InterruptSource::Person),
+            (SignalKind::terminate(), InterruptSource::System),
+            (SignalKind::hangup(), InterruptSource::System),
+        ];
+        for (kind, who) in kinds {
+            let to = to.clone();
+            if let Ok(mut stream) = signal(kind) {
+                tokio::spawn(async move { while stream.recv().await.is_some() && to.send(who).is_ok() {} });
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && to.send(InterruptSource::Person).is_ok() {}
+    });
+    from
+}
+
+/// Whether an undo would do anything. Where that cannot be told it is offered.
+fn files_changed(wired: &WiredRuntime, report: &FinalReport) -> bool {
+    let store = &wired.handle.ports().snapshots;
+    let before = report.snapshot.as_ref().filter(|_| report.worktree.is_none());
+    before.is_some_and(|before| store.changes(before, None).map_or(true, |files| !files.is_empty()))
+}
+
+fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {
+    let unused = script.map(ScriptedModel::unused).unwrap_or_default();
+    never_used(unused.into_iter().map(|(agent, at)| format!("reply {} of `{agent}`", at + 1)).collect())
+}
+
+fn never_used(what: Vec<String>) -> Vec<String> {
+    what.into_iter().map(|what| format!("{what} was never used")).collect()
+}

@@ -1,0 +1,176 @@
+//! `runs` and `snapshot`: what was, and going back to it.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::{Result, anyhow};
+
+use super::bootstrap;
+use super::cli_context::CliContext;
+use super::read_only::{reader, snapshot_error, store_error};
+use super::run_command::load;
+use super::{history_commands, interrupted_restore, isolation, resume_command, salvage, time_travel};
+use crate::cli;
+use crate::cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
+use crate::cli::output::{TerminalSafeWriter, name, print_stderr};
+use crate::cli::{exit, json_output, show_run, snapshots};
+use crate::domain::ids::RunId;
+use crate::domain::snapshot::SnapshotRequest;
+use crate::runtime::command::ControlAction;
+use crate::runtime::handle::RuntimeHandle;
+use crate::runtime::inspect_call::ModelCallSelector;
+
+pub(super) fn runs(world: &CliContext, command: RunsCommand) -> Result<u8> {
+    match command {
+        RunsCommand::List(args) => history_commands::list(world, &args),
+        RunsCommand::Show { id, json, request: None, .. } => show(world, &id, json),
+        RunsCommand::Show { id, json, request: Some(of), agent } => {
+            let step = match of {
+                ModelRequestSelector::Last => None,
+                ModelRequestSelector::Step(step) => Some(step),
+            };
+            review(world, &id, &ModelCallSelector { step, agent }, json)
+        }
+        RunsCommand::Cost(args) => history_commands::cost(world, &args),
+        RunsCommand::Steps { run, json } => time_travel::steps(world, &run, json),
+        RunsCommand::Search { words, run, workflow, limit, json } => {
+            history_commands::search(world, &words.join(" "), (run, workflow), limit, json)
+        }
+        RunsCommand::Diff { first, second, json } => history_commands::diff(world, &first, &second, json),
+        RunsCommand::Fork { run, at, set, definition, restore_files, yes, json } => {
+            let fork = time_travel::ForkArgs { run, at, set, definition, restore_files, yes, json };
+            time_travel::fork(world, &fork)
+        }
+        RunsCommand::Rewind { run, to, keep_files, yes } => {
+            time_travel::rewind(world, &run, to, (keep_files, yes))
+        }
+        RunsCommand::Undo { run, yes } => time_travel::undo(world, &run, yes),
+        RunsCommand::Replay { run, json } => time_travel::replay(world, &run, json),
+        RunsCommand::Pause { run } => time_travel::control(world, &run, ControlAction::Pause),
+        RunsCommand::Cancel { run } => time_travel::control(world, &run, ControlAction::Cancel),
+        RunsCommand::Retry(args) => resume_command::retry(world, &args),
+        RunsCommand::Merge { run, dry_run, yes } => isolation::merge(world, &run, (dry_run, yes)),
+        RunsCommand::Discard { run, force, yes } => isolation::discard(world, &run, (force, yes)),
+        RunsCommand::Export { run, to, format } => {
+            history_commands::export(world, &run, to.as_deref(), format)
+        }
+        RunsCommand::Import { file } => history_commands::import(world, &file),
+        RunsCommand::Gc { older_than, keep, yes, json } => {
+            history_commands::gc(world, (older_than, keep), yes, json)
+        }
+        RunsCommand::Du { json } => history_commands::du(world, json),
+        RunsCommand::Salvage { replace, json } => salvage::salvage(world, replace, json),
+    }
+}
+
+fn show(world: &CliContext, id: &str, json: bool) -> Result<u8> {
+    let wired = reader(world)?;
+    let record = wired.handle.load_record(id).map_err(store_error)?;
+    let ground = isolation::ground(world, &wired.handle, &record.summary);
+    show_run::show(&record, &ground, json, &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
+}
+
+/// One request with its answer (MODEL-13).
+fn review(world: &CliContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
+    let found = reader(world)?.handle.inspect_call(id, which).map_err(store_error)?;
+    if json {
+        json_output::pretty(&cli::inspect_call::data(&found), &mut std::io::stdout().lock())?;
+    } else {
+        say(cli::inspect_call::text(&found).trim_end())?;
+    }
+    Ok(exit::COMPLETED)
+}
+
+pub(super) fn snapshot(world: &CliContext, command: SnapshotSubcommand) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
+    let store = &wired.handle.ports().snapshots;
+    let text = match command {
+        SnapshotSubcommand::List { json: true } => {
+            json_output::pretty(&store.list().map_err(snapshot_error)?, &mut std::io::stdout().lock())?;
+            return Ok(exit::COMPLETED);
+        }
+        SnapshotSubcommand::Create { label } => {
+            interrupted_restore::keep(&wired.handle).map_err(snapshot_error)?;
+            let label = if label.is_empty() { "by hand".to_owned() } else { label.join(" ") };
+            snapshots::created(
+                &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(snapshot_error)?,
+            )
+        }
+        SnapshotSubcommand::List { json: false } => {
+            let list = snapshots::list(&store.list().map_err(snapshot_error)?);
+            interrupted_restore::interrupted_restore_notice(&wired.handle).iter().for_each(print_stderr);
+            list
+        }
+        SnapshotSubcommand::Show { id } => {
+            let info = store.find(&id).map_err(snapshot_error)?;
+            let changes = store.changes(&info.id, None).map_err(snapshot_error)?;
+            snapshots::show(&info, &changes)
+        }
+        SnapshotSubcommand::Diff { id } => {
+            let info = store.find(&id).map_err(snapshot_error)?;
+            let diff = store.diff(&info.id, None).map_err(snapshot_error)?;
+            if !std::io::stdout().is_terminal() {
+                // A patch is data: it must apply as it is.
+                std::io::stdout().lock().write_all(diff.as_bytes())?;
+                return Ok(exit::COMPLETED);
+            }
+            diff
+        }
+        SnapshotSubcommand::Restore { id, yes } => return restore(&wired.handle, &id, yes),
+        SnapshotSubcommand::Delete { id } => {
+            let info = store.find(&id).map_err(snapshot_error)?;
+            store.delete(&info.id).map_err(snapshot_error)?;
+            format!("snapshot {} is forgotten", info.id)
+        }
+    };
+    say(text.trim_end())?;
+    Ok(exit::COMPLETED)
+}
+
+/// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed (SNAP-4).
+fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
+    let store = &handle.ports().snapshots;
+    let info = store.find(id).map_err(snapshot_error)?;
+    let changes = store.changes(&info.id, None).map_err(snapshot_error)?;
+    let beyond = store.unrestored_changes(&info.id).map_err(snapshot_error)?;
+    let tell_beyond = || {
+        snapshots::unrestored_text(&beyond)
+            .lines()
+            .for_each(|line| print_stderr(format_args!("note: {line}")))
+    };
+    if changes.is_empty() && handle.interrupted_restore().is_none() {
+        let but = snapshots::unrestored_suffix(&beyond);
+        say(&format!("nothing to do: the files are as in snapshot {}{but}", info.id))?;
+        tell_beyond();
+        return Ok(exit::COMPLETED);
+    }
+    if !yes {
+        print_stderr(format_args!(
+            "to go back to snapshot {} ({}):\n{}",
+            info.id,
+            name(&info.label),
+            snapshots::files(&changes)
+        ));
+        tell_beyond();
+        if !std::io::stdin().is_terminal() {
+            return Err(anyhow!("not restored: nobody can be asked here\nhint: add --yes"));
+        }
+        print_stderr(format_args!("restore {}? [y/N]", snapshots::counted(changes.len())));
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            print_stderr("nothing was changed");
+            return Ok(exit::CANCELLED);
+        }
+    }
+    let run = info.run.clone().unwrap_or_else(|| RunId::from(""));
+    let _held = handle.hold_files(&run, "").map_err(store_error)?;
+    let done = interrupted_restore::restore(handle, &info.id).map_err(snapshot_error)?;
+    say(&if yes { snapshots::restored(&done) } else { snapshots::restored_as_shown(&done) })?;
+    Ok(exit::COMPLETED)
+}
+
+fn say(text: &str) -> std::io::Result<()> {
+    writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{text}")
+}

@@ -1,0 +1,66 @@
+//! The sandbox of a project: what this start knows of the places that its policy speaks of, and how the policy is shown.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::adapters::file_io::UserDirs;
+use crate::adapters::repository_bounds::linked_repository;
+use crate::adapters::sandbox::CommandSandbox;
+use crate::adapters::sandbox::sandbox_places::SandboxPlaces;
+use crate::cli::sandbox::{PathAccessExplanation, SandboxReport, explanation};
+use crate::config::catalog::ConfigCatalog;
+
+/// `root`: the project, or a run's worktree of it.
+pub(super) fn sandbox(root: &Path, data: &Path, catalog: &ConfigCatalog) -> Arc<CommandSandbox> {
+    Arc::new(CommandSandbox::new(catalog.settings().sandbox(), places(root, data, catalog)))
+}
+
+fn places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxPlaces {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let paths = |name: &str| -> Vec<PathBuf> {
+        let listed = std::env::var_os(name).unwrap_or_default();
+        std::env::split_paths(&listed).filter(|path| path.is_absolute()).collect()
+    };
+    SandboxPlaces {
+        root: root.to_owned(),
+        repository: linked_repository(root),
+        outside_files: catalog.git_may_lead_out(),
+        home: variable("HOME"),
+        data: data.to_owned(),
+        configuration: UserDirs::find().map(|dirs| dirs.config).unwrap_or_default(),
+        search_path: paths("PATH"),
+        cargo_home: variable("CARGO_HOME"),
+        go_path: variable("GOPATH"),
+        cache_home: variable("XDG_CACHE_HOME"),
+        config_home: variable("XDG_CONFIG_HOME"),
+        data_home: variable("XDG_DATA_HOME"),
+        docker_home: variable("DOCKER_CONFIG"),
+        key_places: variable("GNUPGHOME").into_iter().chain(paths("KUBECONFIG")).collect(),
+        helper: std::env::current_exe().unwrap_or_default(),
+    }
+}
+
+/// The policy, and whether something holds it.
+pub(super) fn describe(sandbox: &CommandSandbox) -> SandboxReport {
+    let (layer, gaps, problem) = match sandbox.ready() {
+        Ok(Some(ready)) => (Some(ready.layer().name()), ready.layer().gaps(), None),
+        Ok(None) => (None, &[][..], None),
+        Err(problem) => (None, &[][..], Some(problem)),
+    };
+    let policy = sandbox.policy();
+    SandboxReport {
+        mode: policy.mode.as_str(),
+        network: policy.network.as_str(),
+        layer,
+        gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
+        problem,
+        rules: policy.describe(),
+    }
+}
+
+/// What a command may do with a path of the project or elsewhere.
+pub(super) fn explain(sandbox: &CommandSandbox, project: &Path, path: &Path) -> PathAccessExplanation {
+    let policy = sandbox.policy();
+    let (access, reason) = policy.access(&project.join(path));
+    explanation(path, access.as_str(), reason, policy.mode.as_str())
+}

@@ -1,0 +1,254 @@
+//! A scripted run from its file to its verdict: every port is a scripted one, so nothing of the world is touched.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::recordings;
+use crate::adapters::javascript::ScriptWorkerPool;
+use crate::adapters::providers::mock_model::MockModel;
+use crate::adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
+use crate::adapters::providers::scripted::{RepliesFileError, ScriptedModel};
+use crate::adapters::tools::scripted::ScriptedTools;
+use crate::cli::simulate::expectations::{ExpectationFailure, UnusedScriptParts, judge};
+use crate::cli::simulate::report::SimulationVerdict;
+use crate::cli::simulate::run_facts::SimulationFacts;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::source::SourceFile;
+use crate::config::test_file::{ANY_TOOL, NEW_YEAR, TestExpectation, TestScenario};
+use crate::domain::approval::ApprovalPolicy;
+use crate::domain::cost::TokenPrice;
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::ids::Timestamp;
+use crate::domain::mock_results::{MockToolResult, MockUserAnswer};
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::schema_sample::sample;
+use crate::domain::system_context::SystemContext;
+use crate::domain::workflow::{SnapshotPolicy, Workflow, WorkflowParameter, WorkflowProgram, plain_text};
+use crate::engine::run_spec::{MACHINE_VERSION, RunSpec};
+use crate::engine::steering::BreakpointSet;
+use crate::ports::model::{DeltaSink, ModelPort};
+use crate::runtime::simulation::{SimulationOutcome, SimulationSetup, simulate_run};
+
+/// Steps that workflows take through tools that no agent has.
+const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];
+
+/// What the models say.
+pub enum SimulationModel {
+    Scripted(ScriptedModel),
+    Played(ModelCallPlayer),
+    /// Real ones, while they are recorded.
+    Recorded(ModelCallRecorder),
+    /// Nobody wrote replies: anything that fits.
+    Any(MockModel),
+}
+
+impl SimulationModel {
+    fn port(&self) -> &dyn ModelPort {
+        match self {
+            Self::Scripted(model) => model,
+            Self::Played(player) => player,
+            Self::Recorded(recorder) => recorder,
+            Self::Any(model) => model,
+        }
+    }
+
+    fn unused(&self) -> Vec<String> {
+        match self {
+            Self::Scripted(model) => {
+                let unused = model.unused().into_iter();
+                unused.map(|(agent, at)| format!("reply {} of agent `{agent}`", at + 1)).collect()
+            }
+            Self::Played(player) => recordings::unused(player),
+            Self::Recorded(_) | Self::Any(_) => Vec::new(),
+        }
+    }
+}
+
+impl ModelPort for SimulationModel {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.port().call(request, sink)
+    }
+}
+
+/// A scripted run that can be played.
+pub struct ScriptedRun {
+    spec: RunSpec,
+    words: Arc<SimulationModel>,
+    tools: ScriptedTools,
+    answers: Vec<MockUserAnswer>,
+    improvise: bool,
+    now: Timestamp,
+    expect: TestExpectation,
+}
+
+impl ScriptedRun {
+    /// Without a script: whoever is asked says something that fits, every tool and step goes well.
+    pub fn improvised(catalog: &ConfigCatalog, program: &WorkflowProgram) -> Self {
+        let parameters = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
+        let step = |name: &str, data: Value| (name.to_owned(), vec![always("", Some(data))]);
+        let shell = json!({"exit_code": 0, "stdout": "(simulated output)", "stderr": "", "timed_out": false, "duration_ms": 0});
+        let request =
+            json!({"status": 200, "headers": {}, "body": null, "timed_out": false, "duration_ms": 0});
+        let results = vec![
+            step("shell", shell),
+            step("http_request", request),
+            (ANY_TOOL.to_owned(), vec![always("ok", None)]),
+        ];
+        Self {
+            spec: spec(staged(program, None), invented(parameters)),
+            words: Arc::new(SimulationModel::Any(MockModel::default())),
+            tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
+            answers: Vec::new(),
+            improvise: true,
+            now: NEW_YEAR,
+            expect: TestExpectation::default(),
+        }
+    }
+
+    /// `inputs`: instead of those of the file; `words`: instead of its replies.
+    ///
+    /// # Errors
+    /// Everything in the file that does not fit the workflow.
+    pub fn new(
+        catalog: &ConfigCatalog,
+        file: &SourceFile,
+        scenario: &TestScenario,
+        program: &WorkflowProgram,
+        inputs: Option<Map<String, Value>>,
+        words: Option<SimulationModel>,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let tools: Vec<&str> = catalog.tools().iter().map(|tool| tool.name.as_str()).chain(STEPS).collect();
+        let mut found = scenario.unknown_names(file, program, &tools);
+        let words = match words {
+            Some(words) => Some(words),
+            None => ScriptedModel::from_value(&scenario.replies())
+                .map(|model| SimulationModel::Scripted(model.instantly()))
+                .map_err(|bad| found.extend(reply_problems(file, scenario, &bad)))
+                .ok(),
+        };
+        let root = program.workflows.first();
+        let parameters = root.map(|root| root.inputs.as_slice()).unwrap_or_default();
+        let inputs = inputs.map_or_else(|| scenario.inputs(file, parameters), Ok);
+        let inputs = inputs.map_err(|problem| found.push(*problem)).ok();
+        let (words, inputs) = match (words, inputs, found.is_empty()) {
+            (Some(words), Some(inputs), true) => (words, inputs),
+            _ => return Err(found),
+        };
+        let results =
+            scenario.results.iter().map(|(tool, list)| (tool.value.clone(), list.clone())).collect();
+        Ok(Self {
+            spec: spec(staged(program, scenario.prices), inputs),
+            words: Arc::new(words),
+            tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
+            answers: scenario.answers.clone(),
+            improvise: false,
+            now: scenario.now,
+            expect: scenario.expect.clone(),
+        })
+    }
+
+    /// Plays it to its end and judges it.
+    pub async fn play(self, scripts: &ScriptWorkerPool) -> SimulationVerdict {
+        self.play_through(scripts, |model| model).await
+    }
+
+    /// The same with something between the run and its models.
+    pub async fn play_through(
+        self,
+        scripts: &ScriptWorkerPool,
+        around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
+    ) -> SimulationVerdict {
+        let models = around(self.words.clone());
+        let root = self.spec.program.workflows.first().cloned();
+        let missing = || self.tools.missing();
+        let props = SimulationSetup {
+            models: models.as_ref(),
+            tools: &self.tools,
+            scripts,
+            missing: &missing,
+            answers: self.answers,
+            improvise: self.improvise,
+            now: self.now,
+        };
+        let played = simulate_run(self.spec, props).await;
+        let facts = root.map_or_else(SimulationFacts::default, |root| {
+            SimulationFacts::from_events(&root, &played.events)
+        });
+        let loose = loose(played, &self.words, &self.tools);
+        let mut problems = judge(&self.expect, &facts, &loose);
+        if let SimulationModel::Recorded(recorder) = self.words.as_ref() {
+            // a recording of a test that fails is worth less than the one before
+            let trouble = match problems.is_empty() {
+                true => recorder.finish().err().map(|bad| bad.to_string()),
+                false => recorder.abandon_recording().map(|left| format!("the test has failed, so {left}")),
+            };
+            problems.extend(trouble.map(|text| ExpectationFailure::plain("cassette", text)));
+        }
+        SimulationVerdict { problems, facts }
+    }
+}
+
+fn spec(program: WorkflowProgram, inputs: Map<String, Value>) -> RunSpec {
+    RunSpec {
+        machine_version: MACHINE_VERSION,
+        program,
+        inputs,
+        approvals: ApprovalPolicy::default().approving_all(),
+        // a test is the same in every directory and on every day
+        brief: SystemContext::default(),
+        stops: BreakpointSet::default(),
+        interactive: true,
+    }
+}
+
+/// However often it is asked for.
+fn always(content: &str, data: Option<Value>) -> MockToolResult {
+    let content = data.as_ref().map_or_else(|| content.to_owned(), plain_text);
+    MockToolResult { fit: None, ok: true, content, data, delay_ms: 0, repeat: true }
+}
+
+/// Something for every input that has to be given.
+fn invented(parameters: &[WorkflowParameter]) -> Map<String, Value> {
+    let value = |one: &WorkflowParameter| {
+        let by_type = json!({"type": one.kind.as_str()});
+        one.default.clone().unwrap_or_else(|| sample(one.schema.as_ref().unwrap_or(&by_type), &one.name, 0))
+    };
+    parameters.iter().map(|one| (one.name.clone(), value(one))).collect()
+}
+
+/// Without snapshots, and with these prices.
+fn staged(program: &WorkflowProgram, prices: Option<TokenPrice>) -> WorkflowProgram {
+    let mut program = program.clone();
+    for workflow in &mut program.workflows {
+        let workflow: &mut Workflow = Arc::make_mut(workflow);
+        workflow.snapshot = SnapshotPolicy::Off;
+        for agent in &mut workflow.agents {
+            agent.choice.price = prices.or(agent.choice.price);
+        }
+    }
+    program
+}
+
+fn reply_problems(file: &SourceFile, scenario: &TestScenario, bad: &RepliesFileError) -> Vec<Diagnostic> {
+    let problem = |problem: &crate::adapters::providers::scripted::RepliesFileProblem| {
+        let unknown = problem.unknown.as_ref().map(|(key, known)| (key.as_str(), *known));
+        scenario.reply_problem(file, &problem.spot.pointer, &problem.to_string(), unknown)
+    };
+    bad.problems.iter().map(problem).collect()
+}
+
+fn loose(played: SimulationOutcome, words: &SimulationModel, tools: &ScriptedTools) -> UnusedScriptParts {
+    let results = tools.unused().into_iter().map(|(tool, at)| format!("result {} of tool `{tool}`", at + 1));
+    let answers = played.unused_answers.iter().map(|at| format!("answer {}", at + 1));
+    UnusedScriptParts {
+        unused: words.unused().into_iter().chain(results).chain(answers).collect(),
+        gap: played.gap,
+        unanswered: played.unanswered,
+    }
+}

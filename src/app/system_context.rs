@@ -1,0 +1,65 @@
+//! What is true where and when a run starts, for what its agents are told beside their roles (CFG-15).
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::adapters::ignore_files::walk_unignored;
+use crate::adapters::system_clock::SystemClock;
+use crate::cli::output::name;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::system_context::SystemContextFacts;
+use crate::domain::system_context::SystemContext;
+use crate::ports::clock::ClockPort as _;
+
+/// For a run that starts now, in this directory.
+pub(super) fn brief(catalog: &ConfigCatalog, directory: &Path) -> SystemContext {
+    let (files, more_files) = files(directory, catalog.settings().prompt_files());
+    catalog.system_context(&SystemContextFacts {
+        os: format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH),
+        directory: directory.display().to_string(),
+        date: today(),
+        files,
+        more_files,
+    })
+}
+
+/// Which guidance agents are given, a line each.
+pub(super) fn lines(catalog: &ConfigCatalog) -> impl Iterator<Item = String> {
+    catalog.guidance().into_iter().map(|given| {
+        let file = name(&given.file.name);
+        if given.shown < given.whole {
+            let (shown, whole) = (given.shown, given.whole);
+            return format!(
+                "agents are given {shown} of the {whole} characters of {file} (prompt.agents_md_limit)"
+            );
+        }
+        format!("agents are given {file} ({} characters)", given.whole)
+    })
+}
+
+/// The day here.
+fn today() -> String {
+    let now = Timestamp::from_millisecond(SystemClock.now().0).unwrap_or_default();
+    now.to_zoned(TimeZone::system()).date().to_string()
+}
+
+/// The first files of the project by name, without what is hidden or ignored; and whether there are more.
+pub(super) fn files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
+    if wanted == 0 {
+        return (Vec::new(), false);
+    }
+    let walk = walk_unignored(directory, false, |_| true).sort_by_file_name(Ord::cmp).build();
+    let found =
+        walk.filter_map(Result::ok).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let inside = |path: &Path| {
+        let path = path.strip_prefix(directory).ok()?.to_str()?.replace('\\', "/");
+        Some(name(&path))
+    };
+    let mut files: Vec<String> =
+        found.filter_map(|entry| inside(entry.path())).take(wanted.saturating_add(1)).collect();
+    let more = files.len() > wanted;
+    files.truncate(wanted);
+    (files, more)
+}

@@ -1,0 +1,298 @@
+//! `test`: finds the tests of all layers, plays them at once, and tells them in the order of their files.
+
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::stdout;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use tokio::sync::Semaphore;
+
+use super::cli_context::CliContext;
+use super::config_sources::{self, GatheredSources};
+use super::diagnostics;
+use super::recorded_tests::{TestRecordings, UnplayableTest};
+use super::recordings;
+use super::run_command::runtime_of;
+use super::scripted_run::ScriptedRun;
+use super::simulate::{read_file, text_of, unusable};
+use super::{bootstrap, trust};
+use crate::adapters::file_io;
+use crate::adapters::javascript::ScriptWorkerPool;
+use crate::cli::args::TestArgs;
+use crate::cli::output::print_stderr;
+use crate::cli::simulate::report::{SimulationVerdict, TestCaseReport, TestResult, tested};
+use crate::config::catalog::ConfigCatalog;
+use crate::config::catalog::programs::ProgramCheckResult;
+use crate::config::did_you_mean;
+use crate::config::render::data;
+use crate::config::source::SourceFile;
+use crate::config::test_file::{self, ENDING, TestScenario};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::ConfigLayer;
+
+/// Threads; more would only wait for each other.
+const MOST_JOBS: usize = 32;
+
+/// What was asked for: whole files, or every test of these workflows.
+#[derive(Default)]
+struct TestSelection {
+    names: Vec<String>,
+    tests: Vec<SourceFile>,
+    workflows: Vec<SourceFile>,
+}
+
+/// One test with what is known of it before it is played.
+struct PlannedTest {
+    file: String,
+    workflow: String,
+    name: String,
+    scene: Result<Box<ScriptedRun>, String>,
+}
+
+/// What the files came to.
+#[derive(Default)]
+struct TestPlan {
+    entries: Vec<PlannedTest>,
+    found: Vec<Diagnostic>,
+    unusable: usize,
+}
+
+pub(super) fn test(world: &CliContext, args: &TestArgs) -> Result<u8> {
+    let TestArgs { targets, json, jobs, record } = args;
+    let wanted = wanted(targets)?;
+    let overrides = if *record { world.overrides.clone() } else { world.scripted("test") };
+    let mut gathered = config_sources::gather(world, overrides, world.trust)?;
+    tell_of(&gathered);
+    gathered.sources.workflows.extend(wanted.workflows);
+    let specs = bootstrap::specs(&world.project);
+    let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
+    let plain = || recordings::plain(world, gathered.sources);
+    diagnostics::sound(&catalog)?;
+    let mut files = wanted.tests;
+    if targets.is_empty() || !wanted.names.is_empty() {
+        files.extend(gathered.tests);
+    }
+    let mut studio = TestRecordings {
+        world,
+        catalog: &catalog,
+        plain: LazyCell::new(Box::new(plain)),
+        record: *record,
+        made: BTreeSet::new(),
+    };
+    let plan = plan(&mut studio, &files, &wanted.names);
+    something_to_play(&catalog, &wanted.names, &plan, *record)?;
+    if !plan.found.is_empty() {
+        drop(unusable(&catalog, &files, &plan.found));
+    }
+    let jobs = if *jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { *jobs };
+    let tests = play(plan.entries, jobs.min(MOST_JOBS))?;
+    let found = serde_json::to_value(data(&plan.found, &text_of(&catalog, &files)))?;
+    Ok(tested(&tests, &found, plan.unusable, *json, &mut stdout().lock())?)
+}
+
+fn tell_of(gathered: &GatheredSources) {
+    for line in gathered.not_read() {
+        print_stderr(format_args!("warning: not read: {line}"));
+    }
+    if let Some(notice) = trust::notice(&gathered.verdict) {
+        print_stderr(format_args!("warning: {notice}"));
+    }
+}
+
+/// Paths are read here; everything else is the name of a workflow.
+fn wanted(targets: &[String]) -> Result<TestSelection> {
+    let mut wanted = TestSelection::default();
+    for target in targets {
+        let path = Path::new(target);
+        if path.is_dir() {
+            wanted.directory(path)?;
+        } else if path.extension().is_some_and(|ending| ending == "json") {
+            wanted.file(path)?;
+        } else {
+            wanted.names.push(target.clone());
+        }
+    }
+    Ok(wanted)
+}
+
+impl TestSelection {
+    fn directory(&mut self, path: &Path) -> Result<()> {
+        for read in file_io::read_tree(path) {
+            let name = path.join(&read.name).display().to_string();
+            let text = read.text.with_context(|| format!("{name} cannot be read"))?;
+            let into = if name.ends_with(ENDING) { &mut self.tests } else { &mut self.workflows };
+            into.push(SourceFile::new(ConfigLayer::CommandLine, name, text));
+        }
+        Ok(())
+    }
+
+    /// A test file, with the workflow file beside it if there is one; or the workflow file, with its tests.
+    fn file(&mut self, path: &Path) -> Result<()> {
+        let shown = path.display().to_string();
+        let stem = shown.strip_suffix(ENDING).or_else(|| shown.strip_suffix(".json")).unwrap_or(&shown);
+        let (workflow, tests) = (format!("{stem}.json"), format!("{stem}{ENDING}"));
+        self.tests.push(read_file(Path::new(&tests), "test")?);
+        if let Some(text) = file_io::read_file_if_exists(Path::new(&workflow))
+            .with_context(|| format!("{workflow} cannot be read"))?
+        {
+            self.workflows.push(SourceFile::new(ConfigLayer::CommandLine, workflow, text));
+        }
+        Ok(())
+    }
+}
+
+/// Tests of the named workflows only, if names were given; files named themselves are taken whole.
+fn plan(studio: &mut TestRecordings<'_>, files: &[SourceFile], names: &[String]) -> TestPlan {
+    let mut plan = TestPlan::default();
+    let mut programs: BTreeMap<String, ProgramCheckResult> = BTreeMap::new();
+    for file in files {
+        let (tests, mut found) = test_file::parse_test_file(file);
+        let broken = found.iter().any(|finding| finding.severity == DiagnosticSeverity::Error);
+        let whole = names.is_empty() || file.layer == ConfigLayer::CommandLine;
+        let is_wanted = |test: &TestScenario| whole || names.contains(&workflow_of(file, test));
+        let own = test_file::workflow_of(&file.name).is_some_and(|name| names.iter().any(|one| one == name));
+        if broken {
+            // its tests may be the wanted ones: nobody can tell
+            if whole || own {
+                plan.found.append(&mut found);
+                plan.unusable += 1;
+            }
+            continue;
+        }
+        let before = plan.found.len();
+        for test in tests.iter().filter(|test| is_wanted(test)) {
+            plan.add(studio, file, test, &mut programs);
+        }
+        plan.unusable += usize::from(plan.found.len() > before);
+    }
+    plan
+}
+
+/// The workflow that a test is for; empty where nothing says it.
+pub(super) fn workflow_of(file: &SourceFile, test: &TestScenario) -> String {
+    let named = test.workflow.as_ref().map(|name| name.value.clone());
+    named.or_else(|| test_file::workflow_of(&file.name).map(str::to_owned)).unwrap_or_default()
+}
+
+impl TestPlan {
+    fn add(
+        &mut self,
+        studio: &mut TestRecordings<'_>,
+        file: &SourceFile,
+        test: &TestScenario,
+        programs: &mut BTreeMap<String, ProgramCheckResult>,
+    ) {
+        if studio.record && test.cassette.is_none() {
+            return;
+        }
+        let catalog = studio.catalog;
+        let workflow = workflow_of(file, test);
+        let Some(known) = catalog.workflow(&workflow) else {
+            let beside =
+                file.name.strip_suffix(ENDING).map(|stem| format!("{stem}.json")).unwrap_or_default();
+            let broken: Vec<Diagnostic> =
+                catalog.diagnostics().iter().filter(|one| one.place.file == beside).cloned().collect();
+            if broken.iter().any(|one| one.severity == DiagnosticSeverity::Error) {
+                self.found.push(test.broken_workflow(file, &workflow, &beside));
+                return self.news(broken);
+            }
+            let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
+            return self.found.push(test.unknown_workflow(file, &workflow, &names));
+        };
+        let scene = if known.layer > file.layer {
+            Err(format!("the {} layer has a workflow of this name that hides the tested one", known.layer))
+        } else if let Some(path) = &test.cassette {
+            match studio.words(file, test, path, &workflow) {
+                Ok((program, words)) => {
+                    match ScriptedRun::new(catalog, file, test, &program, None, Some(words)) {
+                        Ok(scene) => Ok(Box::new(scene)),
+                        Err(found) => return self.found.extend(found),
+                    }
+                }
+                Err(UnplayableTest::Skipped(why)) => Err(why),
+                Err(UnplayableTest::Found(found)) => return self.news(found),
+            }
+        } else {
+            match programs.entry(workflow.clone()).or_insert_with(|| catalog.check(&workflow)) {
+                Ok((program, _)) => match ScriptedRun::new(catalog, file, test, program, None, None) {
+                    Ok(scene) => Ok(Box::new(scene)),
+                    Err(found) => return self.found.extend(found),
+                },
+                Err(found) => return self.news(found.clone()),
+            }
+        };
+        self.entries.push(PlannedTest { file: file.name.clone(), workflow, name: test.name.clone(), scene });
+    }
+}
+
+impl TestPlan {
+    /// Errors that were not found before.
+    fn news(&mut self, found: Vec<Diagnostic>) {
+        let errors = found.into_iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
+        let news: Vec<_> = errors.filter(|finding| !self.found.contains(finding)).collect();
+        self.found.extend(news);
+    }
+}
+
+/// What is recorded are tests that name a recording, and not every workflow has one.
+fn something_to_play(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan, record: bool) -> Result<()> {
+    if !record {
+        return unknown_names(catalog, names, plan);
+    }
+    let unknown = names.iter().filter(|name| catalog.workflow(name).is_none());
+    unknown_names(catalog, &unknown.cloned().collect::<Vec<_>>(), plan)?;
+    if plan.entries.is_empty() && plan.unusable == 0 {
+        bail!(
+            "no test names a cassette: there is nothing to record\nhint: \"cassette\": \"NAME.cassette.jsonl\" in \
+             place of `replies`"
+        );
+    }
+    Ok(())
+}
+
+/// A name without any test is a slip, or a workflow that nobody tests: neither has passed.
+fn unknown_names(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan) -> Result<()> {
+    for name in names {
+        if plan.entries.iter().any(|entry| entry.workflow == *name) || plan.unusable > 0 {
+            continue;
+        }
+        if catalog.workflow(name).is_some() {
+            bail!("the workflow `{name}` has no tests\nhint: write them beside it, into {name}{ENDING}");
+        }
+        let known = catalog.workflows().iter().map(|entry| entry.name.as_str());
+        let hint = did_you_mean::suggestion_hint(name, known);
+        let hint = hint.unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
+        bail!("there is no workflow `{name}`\nhint: {hint}");
+    }
+    Ok(())
+}
+
+/// All at once, `jobs` at a time; the results keep their order.
+fn play(entries: Vec<PlannedTest>, jobs: usize) -> Result<Vec<TestCaseReport>> {
+    let turns = Arc::new(Semaphore::new(jobs));
+    let scripts = Arc::new(ScriptWorkerPool::default());
+    runtime_of(jobs)?.block_on(async {
+        let mut tasks = Vec::with_capacity(entries.len());
+        for PlannedTest { file, workflow, name, scene } in entries {
+            let (turns, scripts) = (Arc::clone(&turns), Arc::clone(&scripts));
+            let task = tokio::spawn(async move {
+                let _turn = turns.acquire().await;
+                match scene {
+                    Ok(scene) => TestResult::Ran(Box::new(scene.play(&scripts).await)),
+                    Err(why) => TestResult::Skipped(why),
+                }
+            });
+            tasks.push((file, workflow, name, task));
+        }
+        let mut tests = Vec::with_capacity(tasks.len());
+        for (file, workflow, name, task) in tasks {
+            // A bug in one run fails that test only.
+            let broken =
+                |_| TestResult::Ran(Box::new(SimulationVerdict::broken("this run hit a bug in the program")));
+            tests.push(TestCaseReport { file, workflow, name, result: task.await.unwrap_or_else(broken) });
+        }
+        Ok(tests)
+    })
+}

@@ -1,0 +1,257 @@
+//! The project's files on their way back: what would change, whether that is wanted, and doing it (SNAP-4, SNAP-10).
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::app::bootstrap;
+use crate::app::cli_context::CliContext;
+use crate::app::files_changed_by_run;
+use crate::app::isolation;
+use crate::app::read_only::{snapshot_error, store_error};
+use crate::app::run_command::load_quietly;
+use crate::cli::output::{TerminalSafeWriter, name, names, print_stderr as tell_line};
+use crate::cli::snapshots::{self, RunChangedFiles};
+use crate::domain::ids::{RunId, SnapshotId};
+use crate::domain::journal::{RunOrigin, RunSummary};
+use crate::domain::snapshot::{ChangedFile, SnapshotRestoreResult, UnrestoredChanges};
+use crate::ports::snapshot::SnapshotPort;
+use crate::runtime::handle::RuntimeHandle;
+use crate::runtime::time_travel::RunStep;
+
+/// A state of the files to go back to.
+pub(super) struct FileRestorePlan {
+    pub(super) store: Arc<dyn SnapshotPort>,
+    pub(super) snapshot: SnapshotId,
+    pub(super) changes: Vec<ChangedFile>,
+    /// What the person should know first.
+    note: Option<String>,
+    /// `before step 3 (review)`
+    what: String,
+    own: Option<RunChangedFiles>,
+    /// What does not come back.
+    pub(super) beyond: UnrestoredChanges,
+}
+
+impl FileRestorePlan {
+    /// The files as they were when a step began. `command` does the same in the right project; `without` is how to go
+    /// on without the files.
+    ///
+    /// # Errors
+    /// The run worked elsewhere, or its files were not stored or are gone.
+    pub(super) fn of_step(
+        (world, handle): (&CliContext, &RuntimeHandle),
+        run: &RunSummary,
+        place: &RunStep,
+        command: &str,
+        without: &str,
+    ) -> Result<Self> {
+        let store = at(world, run, command)?;
+        let Some(snapshot) = place.files.clone() else {
+            return Err(unstored(place, run, "none were stored by then", without));
+        };
+        if let Err(error) = store.find(snapshot.as_str()) {
+            return Err(unstored(place, run, &error.message, without));
+        }
+        let note = (!place.exact).then(|| {
+            format!(
+                "the snapshot of step {} could not be taken: the files go back to an earlier one",
+                place.step
+            )
+        });
+        let what = format!("before step {} ({})", place.step, name(&place.state));
+        Self::new(handle, store, run, (snapshot, what, note))
+    }
+
+    /// The files as they were before the run, or before it began to work here.
+    ///
+    /// # Errors
+    /// As `of_step`.
+    pub(super) fn before((world, handle): (&CliContext, &RuntimeHandle), run: &RunSummary) -> Result<Self> {
+        let store = at(world, run, &format!("runs undo {}", run.id))?;
+        let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_foreign);
+        let snapshot = files_changed_by_run::undone_to(handle, &*store, run).map_err(|why| anyhow!(why))?;
+        let what = if foreign {
+            format!("before run {} began to work here", run.id)
+        } else {
+            format!("before run {}", run.id)
+        };
+        Self::new(handle, store, run, (snapshot, what, None))
+    }
+
+    fn new(
+        handle: &RuntimeHandle,
+        store: Arc<dyn SnapshotPort>,
+        run: &RunSummary,
+        (snapshot, what, note): (SnapshotId, String, Option<String>),
+    ) -> Result<Self> {
+        let changes = store.changes(&snapshot, None).map_err(snapshot_error)?;
+        let own =
+            if changes.is_empty() { None } else { files_changed_by_run::changed_files(handle, &*store, run) };
+        let beyond = store.unrestored_changes(&snapshot).map_err(snapshot_error)?;
+        Ok(Self { store, snapshot, changes, note, what, own, beyond })
+    }
+
+    /// What the person should know of what does not come back.
+    pub(super) fn tell_beyond(&self) {
+        snapshots::unrestored_text(&self.beyond)
+            .lines()
+            .for_each(|line| tell_line(format_args!("note: {line}")));
+    }
+
+    /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
+    ///
+    /// # Errors
+    /// Nobody can be asked.
+    pub(super) fn agreed(&self, yes: bool, refused: &str) -> Result<bool> {
+        if let Some(note) = &self.note {
+            tell_line(format_args!("note: {note}"));
+        }
+        let question = if self.changes.is_empty() {
+            tell_line(format_args!("the files are as in snapshot {} already", self.snapshot));
+            format!("go back {}?", self.what)
+        } else {
+            tell_line(format_args!(
+                "to go back {} (snapshot {}):\n{}",
+                self.what,
+                self.snapshot,
+                snapshots::files_of_run(&self.changes, self.own.as_ref())
+            ));
+            format!("go back {}, with {}?", self.what, snapshots::counted(self.changes.len()))
+        };
+        self.tell_beyond();
+        confirmed(yes, refused, &question)
+    }
+}
+
+/// # Errors
+/// Nobody can be asked.
+pub(super) fn confirmed(yes: bool, refused: &str, question: &str) -> Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    let agreed = isolation::confirmed(question).context(refused.to_owned())?;
+    if !agreed {
+        tell_line("nothing was changed");
+    }
+    Ok(agreed)
+}
+
+/// Where a run goes that is told to go to a step, and what the person should know of it.
+///
+/// # Errors
+/// There is no such step.
+pub(super) fn place(
+    handle: &RuntimeHandle,
+    run: &RunId,
+    step: u32,
+    with_files: bool,
+) -> Result<(RunStep, Option<String>)> {
+    let place = handle.step(run, step).map_err(store_error)?;
+    let Some(owner) = place.within.as_deref().map(name) else { return Ok((place, None)) };
+    if with_files {
+        let whole = handle.step_with_files(run, step).map_err(store_error)?;
+        let note = format!(
+            "step {step} is in a branch of `{owner}`, whose branches changed the files at the same time: with files \
+             the run goes back to before all of them, step {} ({}), and they are done again; without files it goes \
+             back to step {step}",
+            whole.step,
+            name(&whole.state)
+        );
+        return Ok((whole, Some(note)));
+    }
+    let beside = handle.concurrent_states_after(run, step).map_err(store_error)?;
+    let note = (!beside.is_empty()).then(|| {
+        format!(
+            "step {step} is in a branch of `{owner}`: what other branches began after it is done again: {}",
+            names(&beside, ", ")
+        )
+    });
+    Ok((place, note))
+}
+
+/// The store of the run's files, if they were on their way back when the program died.
+pub(super) fn on_their_way(
+    world: &CliContext,
+    handle: &RuntimeHandle,
+    run: &RunSummary,
+) -> Option<Arc<dyn SnapshotPort>> {
+    let restoring = handle.load_record(run.id.as_str()).ok()?.restoring?;
+    let store = at(world, run, "").ok()?;
+    let found = store.interrupted_restore().ok()??;
+    (found.safety == restoring.safety).then_some(store)
+}
+
+/// What was brought back, and how to undo that.
+pub(super) fn print_restored(restored: &SnapshotRestoreResult) {
+    if restored.files.is_empty() && restored.safety.is_none() {
+        return;
+    }
+    let _ = writeln!(
+        TerminalSafeWriter(&mut std::io::stdout().lock()),
+        "{}",
+        snapshots::restored_as_shown(restored)
+    );
+}
+
+/// Whether the files differ from those of the step, in words; for a run that works here.
+pub(super) fn differ(world: &CliContext, run: &RunSummary, place: &RunStep) -> Option<String> {
+    let keep = "the fork begins with the files as they are now";
+    if run.worktree.is_some() {
+        return Some("the run worked in a worktree, the fork works on the project's own files".to_owned());
+    }
+    let unknown = || Some(format!("{keep}: those of step {} were not stored", place.step));
+    let Ok(store) = at(world, run, "") else { return None };
+    let Some(snapshot) = &place.files else { return unknown() };
+    match store.changes(snapshot, None) {
+        Ok(changes) if changes.is_empty() => None,
+        Ok(changes) => Some(format!(
+            "not as at step {} (snapshot {snapshot}): {}; {keep} (--restore-files brings them back)",
+            place.step,
+            snapshots::named(&changes)
+        )),
+        Err(_) => unknown(),
+    }
+}
+
+/// The snapshots of the files that the run worked on: its project's, or its worktree's.
+fn at(world: &CliContext, run: &RunSummary, command: &str) -> Result<Arc<dyn SnapshotPort>> {
+    if elsewhere(world, run).is_some() {
+        return Err(foreign(run, command));
+    }
+    let place = run.worktree.as_ref().map_or(world.project.clone(), |worktree| PathBuf::from(&worktree.path));
+    if let Some(tree) = run.worktree.as_ref().filter(|_| !place.is_dir()) {
+        let (message, _) = isolation::why_gone(run, tree);
+        bail!("{message}\nhint: its conversations and data can go back without the files");
+    }
+    let (catalog, _) = load_quietly(world, world.overrides.clone())?;
+    Ok(bootstrap::wire(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
+}
+
+/// The project in which the run has to go on, if that is another one.
+pub(super) fn elsewhere<'a>(world: &CliContext, run: &'a RunSummary) -> Option<&'a str> {
+    (world.project.as_path() != Path::new(&run.project)).then_some(run.project.as_str())
+}
+
+/// Somewhere a run's files cannot be changed from.
+fn foreign(run: &RunSummary, command: &str) -> anyhow::Error {
+    let project = name(&run.project);
+    if Path::new(&run.project).is_dir() {
+        return anyhow!(
+            "run {} worked in {project}, not here: its files are not brought back\n\
+             hint: synthdev -C {project} {command}",
+            run.id
+        );
+    }
+    anyhow!(
+        "run {} worked in {project}, which is not on this machine: there are no files to bring back\n\
+         hint: its conversations and data can go back without them",
+        run.id
+    )
+}
+
+fn unstored(place: &RunStep, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
+    anyhow!("the files of step {} of run {} cannot come back: {why}\nhint: {hint}", place.step, run.id)
+}

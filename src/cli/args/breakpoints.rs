@@ -1,0 +1,60 @@
+//! Where a run without a screen stands still.
+
+use clap::Args;
+
+use crate::engine::steering::{Breakpoint, BreakpointSet};
+
+#[derive(Args, Debug, Default)]
+pub struct StopArgs {
+    /// Stand still before every state; `resume` goes on to the next one
+    #[arg(long)]
+    pub step: bool,
+    /// Stand still before this state; tool:NAME before a tool, spend:0.50 when so many dollars were spent; repeat for
+    /// several
+    #[arg(long = "break", value_name = "STATE")]
+    pub breaks: Vec<String>,
+}
+
+impl StopArgs {
+    /// # Errors
+    /// What cannot be a breakpoint.
+    pub fn stops(&self) -> Result<BreakpointSet, String> {
+        let points: Result<Vec<Breakpoint>, String> = self.breaks.iter().map(|text| point(text)).collect();
+        Ok(BreakpointSet { step: self.step, points: points? })
+    }
+}
+
+fn point(text: &str) -> Result<Breakpoint, String> {
+    match text.split_once(':') {
+        Some(("tool", name)) if !name.trim().is_empty() => Ok(Breakpoint::tool(name.trim())),
+        Some(("spend", amount)) => amount
+            .trim()
+            .trim_start_matches('$')
+            .parse::<f64>()
+            .ok()
+            .and_then(Breakpoint::spend)
+            .ok_or_else(|| format!("--break {text}: an amount of dollars is written as spend:0.50")),
+        Some(("state", name)) if !name.trim().is_empty() => Ok(Breakpoint::state(name.trim())),
+        None if !text.trim().is_empty() => Ok(Breakpoint::state(text.trim())),
+        Some(_) | None => Err(format!("--break {text}: write a state, tool:NAME or spend:0.50")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breakpoints_are_understood() {
+        let check =
+            |text: &str, expected: Option<Breakpoint>| assert_eq!(point(text).ok(), expected, "{text}");
+        check("review", Some(Breakpoint::state("review")));
+        check("state:review", Some(Breakpoint::state("review")));
+        check("tool:shell", Some(Breakpoint::tool("shell")));
+        check("spend:0.5", Breakpoint::spend(0.5));
+        check("spend:$2", Breakpoint::spend(2.0));
+        for bad in ["", " ", "tool:", "spend:x", "spend:0", "when:x"] {
+            check(bad, None);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The cost envelope as people read it: what a run can cost at most, then state by state.
+
+use std::io::{self, Write};
+
+use super::output::{TerminalSafeWriter, name};
+use crate::config::cost_estimate::{CostEstimate, WorstCaseCount, WorstCaseUsage, WorstCaseUsd};
+
+/// Nothing is written for a workflow that asks no model.
+///
+/// # Errors
+/// As the writer.
+pub fn write(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = TerminalSafeWriter(out);
+    let out = &mut out;
+    let spending = &envelope.spending;
+    writeln!(out, "`{}` at most, for one run:", name(&envelope.workflow))?;
+    if envelope.states.is_empty() {
+        return writeln!(out, "  no model is asked");
+    }
+    writeln!(out, "  model calls    {}", long(spending.calls))?;
+    writeln!(out, "  prompt tokens  {}", long(spending.prompt_tokens))?;
+    let answers = spending.answer_tokens.map_or_else(|| "not limited".to_owned(), long);
+    writeln!(out, "  answer tokens  {answers}")?;
+    writeln!(out, "  cost           {}", cost(spending))?;
+    table(envelope, out)?;
+    for note in &envelope.notes {
+        writeln!(out, "  note: {note}")?;
+    }
+    Ok(())
+}
+
+fn table(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
+    let root = &envelope.workflow;
+    let mut rows =
+        vec![["state", "agent", "visits", "calls each", "calls", "prompts", "cost"].map(str::to_owned)];
+    for state in &envelope.states {
+        let prefix =
+            if state.workflow == *root { String::new() } else { format!("{}/", name(&state.workflow)) };
+        rows.push([
+            format!("{prefix}{}", name(&state.state)),
+            name(&state.agent),
+            short(state.visits),
+            state.calls_per_visit.to_string(),
+            short(state.spending.calls),
+            short(state.spending.prompt_tokens),
+            state.spending.cost_usd.map_or_else(|| "?".to_owned(), short_dollars),
+        ]);
+    }
+    let mut widths = [0; 7];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    writeln!(out)?;
+    for row in &rows {
+        let mut line = String::from(" ");
+        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let blanks = " ".repeat(width - cell.chars().count());
+            // names stand on the left, numbers on the right
+            line.push_str(&if at < 2 { format!(" {cell}{blanks} ") } else { format!(" {blanks}{cell} ") });
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    writeln!(out)
+}
+
+/// `120`, `unbounded (50 with the default limits)`.
+fn long(bound: WorstCaseCount) -> String {
+    match (bound.declared, bound.default) {
+        (Some(declared), _) => number(declared),
+        (None, Some(default)) => format!("unbounded ({} with the default limits)", number(default)),
+        (None, None) => "unbounded".to_owned(),
+    }
+}
+
+/// `120`, `∞ (50)`.
+fn short(bound: WorstCaseCount) -> String {
+    match (bound.declared, bound.default) {
+        (Some(declared), _) => number(declared),
+        (None, Some(default)) => format!("∞ ({})", number(default)),
+        (None, None) => "∞".to_owned(),
+    }
+}
+
+fn cost(spending: &WorstCaseUsage) -> String {
+    let Some(cost) = spending.cost_usd else { return "not known".to_owned() };
+    let text = match (cost.declared, cost.default) {
+        (Some(declared), _) => usd(declared),
+        (None, Some(default)) => format!("unbounded ({} with the default limits)", usd(default)),
+        (None, None) => "unbounded".to_owned(),
+    };
+    if spending.answer_tokens.is_none() { format!("{text} and the answers") } else { text }
+}
+
+fn short_dollars(cost: WorstCaseUsd) -> String {
+    match (cost.declared, cost.default) {
+        (Some(declared), _) => usd(declared),
+        (None, Some(default)) => format!("∞ ({})", usd(default)),
+        (None, None) => "∞".to_owned(),
+    }
+}
+
+fn usd(dollars: f64) -> String {
+    if dollars >= 100.0 { format!("${dollars:.0}") } else { format!("${dollars:.2}") }
+}
+
+/// `950`, `12.3k`, `4.5M`: rounded up, as worst cases are.
+fn number(value: u64) -> String {
+    let tenths = |unit: u64, letter: char| {
+        let tenths = value.div_ceil(unit / 10);
+        format!("{}.{}{letter}", tenths / 10, tenths % 10)
+    };
+    match value {
+        0..10_000 => value.to_string(),
+        10_000..1_000_000 => tenths(1_000, 'k'),
+        1_000_000..1_000_000_000 => tenths(1_000_000, 'M'),
+        _ => tenths(1_000_000_000, 'G'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::cost_estimate::StateCost;
+
+    #[test]
+    fn numbers_are_short_and_never_too_small() {
+        let rows = [(0, "0"), (9_999, "9999"), (10_000, "10.0k"), (12_301, "12.4k"), (4_500_000, "4.5M")];
+        for (value, shown) in rows {
+            assert_eq!(number(value), shown);
+        }
+        let open = WorstCaseCount { declared: None, default: Some(50) };
+        assert_eq!(
+            (long(open), short(open)),
+            ("unbounded (50 with the default limits)".into(), "∞ (50)".into())
+        );
+        assert_eq!(short(WorstCaseCount::default()), "∞");
+    }
+
+    #[test]
+    fn a_run_and_its_states_are_shown() {
+        let fixed = |number| WorstCaseCount { declared: Some(number), default: Some(number) };
+        let spending = WorstCaseUsage {
+            calls: fixed(12),
+            prompt_tokens: fixed(15_000),
+            answer_tokens: None,
+            cost_usd: Some(WorstCaseUsd { declared: Some(0.5), default: Some(0.5) }),
+        };
+        let state = StateCost {
+            workflow: "child".into(),
+            state: "review".into(),
+            agent: "r\u{1b}[2K".into(),
+            model: "m".into(),
+            visits: fixed(3),
+            calls_per_visit: 4,
+            spending: spending.clone(),
+        };
+        let envelope = CostEstimate {
+            workflow: "w".into(),
+            spending,
+            states: vec![state],
+            notes: vec!["answers are long".into()],
+        };
+        let mut out = Vec::new();
+        write(&envelope, &mut out).unwrap();
+        let expected = "\
+`w` at most, for one run:
+  model calls    12
+  prompt tokens  15.0k
+  answer tokens  not limited
+  cost           $0.50 and the answers
+
+  state         agent  visits  calls each  calls  prompts   cost
+  child/review  r␛[2K       3           4     12    15.0k  $0.50
+
+  note: answers are long
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+        let idle = CostEstimate { states: Vec::new(), ..envelope };
+        let mut out = Vec::new();
+        write(&idle, &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().ends_with("no model is asked\n"));
+    }
+}

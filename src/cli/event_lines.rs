@@ -1,0 +1,73 @@
+//! What happens beside the ordinary turns of a run, a line each: branches, and what went wrong and was dealt with. For
+//! the progress of a run and for the timeline of a past one.
+
+use super::output::{name, one_line};
+use crate::domain::cost::CostEntry;
+use crate::domain::cost_breakdown::total;
+use crate::engine::event::RunEvent;
+use crate::engine::steering::Breakpoint;
+
+/// `None`: it is no such moment.
+pub fn event_line(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::ContextSummarized { agent, context, entries, model, usage, .. } => {
+            let (agent, context, model, total) = (name(agent), name(context), name(model), usage.total());
+            format!("{agent} summed up {entries} messages of {context} ({model}, {total} tokens)")
+        }
+        RunEvent::Forked { total, .. } => format!("{total} at once"),
+        RunEvent::BranchStarted { branch, .. } => format!("branch {} started", name(branch)),
+        RunEvent::BranchFinished { branch, error: None, .. } => format!("branch {} finished", name(branch)),
+        RunEvent::BranchFinished { branch, error: Some(error), .. } => {
+            format!("branch {} failed: {}", name(branch), one_line(&error.detail, 120))
+        }
+        RunEvent::Joined { succeeded, failed, stopped, .. } => {
+            format!("joined: {succeeded} succeeded, {failed} failed, {stopped} stopped")
+        }
+        RunEvent::Retrying { attempt, max_attempts, delay_ms, error, .. } => format!(
+            "attempt {attempt} of {max_attempts} in {delay_ms} ms after [{}]: {}",
+            name(&error.code),
+            one_line(&error.detail, 100)
+        ),
+        RunEvent::Caught { error, by, target, .. } => {
+            let target = target.as_ref().map_or_else(String::new, |target| format!(" → {}", name(target)));
+            format!("[{}] taken by {}{target}", name(&error.code), name(by))
+        }
+        RunEvent::Stored { key, .. } => format!("stored in common_data.{}", name(key)),
+        RunEvent::BudgetWarning { scope, what, spent, soft, .. } => {
+            format!("warning: budget of {}: {spent} {} spent, it warns at {soft}", name(scope), name(what))
+        }
+        RunEvent::BudgetRaised { scope, what, hard } => {
+            format!("budget of {} raised to {hard} {}", name(scope), name(what))
+        }
+        RunEvent::ModelStopped { agent, spent, .. } => {
+            format!("call of {} stopped{}", name(agent), paid(spent))
+        }
+        RunEvent::Waiting { .. } => "waiting".to_owned(),
+        RunEvent::Breakpoints { step, points } => breakpoints(*step, points),
+        RunEvent::Heard { text } => format!("read by a script: {}", one_line(text, 120)),
+        RunEvent::TakenBack { text } => format!("taken back: {}", one_line(text, 120)),
+        RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),
+        _ => return None,
+    })
+}
+
+/// `stands still before every state, at state review`
+fn breakpoints(step: bool, points: &[Breakpoint]) -> String {
+    let every = step.then(|| "before every state".to_owned());
+    let at: Vec<String> = every.into_iter().chain(points.iter().map(Breakpoint::to_string)).collect();
+    if at.is_empty() {
+        "no breakpoints".to_owned()
+    } else {
+        one_line(&format!("breakpoints: {}", at.join(", ")), 160)
+    }
+}
+
+/// What was paid for a call without an answer: `; it used 120 tokens, estimated`.
+pub fn paid(spent: &[CostEntry]) -> String {
+    let sum = total(spent);
+    match (sum.usage.total(), sum.estimated > 0) {
+        (0, _) => String::new(),
+        (tokens, true) => format!("; it used about {tokens} tokens (estimated)"),
+        (tokens, false) => format!("; it used {tokens} tokens"),
+    }
+}

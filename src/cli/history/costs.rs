@@ -1,0 +1,133 @@
+//! `runs cost`: sums of one run or of many, in eighty columns (MODEL-10, MODEL-11).
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::columns::{counted, cut, fit, money};
+use crate::cli::json_output;
+use crate::cli::output::{TerminalSafeWriter, name};
+use crate::domain::cost::{CostEntry, TokenUsage};
+use crate::domain::cost_breakdown::{CostGrouping, GroupedCost, sums, total};
+use crate::domain::journal::RunSummary;
+
+/// What is summed up.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunsCostReport {
+    pub of: CostReportScope,
+    pub entries: Vec<CostEntry>,
+    /// Runs that were answered from recordings: nothing was spent for them.
+    pub replayed: usize,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum CostReportScope {
+    Run(Box<RunSummary>),
+    /// So many runs together.
+    Runs(usize),
+}
+
+/// What is shown where nothing is chosen.
+const USUAL: [CostGrouping; 4] =
+    [CostGrouping::Model, CostGrouping::Role, CostGrouping::Agent, CostGrouping::State];
+/// Columns of a name.
+const NAME: usize = 21;
+
+/// # Errors
+/// stdout cannot be written.
+pub fn cost(
+    spent: &RunsCostReport,
+    by: Option<CostGrouping>,
+    json: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let kinds: &[CostGrouping] = by.as_ref().map_or(&USUAL, std::slice::from_ref);
+    if json {
+        return json_output::pretty(&as_json(spent, kinds), out);
+    }
+    let out = &mut TerminalSafeWriter(out);
+    match &spent.of {
+        CostReportScope::Run(run) => {
+            let input = cut(&run.input, 40);
+            writeln!(out, "run {}  {}  {input}", run.id, name(&run.workflow))?;
+        }
+        CostReportScope::Runs(number) => writeln!(out, "{}", counted(*number, "run"))?,
+    }
+    match (&spent.of, spent.replayed) {
+        (_, 0) => {}
+        (CostReportScope::Run(_), _) => {
+            writeln!(out, "replayed: $0 spent; a recording answered, and the tokens are those of then")?;
+        }
+        (CostReportScope::Runs(_), replayed) => {
+            let runs = counted(replayed, "replayed run");
+            writeln!(out, "{runs} not counted: recordings answered, $0 spent")?;
+        }
+    }
+    if spent.entries.is_empty() {
+        return writeln!(out, "no model was called");
+    }
+    for by in kinds {
+        let title = format!("by {}", by.as_str());
+        writeln!(out, "\n{title:<NAME$} calls   prompt   cached  written  answers thought     cost")?;
+        for sum in sums(&spent.entries, *by) {
+            row(&sum, out)?;
+        }
+    }
+    writeln!(out)?;
+    row(&GroupedCost { name: "total".to_owned(), ..total(&spent.entries) }, out)?;
+    remarks(&spent.entries, out)
+}
+
+/// What the figures do not say by themselves.
+fn remarks(entries: &[CostEntry], out: &mut dyn Write) -> io::Result<()> {
+    let calls = |number: u64| counted(usize::try_from(number).unwrap_or(usize::MAX), "call");
+    let whole = total(entries);
+    if whole.usage.cached + whole.usage.written > 0 {
+        writeln!(out, "cached and written are parts of the prompt")?;
+    }
+    if whole.estimated > 0 {
+        writeln!(out, "{} estimated: the server did not say all of what was used", calls(whole.estimated))?;
+    }
+    for unknown in sums(entries, CostGrouping::Model).iter().filter(|sum| sum.unpriced > 0) {
+        let (calls, model) = (calls(unknown.unpriced), name(&unknown.name));
+        writeln!(out, "{calls} of {model} not counted in dollars: no price was known then")?;
+        writeln!(out, "  (a price in models.json counts for calls from then on)")?;
+    }
+    Ok(())
+}
+
+fn row(sum: &GroupedCost, out: &mut dyn Write) -> io::Result<()> {
+    let TokenUsage { prompt, completion, cached, written, reasoning } = sum.usage;
+    let usd = if sum.unpriced == sum.calls { money(None) } else { money(Some(sum.known_usd)) };
+    let more = if sum.unpriced > 0 && sum.unpriced < sum.calls { "+?" } else { "" };
+    let name = fit(&sum.name, NAME);
+    let (calls, about) = (sum.calls, if sum.estimated > 0 { "~" } else { "" });
+    let usd = format!("{about}{usd}{more}");
+    writeln!(out, "{name}{calls:>6}{prompt:>9}{cached:>9}{written:>9}{completion:>9}{reasoning:>8} {usd:>8}")
+}
+
+fn as_json(spent: &RunsCostReport, kinds: &[CostGrouping]) -> Value {
+    let by: Map<String, Value> = kinds
+        .iter()
+        .map(|by| (by.as_str().to_owned(), sums(&spent.entries, *by).iter().map(sum).collect()))
+        .collect();
+    let mut whole = sum(&total(&spent.entries));
+    if let Value::Object(fields) = &mut whole {
+        fields.shift_remove("name");
+    }
+    let (run, runs) = match &spent.of {
+        CostReportScope::Run(run) => (Some(run.id.clone()), 1),
+        CostReportScope::Runs(number) => (None, *number),
+    };
+    json!({ "run": run, "runs": runs, "replayed_runs": spent.replayed, "total": whole, "by": by })
+}
+
+fn sum(sum: &GroupedCost) -> Value {
+    let usage = &sum.usage;
+    json!({
+        "name": sum.name, "calls": sum.calls, "tokens": usage.total(), "prompt": usage.prompt,
+        "cached": usage.cached, "written": usage.written, "completion": usage.completion,
+        "reasoning": usage.reasoning, "cost_usd": sum.cost_usd(), "known_usd": sum.known_usd,
+        "calls_without_price": sum.unpriced, "calls_estimated": sum.estimated,
+    })
+}

@@ -1,0 +1,118 @@
+//! `runs diff`: two runs side by side (HIST-6).
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::columns::{cut, fit, money};
+use crate::cli::json_output;
+use crate::cli::output::{TerminalSafeWriter, name, time};
+use crate::cli::simulate::diff::values;
+use crate::domain::workflow::plain_text;
+use crate::runtime::diff_runs::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
+
+/// Lines that both have, next to one that only one has.
+const NEAR: usize = 2;
+
+/// # Errors
+/// stdout cannot be written.
+pub fn diff(both: &RunDiff, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        return json_output::pretty(both, out);
+    }
+    let out = &mut TerminalSafeWriter(out);
+    facts(both, out)?;
+    definition(both, out)?;
+    if both.inputs.is_empty() {
+        writeln!(out, "inputs       the same")?;
+    }
+    for input in &both.inputs {
+        writeln!(out, "input {}", name(&input.name))?;
+        let value = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
+        indented(&values(&value(&input.first), &value(&input.second)), out)?;
+    }
+    steps("path", &both.path, out)?;
+    steps("decisions", &both.decisions, out)?;
+    if both.same_output {
+        return writeln!(out, "output       the same");
+    }
+    writeln!(out, "output")?;
+    let text = |side: &RunDiffSide| Value::from(side.output.as_ref().map_or_else(String::new, plain_text));
+    let shown = values(&text(&both.first), &text(&both.second));
+    let none = |side: &RunDiffSide| side.output.is_none();
+    if !none(&both.first) && !none(&both.second) {
+        return indented(&shown, out);
+    }
+    // that there is none is no text of its own
+    let side = |side: &RunDiffSide| side.output.as_ref().map_or_else(|| "none".to_owned(), plain_text);
+    indented(&format!("- {}\n+ {}", side(&both.first), side(&both.second)), out)
+}
+
+fn facts(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
+    type Fact = fn(&RunDiffSide) -> String;
+    let rows: [(&str, Fact); 8] = [
+        ("run", |side| side.run.to_string()),
+        ("workflow", |side| side.workflow.clone()),
+        ("started", |side| time(side.started)),
+        ("status", |side| side.status.as_str().to_owned()),
+        ("error", |side| side.error.clone().unwrap_or_default()),
+        ("steps", |side| side.steps.to_string()),
+        ("cost", |side| money(side.cost_usd)),
+        ("tokens", |side| side.usage.total().to_string()),
+    ];
+    for (title, fact) in rows {
+        let (first, second) = (fact(&both.first), fact(&both.second));
+        if first.is_empty() && second.is_empty() {
+            continue;
+        }
+        let mark = if first == second { ' ' } else { '≠' };
+        let line = format!("{title:<10} {mark} {}  {}", fit(&first, 32), cut(&second, 32));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn definition(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
+    let short = |side: &RunDiffSide| side.definition.get(..12).unwrap_or(&side.definition).to_owned();
+    let (first, second) = (short(&both.first), short(&both.second));
+    if both.definition.same {
+        return writeln!(out, "definition   the same ({first})");
+    }
+    writeln!(out, "definition   {first} → {second}")?;
+    both.definition.notes.iter().try_for_each(|note| writeln!(out, "  {note}"))
+}
+
+/// What only one has with its surroundings; `the same` if there is nothing.
+fn steps(title: &str, steps: &[AlignedStep], out: &mut dyn Write) -> io::Result<()> {
+    if steps.iter().all(|step| step.of == AlignedSide::Both) {
+        return if steps.is_empty() {
+            Ok(())
+        } else {
+            writeln!(out, "{title:<12} the same ({})", steps.len())
+        };
+    }
+    writeln!(out, "{title}")?;
+    let mut left_out = false;
+    for (at, step) in steps.iter().enumerate() {
+        let around = at.saturating_sub(NEAR)..steps.len().min(at + NEAR + 1);
+        if steps[around].iter().all(|step| step.of == AlignedSide::Both) {
+            if !left_out {
+                writeln!(out, "  …")?;
+            }
+            left_out = true;
+            continue;
+        }
+        left_out = false;
+        let mark = match step.of {
+            AlignedSide::Both => ' ',
+            AlignedSide::First => '-',
+            AlignedSide::Second => '+',
+        };
+        writeln!(out, "{mark} {}", name(&step.text))?;
+    }
+    Ok(())
+}
+
+fn indented(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    text.lines().try_for_each(|line| writeln!(out, "{line}"))
+}

@@ -1,0 +1,119 @@
+//! `runs gc` and `runs du`: what the history takes, and what would be gone (HIST-7).
+
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use super::columns::{bytes, counted};
+use crate::cli::json_output;
+use crate::cli::output::{TerminalSafeWriter, name, time};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{HistoryStorageUsage, ReclaimedSpace};
+
+/// What the history takes on the disk, with what hangs on it elsewhere.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DiskUsageReport {
+    pub file: String,
+    pub space: HistoryStorageUsage,
+    /// Stored files of this project; `None` if they cannot be listed.
+    pub snapshots: Option<usize>,
+    /// Worktrees of isolated runs that are still there.
+    pub worktrees: Vec<String>,
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn du(taken: &DiskUsageReport, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let DiskUsageReport { file, space, snapshots, worktrees } = taken;
+    if json {
+        let mut all = serde_json::to_value(space)?;
+        all["file"] = json!(file);
+        all["snapshots"] = json!(snapshots);
+        all["worktrees"] = json!(worktrees);
+        return json_output::pretty(&all, out);
+    }
+    let out = &mut TerminalSafeWriter(out);
+    writeln!(out, "history    {}", name(file))?;
+    writeln!(out, "file       {:>10}", bytes(space.file_bytes))?;
+    writeln!(out, "free       {:>10}   filled first by later runs", bytes(space.free_bytes))?;
+    writeln!(out, "texts      {:>10}   definitions and long texts, each once", bytes(space.blobs_bytes))?;
+    writeln!(out, "index      {:>10}   for the search", bytes(space.index_bytes))?;
+    writeln!(out, "previews   {:>10}   to show long runs at once", bytes(space.glances_bytes))?;
+    writeln!(out, "runs       {:>10}", space.runs)?;
+    writeln!(out, "rows       {:>10}", space.rows)?;
+    if let Some(oldest) = space.oldest {
+        writeln!(out, "oldest     {} UTC", time(oldest))?;
+    }
+    match snapshots {
+        Some(number) => writeln!(out, "snapshots  {number:>10}   of this project")?,
+        None => writeln!(out, "snapshots     unknown   they cannot be listed here")?,
+    }
+    writeln!(out, "worktrees  {:>10}", worktrees.len())?;
+    worktrees.iter().try_for_each(|path| writeln!(out, "  {}", name(path)))
+}
+
+/// Runs that are named before they are removed.
+const SHOWN: usize = 20;
+
+/// What `gc` found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunsGcReport {
+    pub runs: Vec<RunId>,
+    /// What goes, or went.
+    pub freed: ReclaimedSpace,
+    /// Start of the oldest and the newest of them.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// Runs within the limits that stay because they are not over.
+    pub open: usize,
+    /// Because they have a worktree.
+    pub isolated: usize,
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn gc(old: &RunsGcReport, (removed, json): (bool, bool), out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        let value = json!({
+            "removed": removed, "runs": old.runs, "count": old.runs.len(), "bytes": old.freed.bytes,
+            "oldest": old.span.map(|span| span.0), "newest": old.span.map(|span| span.1),
+            "kept_open": old.open, "kept_worktrees": old.isolated,
+        });
+        return json_output::pretty(&value, out);
+    }
+    let out = &mut TerminalSafeWriter(out);
+    let count = counted(old.runs.len(), "run");
+    match (old.span, removed) {
+        (None, _) => writeln!(out, "nothing to remove")?,
+        (Some((oldest, newest)), true) => {
+            let (oldest, newest) = (time(oldest), time(newest));
+            let size = bytes(old.freed.bytes);
+            writeln!(out, "removed {count} from {oldest} to {newest} UTC: {size} are free for later runs")?;
+        }
+        (Some((oldest, newest)), false) => {
+            let (oldest, newest) = (time(oldest), time(newest));
+            let size = bytes(old.freed.bytes);
+            writeln!(out, "would remove {count} from {oldest} to {newest} UTC: {size}")?;
+            old.runs.iter().take(SHOWN).try_for_each(|run| writeln!(out, "  {run}"))?;
+            if old.runs.len() > SHOWN {
+                writeln!(out, "  … and {} more (--json names all)", old.runs.len() - SHOWN)?;
+            }
+            writeln!(out, "their snapshots stay in the project: `synthdev snapshot list`")?;
+            writeln!(out, "nothing was removed: add --yes")?;
+        }
+    }
+    if old.open > 0 {
+        writeln!(
+            out,
+            "kept: {} that wait or were interrupted (`runs cancel` ends one)",
+            counted(old.open, "run")
+        )?;
+    }
+    if old.isolated > 0 {
+        writeln!(
+            out,
+            "kept: {} with a worktree of its own (`runs merge` or `runs discard` first)",
+            counted(old.isolated, "run")
+        )?;
+    }
+    Ok(())
+}

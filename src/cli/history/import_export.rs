@@ -1,0 +1,55 @@
+//! What is said of runs that were exported and imported.
+
+use super::columns::{bytes, counted};
+use super::list::origin_text;
+use crate::cli::output::name;
+use crate::domain::journal::RunStatus;
+use crate::runtime::export_import::{ExportedRun, ImportedRun, LARGEST};
+
+/// Lines for people, beside the file.
+pub fn exported(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
+    let place = to.map_or_else(|| "stdout".to_owned(), name);
+    let rows = counted(done.rows, "row");
+    let mut lines = vec![format!("run {} with {rows} in {place}: {}", done.run, bytes(done.bytes))];
+    lines.push("stored files (snapshots) are not in it".to_owned());
+    if done.hidden {
+        lines.push("keys that this machine knows were found in it and hidden".to_owned());
+    }
+    if done.bytes > LARGEST {
+        lines.push(format!("warning: files above {} MiB are not imported", LARGEST >> 20));
+    }
+    if done.diverges {
+        lines.push(format!(
+            "warning: it does not lead to what was recorded, so nobody can import it (`synthdev runs replay {}`)",
+            done.run
+        ));
+    }
+    lines
+}
+
+pub fn imported(done: &ImportedRun) -> String {
+    let run = &done.summary;
+    let id = &run.id;
+    let status = run.progress.status;
+    let mut text = format!(
+        "run {id} of {} is here: {}, {}",
+        name(&run.workflow),
+        status.as_str(),
+        counted(done.rows, "row")
+    );
+    if let Some(origin) = run.origin.as_ref().filter(|origin| origin.run != *id) {
+        text += &format!("\n{}", origin_text(origin, id));
+    }
+    text += "\nstored files (snapshots) did not travel: files cannot be brought back to its steps";
+    if done.isolated {
+        text += "\nits worktree did not travel either: it would go on in this project";
+    }
+    if done.older {
+        text += "\nit was made by an older version: it can be looked at, not continued";
+    } else if matches!(status, RunStatus::Interrupted | RunStatus::Paused) {
+        text += &format!(
+            "\nwhat it does was decided elsewhere: look at it (`synthdev runs show {id}`) before `synthdev resume {id}`"
+        );
+    }
+    text
+}

@@ -1,0 +1,214 @@
+//! `runs list`: one run a line, in eighty columns (HIST-3, HIST-11).
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use super::columns::{age, cut, fit, money};
+use crate::cli::json_output;
+use crate::cli::output::{TerminalSafeWriter, awaited_answer};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{OpenPause, RunOrigin, RunOriginKind, RunStatus, RunSummary, run_tree};
+
+/// How the list is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunListOptions {
+    pub json: bool,
+    /// Runs that came from another one below it.
+    pub tree: bool,
+    /// Not all runs were asked for.
+    pub narrowed: bool,
+    /// Columns are named: somebody looks. What is read by programs has a run in its first line.
+    pub head: bool,
+}
+
+const WIDTH: usize = 80;
+/// Columns of a workflow's name.
+const NAME: usize = 17;
+/// Open questions that are shown of one run.
+const MOST_PAUSES: usize = 3;
+
+/// # Errors
+/// stdout cannot be written.
+pub fn list(
+    runs: impl Iterator<Item = RunSummary>,
+    shown: RunListOptions,
+    now: Timestamp,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if shown.json {
+        return if shown.tree {
+            json_output::pretty(&nested(&runs.collect::<Vec<_>>())?, out)
+        } else {
+            json_output::pretty(&StreamedRunList(RefCell::new(runs)), out)
+        };
+    }
+    let (out, mut runs) = (&mut TerminalSafeWriter(out), runs.peekable());
+    if runs.peek().is_none() {
+        return match shown.narrowed {
+            true => writeln!(out, "no runs match"),
+            false => writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo"),
+        };
+    }
+    if shown.tree {
+        return tree(&runs.collect::<Vec<_>>(), shown.head, now, out);
+    }
+    head(shown.head, 0, out)?;
+    runs.try_for_each(|run| line(&run, ("", 0), false, now, out))
+}
+
+/// A list that is written while it is read.
+struct StreamedRunList<I>(RefCell<I>);
+
+impl<I: Iterator<Item = RunSummary>> Serialize for StreamedRunList<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&mut *self.0.borrow_mut())
+    }
+}
+
+fn tree(runs: &[RunSummary], named: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+    let order = ordered(runs);
+    let branches = run_tree::branches(&order);
+    let most = branches.iter().map(|branch| branch.chars().count()).max().unwrap_or(0);
+    head(named, most, out)?;
+    let mut rows = order.iter().zip(&branches);
+    rows.try_for_each(|((at, _), branch)| line(&runs[*at], (branch, most), true, now, out))
+}
+
+fn head(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    if !named {
+        return Ok(());
+    }
+    let (run, age, status, cost) = ("run", "age", "status", "cost");
+    let gap = " ".repeat(most);
+    writeln!(out, "{run:<12}{gap}  {age:>4}  {status:<11}  {cost:>8}  {:<NAME$}  input", "workflow")
+}
+
+/// `most` columns are kept for branches, so that the others stand below each other.
+fn line(
+    run: &RunSummary,
+    (indent, most): (&str, usize),
+    tree: bool,
+    now: Timestamp,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let progress = &run.progress;
+    let (id, id_room) = (format!("{indent}{}", run.id), 12 + most);
+    let first = format!(
+        "{id:<id_room$}  {:>4}  {:<11}  {:>8}  {}  ",
+        age(run.started, now),
+        progress.status.as_str(),
+        money(progress.cost_usd),
+        fit(&run.workflow, NAME)
+    );
+    let room = WIDTH.saturating_sub(UnicodeWidthStr::width(first.as_str())).max(8);
+    writeln!(out, "{}", format!("{first}{}", cut(&run.input, room)).trim_end())?;
+    let below = id_room + 2;
+    let mut more = |text: &str| writeln!(out, "{}{}", " ".repeat(below), cut(text, WIDTH - below));
+    if let Some(origin) = run.origin.as_ref().filter(|_| tree) {
+        more(&origin_text(origin, &run.id))?;
+    }
+    if matches!(progress.status, RunStatus::Paused | RunStatus::Running) {
+        for pause in progress.pauses.iter().take(MOST_PAUSES) {
+            more(&waits_for(pause))?;
+        }
+        let hidden = progress.pauses.len().saturating_sub(MOST_PAUSES);
+        if hidden > 0 {
+            more(&format!("and for {hidden} more"))?;
+        }
+    }
+    Ok(())
+}
+
+fn waits_for(pause: &OpenPause) -> String {
+    let message = cut(&pause.message, WIDTH);
+    format!("waits {} in {}: {message}", awaited_answer(pause), pause.state)
+}
+
+/// Where a run came from, in words.
+pub fn origin_text(origin: &RunOrigin, own: &RunId) -> String {
+    let at = origin.step.map_or_else(String::new, |step| format!(" at step {step}"));
+    match origin.kind {
+        RunOriginKind::Fork | RunOriginKind::ForkOfImport => format!("fork of {}{at}", origin.run),
+        RunOriginKind::Child => format!("started by {}", origin.run),
+        RunOriginKind::Import if origin.run == *own => "imported".to_owned(),
+        RunOriginKind::Import if origin.step.is_some() => {
+            format!("imported; there a fork of {}{at}", origin.run)
+        }
+        RunOriginKind::Import => format!("imported; there started by {}", origin.run),
+    }
+}
+
+fn ordered(runs: &[RunSummary]) -> Vec<(usize, usize)> {
+    run_tree::order_as_tree(runs.iter().map(|run| (&run.id, run.origin.as_ref().map(|origin| &origin.run))))
+}
+
+/// The same as objects with `children`.
+fn nested(runs: &[RunSummary]) -> io::Result<Value> {
+    // levels of JSON that every reader takes
+    const LEVELS: usize = 24;
+    let mut open: Vec<(usize, Value)> = Vec::new();
+    let mut tops = Vec::new();
+    let mut close = |open: &mut Vec<(usize, Value)>, depth: usize| {
+        while open.last().is_some_and(|(own, _)| *own >= depth) {
+            let Some((_, done)) = open.pop() else { break };
+            match open.last_mut() {
+                Some((_, Value::Object(parent))) => {
+                    if let Some(list) = parent.get_mut("children").and_then(Value::as_array_mut) {
+                        list.push(done);
+                    }
+                }
+                _ => tops.push(done),
+            }
+        }
+    };
+    for (at, depth) in ordered(runs) {
+        let depth = depth.min(LEVELS);
+        close(&mut open, depth);
+        let mut run = serde_json::to_value(&runs[at])?;
+        run["children"] = Value::Array(Vec::new());
+        open.push((depth, run));
+    }
+    close(&mut open, 0);
+    Ok(Value::Array(tops))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_columns_stand_above_them() {
+        let summary = |id: &str, origin: Option<RunOrigin>| RunSummary {
+            id: RunId::from(id),
+            workflow: "coder".into(),
+            definition_hash: String::new(),
+            input: "a task".into(),
+            project: String::new(),
+            started: Timestamp(0),
+            origin,
+            worktree: None,
+            progress: crate::domain::journal::RunProgress::new(Timestamp(0)),
+        };
+        let of = |run: &str| Some(RunOrigin { run: RunId::from(run), kind: RunOriginKind::Fork, step: None });
+        let runs = [summary("aaaaaaaaaaaa", None), summary("bbbbbbbbbbbb", of("aaaaaaaaaaaa"))];
+        for tree in [false, true] {
+            let mut out = Vec::new();
+            let shown = RunListOptions { tree, head: true, ..RunListOptions::default() };
+            list(runs.clone().into_iter(), shown, Timestamp(0), &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let mut lines = text.lines();
+            let head = lines.next().unwrap();
+            let column =
+                |line: &str, word: &str| line.find(word).map(|at| line[..at].chars().count()).unwrap();
+            for line in lines.filter(|line| line.contains("now")) {
+                for (title, value) in [("status", "running"), ("workflow", "coder"), ("input", "a task")] {
+                    assert_eq!(column(head, title), column(line, value), "{title}\n{text}");
+                }
+            }
+        }
+    }
+}

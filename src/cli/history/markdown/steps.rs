@@ -1,0 +1,104 @@
+//! The steps of a run: a heading each, below it what was said, called, decided and stored.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::escape::{block, code, text};
+use crate::cli::event_lines;
+use crate::cli::output::time;
+use crate::domain::context::MessageAuthor;
+use crate::domain::ids::Timestamp;
+use crate::engine::event::RunEvent;
+
+pub(super) fn all(events: &[(Timestamp, RunEvent)], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "## Steps\n")?;
+    let mut step = 0;
+    for (at, event) in events {
+        if let RunEvent::StateEntered { state, visit, agent, .. } = event {
+            step += 1;
+            let visit = if *visit > 1 { format!(", visit {visit}") } else { String::new() };
+            let agent = agent.as_ref().map(|agent| format!(" ({})", text(agent))).unwrap_or_default();
+            writeln!(out, "### {step}. {}{agent}{visit}\n\n{} UTC\n", text(state), time(*at))?;
+        } else {
+            moment(event, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn moment(event: &RunEvent, out: &mut dyn Write) -> io::Result<()> {
+    match event {
+        RunEvent::MessageAdded { author, text: said, private, context, .. } => {
+            let to = if *private { "privately in" } else { "in" };
+            writeln!(out, "**{}** {to} {}:\n\n{}", author_of(author), code(context), block(said, ""))
+        }
+        RunEvent::ToolStarted { agent, tool, arguments, .. } => {
+            writeln!(out, "**{}** calls {}:\n\n{}", text(agent), code(tool), json(arguments))
+        }
+        RunEvent::ToolFinished { tool, ok, content, summary, .. } => {
+            let mark = if *ok { "✓" } else { "✗" };
+            writeln!(out, "{mark} {}: {}\n\n{}", code(tool), text(summary), block(content, ""))
+        }
+        RunEvent::ToolRefused { agent, tool, reason } => {
+            writeln!(out, "✗ {} of **{}** refused: {}\n", code(tool), text(agent), text(reason))
+        }
+        RunEvent::Decided { agent, tool, arguments } => {
+            writeln!(out, "**{}** decides {}:\n\n{}", text(agent), code(tool), json(arguments))
+        }
+        RunEvent::DataChanged { set, removed, .. } => {
+            for (key, value) in set {
+                writeln!(out, "{} is set:\n\n{}", code(&format!("common_data.{key}")), json(value))?;
+            }
+            removed
+                .iter()
+                .try_for_each(|key| writeln!(out, "{} is removed\n", code(&format!("common_data.{key}"))))
+        }
+        RunEvent::Replied { agent, model, usage, text: said, tool_calls, .. } => {
+            writeln!(out, "*{} answered ({}, {} tokens)*\n", text(agent), text(model), usage.total())?;
+            // what is said beside calls is no message of its own
+            if tool_calls.is_empty() || said.trim().is_empty() {
+                return Ok(());
+            }
+            writeln!(out, "**{}**:\n\n{}", text(agent), block(said, ""))
+        }
+        RunEvent::ModelFailed { code: error, reason, .. } => {
+            writeln!(out, "✗ the model failed ({}):\n\n{}", code(error), block(reason, ""))
+        }
+        RunEvent::Transitioned { from, to, .. } => writeln!(out, "→ {} to {}\n", code(from), code(to)),
+        RunEvent::Warning { text: warning, .. } => writeln!(out, "Warning: {}\n", text(warning)),
+        RunEvent::ChildStarted { workflow, .. } => writeln!(out, "Workflow {} begins\n", code(workflow)),
+        RunEvent::ChildFinished { workflow, .. } => writeln!(out, "Workflow {} ends\n", code(workflow)),
+        RunEvent::Resumed { .. } => writeln!(out, "*The run is taken up again*\n"),
+        RunEvent::Returned { step, state, fork_of, .. } => {
+            let of = fork_of.as_ref().map(|run| format!(", as a fork of {run}")).unwrap_or_default();
+            writeln!(out, "*The run goes back to before step {step} ({}){}*\n", text(state), text(&of))
+        }
+        RunEvent::ApprovalAnswered { tool, decision, .. } => {
+            let decision = serde_json::to_value(decision).unwrap_or_default();
+            writeln!(out, "Approval of {}: {}\n", code(tool), code(&decision.to_string()))
+        }
+        other => match event_lines::event_line(other) {
+            Some(line) => writeln!(out, "{}\n", text(&line)),
+            None => Ok(()),
+        },
+    }
+}
+
+fn author_of(author: &MessageAuthor) -> String {
+    match author {
+        MessageAuthor::Start => "starting message".to_owned(),
+        MessageAuthor::Workflow => "workflow".to_owned(),
+        MessageAuthor::Human => "person".to_owned(),
+        MessageAuthor::Agent(agent) => text(agent),
+        MessageAuthor::Script => "script".to_owned(),
+    }
+}
+
+/// Texts as they are, the rest as JSON.
+fn json(value: &Value) -> String {
+    match value {
+        Value::String(text) => block(text, ""),
+        other => block(&serde_json::to_string_pretty(other).unwrap_or_default(), "json"),
+    }
+}

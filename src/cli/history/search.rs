@@ -1,0 +1,81 @@
+//! `runs search`: two lines a hit, where it is and what stands there (HIST-3).
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::cli::json_output;
+use crate::cli::output::{TerminalSafeWriter, name, terminal_safe, time};
+use crate::runtime::search::{SearchMatch, SearchSnippet, SearchTextKind};
+
+/// Characters of a snippet.
+pub const WIDTH: usize = 76;
+
+/// `painted`: the words stand out, on a terminal. `limit` is how many were asked for.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn hits(
+    found: &[SearchMatch],
+    json: bool,
+    (painted, limit): (bool, usize),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if json {
+        return json_output::pretty(found, out);
+    }
+    if found.is_empty() {
+        return writeln!(out, "nothing found");
+    }
+    for hit in found {
+        let place = format!("{}  {}  {}  {}", hit.run, time(hit.at), name(&hit.workflow), what(hit));
+        writeln!(TerminalSafeWriter(out), "{place}")?;
+        // made safe piece by piece, then painted
+        writeln!(out, "    {}", marked(&hit.snippet, painted))?;
+    }
+    if found.len() == limit {
+        writeln!(out, "the newest {limit}: --limit shows more")?;
+    }
+    Ok(())
+}
+
+fn what(hit: &SearchMatch) -> String {
+    let of = hit.name.as_deref().map(|own| format!(" {}", name(own))).unwrap_or_default();
+    match hit.kind {
+        SearchTextKind::Input => "input".to_owned(),
+        SearchTextKind::Message => hit
+            .model
+            .as_deref()
+            .map_or_else(|| "message".to_owned(), |model| format!("message of {}", name(model))),
+        SearchTextKind::ToolCall => format!("call of{of}"),
+        SearchTextKind::ToolResult => "result of a tool".to_owned(),
+        SearchTextKind::Variable => format!("variable{of}"),
+        SearchTextKind::Person => "said by a person".to_owned(),
+        SearchTextKind::Error => "error".to_owned(),
+    }
+}
+
+fn marked(snippet: &SearchSnippet, painted: bool) -> String {
+    if !painted {
+        return terminal_safe(&snippet.text);
+    }
+    let chars: Vec<char> = snippet.text.chars().collect();
+    let piece = |from: usize, upto: usize| terminal_safe(&chars[from..upto].iter().collect::<String>());
+    let (mut text, mut at) = (String::new(), 0);
+    for (start, end) in &snippet.marks {
+        let _ = write!(text, "{}\x1b[1;4m{}\x1b[0m", piece(at, *start), piece(*start, *end));
+        at = *end;
+    }
+    text + &piece(at, chars.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_out_on_a_terminal_only() {
+        let snippet = SearchSnippet { text: "a b\x1b c".to_owned(), marks: vec![(2, 3)] };
+        assert_eq!(marked(&snippet, false), "a b␛ c");
+        assert_eq!(marked(&snippet, true), "a \x1b[1;4mb\x1b[0m␛ c");
+    }
+}

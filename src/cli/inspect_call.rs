@@ -1,0 +1,96 @@
+//! One request to a model with its answer, for people and as data (MODEL-13).
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::output::{name, time, tokens};
+use crate::domain::message::{ChatMessage, ToolCall};
+use crate::domain::terminal_safe;
+use crate::runtime::inspect_call::InspectedCall;
+
+/// Everything, message by message.
+pub fn text(review: &InspectedCall) -> String {
+    let request = &review.request;
+    let mut text = String::new();
+    let (run, step, at) = (&review.run, review.step, time(review.at));
+    let (agent, state) = (name(&request.agent), name(&request.state));
+    let _ = writeln!(text, "run {run}, step {step} ({state}): `{agent}` asked at {at} UTC");
+    let choice = &request.choice;
+    let place = if choice.base_url.is_empty() {
+        String::new()
+    } else {
+        format!(" at {}", terminal_safe::redact_url(&choice.base_url))
+    };
+    let _ = writeln!(text, "model {} of {}{place}", name(&choice.model), name(&choice.provider));
+    let tools = request.tools.iter().map(|tool| name(&tool.name));
+    let tools: Vec<String> = tools.chain(request.parsing_tools.iter().map(|tool| name(&tool.name))).collect();
+    if !tools.is_empty() {
+        let _ = writeln!(text, "tools {}", tools.join(", "));
+    }
+    for message in &request.messages {
+        told(message, &mut text);
+    }
+    answer(review, &mut text);
+    text
+}
+
+/// The same as one object. `request` is the body that a server gets, or the messages where none does.
+pub fn data(review: &InspectedCall) -> Value {
+    let request = &review.request;
+    let sent = review.body.clone().unwrap_or_else(|| json!({ "messages": request.messages }));
+    let (reply, error) = match &review.answer {
+        Some(Ok(reply)) => (json!(reply), Value::Null),
+        Some(Err(error)) => (Value::Null, json!({ "code": error.code(), "detail": error.to_string() })),
+        None => (Value::Null, Value::Null),
+    };
+    json!({
+        "run": review.run,
+        "step": review.step,
+        "state": request.state,
+        "agent": request.agent,
+        "at": review.at,
+        "provider": request.choice.provider,
+        "model": request.choice.model,
+        "base_url": terminal_safe::redact_url(&request.choice.base_url),
+        "request": sent,
+        "answer": reply,
+        "error": error,
+    })
+}
+
+fn told(message: &ChatMessage, text: &mut String) {
+    let call = message.tool_call_id.as_deref().map(|id| format!(" {}", name(id))).unwrap_or_default();
+    let _ = writeln!(text, "\n── {}{call}", message.role.as_str());
+    if !message.content.is_empty() {
+        let _ = writeln!(text, "{}", message.content);
+    }
+    calls(&message.tool_calls, text);
+}
+
+fn calls(calls: &[ToolCall], text: &mut String) {
+    for call in calls {
+        let _ = writeln!(text, "calls {} {} {}", name(&call.name), name(&call.id), call.arguments);
+    }
+}
+
+fn answer(review: &InspectedCall, text: &mut String) {
+    match &review.answer {
+        None => text.push_str("\n══ no answer yet\n"),
+        Some(Err(error)) => {
+            let _ = writeln!(text, "\n══ no answer ({}): {error}", error.code());
+        }
+        Some(Ok(reply)) => {
+            let model = reply.model.as_deref().unwrap_or(&review.request.choice.model);
+            let used = tokens(&reply.usage);
+            let _ = writeln!(text, "\n══ answer of {} ({used}, {} ms)", name(model), reply.duration_ms);
+            if !reply.reasoning.is_empty() {
+                let _ = writeln!(text, "(thought) {}\n", reply.reasoning);
+            }
+            if !reply.text.is_empty() {
+                let _ = writeln!(text, "{}", reply.text);
+            }
+            calls(&reply.tool_calls, text);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Numbers and times as people read them, and text made safe for a terminal.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use crate::domain::cost::TokenUsage;
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::{OpenPause, PauseReason};
+use crate::domain::question_text::{MARK, QuestionLine, plain_rows, quoted_lines};
+use crate::domain::terminal_safe;
+
+/// Columns of what people read.
+pub const WIDTH: usize = 80;
+
+/// Text for people on its way to stdout: every human form of an answer is written through this, so that no name,
+/// file or reply steers the terminal (ERR-8). JSON does not pass here: it is data and stays as it is.
+pub struct TerminalSafeWriter<'a>(pub &'a mut dyn Write);
+
+impl Write for TerminalSafeWriter<'_> {
+    /// One call is taken for whole characters; what is no UTF-8 is shown as U+FFFD.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(terminal_safe(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+
+    fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
+        self.0.write_all(terminal_safe(&text.to_string()).as_bytes())
+    }
+}
+
+/// A line for people on stderr. Nobody's data: a closed stderr neither stops nor breaks a run.
+pub fn print_stderr(text: impl Display) {
+    print_stderr_styled(&terminal_safe(&text.to_string()));
+}
+
+/// One JSON object in one line on stdout. Nobody reads it any more: that is no error.
+pub fn print_json(value: &serde_json::Value) {
+    let _ = writeln!(io::stdout().lock(), "{value}");
+}
+
+/// As `tell`, for a text with colours of our own: whoever painted it has shown what is foreign in it with `safe`.
+pub fn print_stderr_styled(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Tool and model output is data: what would steer a terminal is shown instead (ERR-8).
+pub fn terminal_safe(text: &str) -> String {
+    terminal_safe::escape_controls(text).into_owned()
+}
+
+/// The name of a file, a state, a tool, …: it stays inside its line.
+pub fn name(text: &str) -> String {
+    terminal_safe::escape_name(text).into_owned()
+}
+
+/// Names in one line.
+pub fn names(list: &[String], between: &str) -> String {
+    let list: Vec<String> = list.iter().map(|one| name(one)).collect();
+    list.join(between)
+}
+
+/// The first line, cut to `most` characters.
+pub fn one_line(text: &str, most: usize) -> String {
+    let line = terminal_safe(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim());
+    if line.chars().count() <= most {
+        return line;
+    }
+    let short: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{short}…")
+}
+
+/// What is asked, whole, behind `lead` or below it: who answers has seen all of it. Rows that others wrote bear a mark.
+pub fn question_rows(lead: &str, pause: &OpenPause) -> Vec<String> {
+    let lines: Vec<QuestionLine> = match pause.reason {
+        // it is laid out already
+        PauseReason::Approval | PauseReason::UncertainEffect => {
+            terminal_safe::escape_invisible(&pause.message)
+                .split('\n')
+                .map(|line| match line.strip_prefix(MARK) {
+                    Some(rest) => QuestionLine::Quoted(rest.to_owned()),
+                    None => QuestionLine::Own(line.to_owned()),
+                })
+                .collect()
+        }
+        _ => quoted_lines(pause.message.trim()),
+    };
+    if let [QuestionLine::Quoted(only) | QuestionLine::Own(only)] = lines.as_slice()
+        && lead.chars().count() + only.chars().count() + 2 <= WIDTH
+    {
+        return vec![if only.is_empty() { lead.to_owned() } else { format!("{lead}: {only}") }];
+    }
+    let inset = lead.len() - lead.trim_start().len() + 2;
+    let rows = plain_rows(&lines, WIDTH - inset);
+    let rows = rows.into_iter().map(|row| format!("{}{row}", " ".repeat(inset)));
+    std::iter::once(format!("{lead}:")).chain(rows).collect()
+}
+
+/// What a pause waits for, behind `waits`: `for approval`, `for a text`, `to go on`.
+pub fn awaited_answer(pause: &OpenPause) -> String {
+    match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Approval, _) => "for approval".to_owned(),
+        (PauseReason::Input, Some("approval")) => "for approval".to_owned(),
+        (PauseReason::Input, Some(kind @ ("text" | "number" | "boolean" | "choice"))) => {
+            format!("for a {kind}")
+        }
+        (PauseReason::Input, _) => "for an answer".to_owned(),
+        (PauseReason::Error, _) => "to be tried again".to_owned(),
+        (PauseReason::Limit, _) => "for more of a limit".to_owned(),
+        (PauseReason::Budget, _) => "for more of a budget".to_owned(),
+        (PauseReason::User, _) => "to go on".to_owned(),
+        (PauseReason::UncertainEffect, _) => "to know whether a tool took effect".to_owned(),
+        (PauseReason::Delegate, _) => "for somebody else".to_owned(),
+    }
+}
+
+pub fn cost(cost_usd: Option<f64>) -> String {
+    cost_usd.map_or_else(|| "unknown (no price for the model)".to_owned(), |usd| format!("${usd:.4}"))
+}
+
+pub fn tokens(usage: &TokenUsage) -> String {
+    format!("{} tokens ({} in, {} out)", usage.total(), usage.prompt, usage.completion)
+}
+
+/// UTC, to the second.
+pub fn time(at: Timestamp) -> String {
+    at.utc()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_is_shown_whole() {
+        let check = |reason: PauseReason, message: &str, expected: &[&str]| {
+            let pause = OpenPause {
+                call: crate::domain::ids::CallId(1),
+                state: "a".to_owned(),
+                reason,
+                message: message.to_owned(),
+                kind: None,
+                choices: Vec::new(),
+                required_outputs: Vec::new(),
+                schema: None,
+                default: None,
+                action: None,
+                since: Timestamp(0),
+            };
+            assert_eq!(question_rows("  waits in a", &pause), expected, "{message}");
+        };
+        check(PauseReason::Input, "", &["  waits in a"]);
+        check(PauseReason::Input, "Ship it?\n", &["  waits in a: Ship it?"]);
+        let long = format!("Ship it?{}go on: synthdev resume other", "\n".repeat(9));
+        let rows =
+            ["  waits in a:", "    ┃ Ship it?", "    … 8 blank lines", "    ┃ go on: synthdev resume other"];
+        check(PauseReason::Input, &long, &rows);
+        let row = "    ┃ ".to_owned() + &"x".repeat(74);
+        check(PauseReason::Error, &"x".repeat(148), &["  waits in a:", &row, &row]);
+        let arguments = serde_json::json!({"command": format!("ls {}\u{200b}", "y".repeat(80))});
+        let message = crate::domain::question_text::approval_message("coder", "execute_terminal", &arguments);
+        let begun =
+            crate::domain::question_text::uncertain_message("execute_terminal", &arguments, "who knows");
+        check(
+            PauseReason::UncertainEffect,
+            &begun,
+            &[
+                "  waits in a:",
+                "    `execute_terminal` had begun when the run was cut off: who knows",
+                "    in the project's directory",
+                "    ┃ ls",
+                &format!("    ┃ {}", "y".repeat(74)),
+                "    ┃ yyyyyy‹U+200B›",
+            ],
+        );
+        check(
+            PauseReason::Approval,
+            &message,
+            &[
+                "  waits in a:",
+                "    `coder` wants to use `execute_terminal`",
+                "    in the project's directory",
+                "    ┃ ls",
+                &format!("    ┃ {}", "y".repeat(74)),
+                "    ┃ yyyyyy‹U+200B›",
+            ],
+        );
+    }
+
+    #[test]
+    fn control_characters_are_shown() {
+        assert_eq!(terminal_safe("a\x1b[31mb\u{9b}c\r\nd"), "a␛[31mb‹U+009B›c\nd");
+        let mut written = Vec::new();
+        let mut out = TerminalSafeWriter(&mut written);
+        let foreign = "\x1b[2K\u{202e}|a\r";
+        writeln!(out, "{foreign}").unwrap();
+        out.write_all(b"\x07b\n").unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), "␛[2K‹U+202E›|a\n␇b\n");
+        assert_eq!(one_line("\n  hello world  \nx", 8), "hello w…");
+        assert_eq!(time(Timestamp(0)), "1970-01-01 00:00:00");
+    }
+}

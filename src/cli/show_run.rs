@@ -1,0 +1,185 @@
+//! `runs show`.
+
+mod timeline;
+
+use std::io::{self, Write};
+
+use self::timeline::TimelineFormatter;
+use super::json_output;
+use super::output::{TerminalSafeWriter, cost, name, names, one_line, question_rows, time, tokens};
+use crate::domain::journal::{RunOriginKind, RunStatus, RunSummary};
+use crate::domain::workflow::plain_text;
+use crate::runtime::history::RunRecord;
+
+/// How the files of a run stand now.
+pub struct RunFilesStatus {
+    pub worktree_gone: bool,
+    /// There is something to undo it to.
+    pub undo: bool,
+    /// A merge of it was cut off.
+    pub half_merged: bool,
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn show(record: &RunRecord, ground: &RunFilesStatus, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        for (at, event) in &record.events {
+            let line = crate::engine::event::PublishedEvent {
+                run: record.summary.id.clone(),
+                at: *at,
+                event: event.clone(),
+            };
+            json_output::line(&line, out)?;
+        }
+        return Ok(());
+    }
+    let out = &mut TerminalSafeWriter(out);
+    head(&record.summary, ground, out)?;
+    if record.program.is_replay() {
+        writeln!(out, "replay     a recording answered: the cost is what was paid then, $0 spent now")?;
+    }
+    writeln!(out)?;
+    let mut timeline = TimelineFormatter::new(&record.answers);
+    for (at, event) in &record.events {
+        for line in timeline.lines(event) {
+            writeln!(out, "{}  {line}", &time(*at)[11..])?;
+        }
+    }
+    costs(record, out)?;
+    if let Some(files) = &record.restoring {
+        writeln!(
+            out,
+            "\nfiles were on their way back to snapshot {} when the program died; before, they were those of {}",
+            files.to, files.safety
+        )?;
+    }
+    if ground.half_merged {
+        writeln!(
+            out,
+            "\na merge of this run was cut off; the rest comes with: synthdev runs merge {}",
+            record.summary.id
+        )?;
+    }
+    ways(&record.summary, out)?;
+    if !record.open.is_empty() {
+        let running = record.summary.progress.status == RunStatus::Running;
+        let what =
+            if running { "under way" } else { "this run stopped in the middle; begun and never answered" };
+        writeln!(out, "\n{what}:")?;
+        for intent in &record.open {
+            writeln!(out, "  {}", one_line(intent, 160))?;
+        }
+    }
+    Ok(())
+}
+
+fn head(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write) -> io::Result<()> {
+    let progress = &run.progress;
+    writeln!(out, "run        {}", run.id)?;
+    writeln!(
+        out,
+        "workflow   {} ({})",
+        name(&run.workflow),
+        run.definition_hash.get(..12).unwrap_or_default()
+    )?;
+    writeln!(out, "project    {}", name(&run.project))?;
+    match &run.worktree {
+        Some(tree) if tree.is_known() => {
+            let gone = if ground.worktree_gone { "gone; it was " } else { "" };
+            writeln!(out, "worktree   {gone}{} (branch {})", name(&tree.path), name(&tree.branch))?;
+        }
+        Some(_) => writeln!(out, "worktree   not known any more: it was lost when the history was salvaged")?,
+        None => {}
+    }
+    if let Some(origin) = &run.origin {
+        let step = origin.step.map(|step| format!(" before step {step}")).unwrap_or_default();
+        let from = match origin.kind {
+            RunOriginKind::Fork | RunOriginKind::ForkOfImport => format!("fork of run {}{step}", origin.run),
+            RunOriginKind::Import => format!("imported; there it was run {}", origin.run),
+            RunOriginKind::Child => format!("child of run {}", origin.run),
+        };
+        writeln!(out, "from       {from}")?;
+    }
+    writeln!(out, "started    {} UTC", time(run.started))?;
+    writeln!(out, "status     {}", progress.status.as_str())?;
+    writeln!(out, "input      {}", one_line(&run.input, 200))?;
+    writeln!(out, "path       {}", names(&progress.path, " > "))?;
+    writeln!(out, "usage      {}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))?;
+    if let Some(snapshot) = &progress.snapshot {
+        let undo = match &run.worktree {
+            Some(tree) if tree.is_known() && !ground.worktree_gone => {
+                format!("   (throw its files away: synthdev runs discard {})", run.id)
+            }
+            Some(_) => String::new(),
+            None if ground.undo => format!("   (undo: synthdev runs undo {})", run.id),
+            None => String::new(),
+        };
+        writeln!(out, "snapshot   {snapshot}{undo}")?;
+    }
+    if let Some(error) = &progress.error {
+        writeln!(out, "error      {}: {} {}", error.code, error.title, error.detail)?;
+    }
+    if let Some(output) = &progress.output {
+        writeln!(out, "output     {}", plain_text(output))?;
+    }
+    Ok(())
+}
+
+/// What it waits for, and how it goes on.
+fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+    let pauses = &run.progress.pauses;
+    if !pauses.is_empty() {
+        writeln!(out, "\nwaits for")?;
+    }
+    for pause in pauses {
+        let kind = pause
+            .kind
+            .as_ref()
+            .filter(|_| !pause.needs_no_answer())
+            .map(|kind| format!(" ({})", name(kind)))
+            .unwrap_or_default();
+        let (state, reason) = (name(&pause.state), pause.reason.as_str());
+        writeln!(out, "{}", question_rows(&format!("  {state}: {reason}{kind}"), pause).join("\n"))?;
+        if !pause.choices.is_empty() {
+            writeln!(out, "    one of: {}", names(&pause.choices, ", "))?;
+        }
+        if !pause.required_outputs.is_empty() {
+            writeln!(out, "    needs: {}", names(&pause.required_outputs, ", "))?;
+        }
+    }
+    let id = &run.id;
+    match run.progress.status {
+        RunStatus::Paused | RunStatus::Interrupted => writeln!(out, "\ngo on: synthdev resume {id}"),
+        RunStatus::Failed if !pauses.is_empty() => {
+            writeln!(out, "\ntry the state again: synthdev runs retry {id}")
+        }
+        RunStatus::Failed | RunStatus::Cancelled => {
+            writeln!(out, "\ngo back: synthdev runs rewind {id} --to STEP, or runs fork {id} --at STEP")
+        }
+        RunStatus::Running if !pauses.is_empty() => {
+            writeln!(
+                out,
+                "\nit is asked where it is driven; to answer here: synthdev runs pause {id}, then synthdev resume {id}"
+            )
+        }
+        RunStatus::Running | RunStatus::Completed => Ok(()),
+    }
+}
+
+fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    type Key = fn(&crate::domain::cost::CostEntry) -> &str;
+    let keys: [(&str, Key); 3] =
+        [("agent", |entry| &entry.agent), ("state", |entry| &entry.state), ("model", |entry| &entry.model)];
+    if record.ledger.entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\ncost")?;
+    for (title, key) in keys {
+        for (group, usage, usd) in record.ledger.grouped(key) {
+            let group = name(&group);
+            writeln!(out, "  {title:<6} {group:<28} {:>9} tokens  {}", usage.total(), cost(usd))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! `runs steps`, `fork`, `rewind`, `replay`: what is said about going back.
+
+mod replay_verdict;
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::json_output;
+use super::output::{TerminalSafeWriter, name, time};
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::domain::snapshot::SnapshotRestoreResult;
+use crate::runtime::time_travel::RunStep;
+
+pub use replay_verdict::verdict;
+
+/// A fork that was made.
+pub struct ForkReport<'a> {
+    pub run: &'a RunId,
+    pub of: &'a RunId,
+    pub place: &'a RunStep,
+    pub restored: Option<&'a SnapshotRestoreResult>,
+    /// What the person should know.
+    pub notes: &'a [String],
+    /// Where `resume` has to be started, if that is not here.
+    pub elsewhere: Option<&'a str>,
+}
+
+/// Every step with where the run stands.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn steps(run: &RunSummary, steps: &[RunStep], json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        let rows: Vec<Value> = steps.iter().map(|step| row(run, steps, step)).collect();
+        return json_output::pretty(&rows, out);
+    }
+    let out = &mut TerminalSafeWriter(out);
+    if steps.is_empty() {
+        return writeln!(out, "run {} has no steps yet", run.id);
+    }
+    let width = steps.iter().map(|step| title(step).chars().count()).max().unwrap_or(0).min(60);
+    for step in steps {
+        let mark = mark(run, steps, step);
+        let arrow = if mark.is_some() { "→" } else { " " };
+        let mark = mark.map(|mark| format!("  {mark}")).unwrap_or_default();
+        let (clock, title, files) = (&time(step.at)[11..], title(step), files(step));
+        let line = format!("{arrow} {:>4}  {clock}  {title:<width$}  {files}{mark}", step.step);
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// `review #2 (reviewer)`
+fn title(step: &RunStep) -> String {
+    let agent = step.agent.as_ref().map(|agent| format!(" ({})", name(agent))).unwrap_or_default();
+    let visit = if step.visit == 0 { String::new() } else { format!(" #{}", step.visit) };
+    format!("{}{visit}{agent}", name(&step.state))
+}
+
+fn files(step: &RunStep) -> String {
+    match (&step.files, &step.within) {
+        (None, _) => "-".to_owned(),
+        (Some(id), Some(owner)) => format!("{id} (before {})", name(owner)),
+        (Some(id), None) if !step.exact => format!("{id} (older)"),
+        (Some(id), None) => id.to_string(),
+    }
+}
+
+fn row(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Value {
+    let mut row = serde_json::to_value(step).unwrap_or_default();
+    row["mark"] = mark(run, steps, step).into();
+    row
+}
+
+/// Where the run stands: `next` before the step, else how it stands in it.
+fn mark(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Option<&'static str> {
+    if step.visit == 0 {
+        return Some(if run.progress.status == RunStatus::Cancelled { "cancelled" } else { "next" });
+    }
+    let status = run.progress.status;
+    if matches!(status, RunStatus::Completed | RunStatus::Cancelled)
+        || steps.last().is_some_and(|last| last.visit == 0)
+    {
+        return None;
+    }
+    let waiting = run.progress.pauses.iter().map(|pause| pause.state.as_str());
+    let failed = run.progress.error.as_ref().and_then(|error| error.state.as_deref());
+    let places: Vec<&str> =
+        if run.progress.pauses.is_empty() { failed.into_iter().collect() } else { waiting.collect() };
+    let here = |place: &&str| steps.iter().rev().find(|one| one.state == **place).map(|one| one.step);
+    let stands: Vec<u32> = places.iter().filter_map(here).collect();
+    let last = stands.is_empty() && steps.last().map(|one| one.step) == Some(step.step);
+    (last || stands.contains(&step.step)).then(|| status.as_str())
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn forked(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let ForkReport { run, of, place, restored, notes, elsewhere } = fork;
+    if json {
+        let told = json!({
+            "run_id": run,
+            "origin": {"run": of, "kind": "fork", "step": place.step},
+            "step": place.step,
+            "state": place.state,
+            "files": place.files.as_ref().filter(|_| restored.is_some()),
+            "restored": restored,
+            "notes": notes,
+        });
+        return json_output::pretty(&told, out);
+    }
+    let out = &mut TerminalSafeWriter(out);
+    writeln!(
+        out,
+        "run {run} is a fork of {of}: it stands before step {} ({})",
+        place.step,
+        name(&place.state)
+    )?;
+    for note in *notes {
+        writeln!(out, "note: {note}")?;
+    }
+    write_resume_hint(run, *elsewhere, out)
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn rewound(run: &RunId, place: &RunStep, elsewhere: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    let out = &mut TerminalSafeWriter(out);
+    writeln!(out, "run {run} stands before step {} ({}) again", place.step, name(&place.state))?;
+    write_resume_hint(run, elsewhere, out)
+}
+
+fn write_resume_hint(run: &RunId, elsewhere: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    let place = elsewhere.map(|project| format!("-C {} ", name(project))).unwrap_or_default();
+    writeln!(out, "go on: synthdev {place}resume {run}")
+}

@@ -1,0 +1,94 @@
+//! What a replay came to, in words and as a diff.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::cli::json_output;
+use crate::cli::output::{TerminalSafeWriter, one_line, time};
+use crate::cli::simulate::diff;
+use crate::domain::ids::RunId;
+use crate::engine::event::RunEvent;
+use crate::runtime::time_travel::ReplayVerdict;
+
+/// Events of a diverging input that are shown.
+const MOST_EVENTS: usize = 5;
+
+/// # Errors
+/// stdout cannot be written.
+pub fn verdict(run: &RunId, verdict: &ReplayVerdict, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        return json_output::pretty(&as_data(run, verdict), out);
+    }
+    let out = &mut TerminalSafeWriter(out);
+    match verdict {
+        ReplayVerdict::Same { inputs, events } => {
+            writeln!(out, "run {run}: the same {events} events from {inputs} inputs")
+        }
+        ReplayVerdict::Differs { input, at, what, recorded, asked, now } => {
+            let what = serde_json::to_value(what).unwrap_or_default();
+            let kind = what["input"].as_str().unwrap_or("input").to_owned();
+            writeln!(
+                out,
+                "run {run}: input {input} ({kind}, {} UTC) leads to something else now",
+                time(*at)
+            )?;
+            writeln!(out, "  the input: {}", one_line(&what.to_string(), 400))?;
+            let asks = asks(recorded, asked);
+            if asks.is_empty() {
+                writeln!(
+                    out,
+                    "it asks for the same as then; of its events only a fingerprint was recorded, and it is another one. They are now:"
+                )?;
+                return events(now, out);
+            }
+            writeln!(out, "what it asked for (-: as recorded, +: now):")?;
+            write!(out, "{asks}")?;
+            writeln!(out, "its events are now:")?;
+            events(now, out)
+        }
+    }
+}
+
+/// Lines of JSON that differ; empty if none do.
+fn asks(recorded: &[String], asked: &[String]) -> String {
+    let parsed = |texts: &[String]| texts.iter().map(|text| parse(text)).collect::<Vec<Value>>();
+    let (then, now) = (parsed(recorded), parsed(asked));
+    if then == now { String::new() } else { diff::values(&then.into(), &now.into()) }
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+fn events(now: &[RunEvent], out: &mut dyn Write) -> io::Result<()> {
+    if now.is_empty() {
+        return writeln!(out, "  none: nobody waits for this input");
+    }
+    for event in now.iter().take(MOST_EVENTS) {
+        writeln!(out, "  {}", one_line(&serde_json::to_string(event)?, 400))?;
+    }
+    match now.len().saturating_sub(MOST_EVENTS) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more"),
+    }
+}
+
+fn as_data(run: &RunId, verdict: &ReplayVerdict) -> Value {
+    match verdict {
+        ReplayVerdict::Same { inputs, events } => {
+            json!({"run_id": run, "same": true, "inputs": inputs, "events": events})
+        }
+        ReplayVerdict::Differs { input, at, what, recorded, asked, now } => json!({
+            "run_id": run,
+            "same": false,
+            "input": input,
+            "at": at,
+            "what": what,
+            "recorded": recorded.iter().map(|text| parse(text)).collect::<Vec<_>>(),
+            "asked": asked.iter().map(|text| parse(text)).collect::<Vec<_>>(),
+            "diff": asks(recorded, asked),
+            "now": now,
+        }),
+    }
+}

@@ -1,0 +1,64 @@
+//! Commands that a shell reads: what an agent said must not become a part of them (W11).
+
+use std::collections::HashSet;
+
+use super::super::source::FileDiagnostics;
+use super::super::workflow_file::{StateForm, StepForm, WorkForm};
+use super::{CompilationUnit, ParsedScript, StateScripts};
+
+/// Members of the host through which words of agents come.
+const SPOKEN: [&str; 6] = ["last_", "agents", "contexts", "getAgent", "getContext", "sub_workflow_result"];
+
+pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
+    let mut given = None;
+    for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
+        let Some(command) = command(state, scripts) else { continue };
+        if !given.get_or_insert_with(|| TrustedCommandKeys::of(unit)).holds(command) {
+            let message = "what the run has put together becomes a command of the shell";
+            let hint =
+                "name the program in `command` and pass values in `args` or `env`, where no shell reads them";
+            findings.warning("W11", command.text.span.clone(), message, Some(hint.to_owned()));
+        }
+    }
+}
+
+/// The command of a shell state without `args`, if it is computed.
+fn command<'u>(state: &StateForm, scripts: &'u StateScripts) -> Option<&'u ParsedScript> {
+    let WorkForm::Step(StepForm { tool, arguments, .. }) = &state.work else { return None };
+    let has_args = arguments.names.iter().any(|name| name.value == "args");
+    if tool.value != "shell" || has_args {
+        return None;
+    }
+    let at =
+        arguments.leaves.iter().position(|(path, _)| path.first().is_some_and(|key| key == "command"))?;
+    scripts.work.get(at)?.script()
+}
+
+/// What the person who started the run gave, or what stands in the file: keys that nothing writes.
+struct TrustedCommandKeys<'u> {
+    keys: HashSet<&'u str>,
+    /// A script may write any key.
+    opaque: bool,
+}
+
+impl<'u> TrustedCommandKeys<'u> {
+    fn of(unit: &'u CompilationUnit) -> Self {
+        let inputs = unit.form.inputs.iter().map(|input| input.name.value.as_str());
+        let variables = unit.form.variables.iter().map(|(name, _)| name.value.as_str());
+        let written = unit.written();
+        let keys = inputs.chain(variables).filter(|key| !written.contains(key)).collect();
+        Self { keys, opaque: unit.is_opaque() }
+    }
+
+    /// Whether all of a command is.
+    fn holds(&self, command: &ParsedScript) -> bool {
+        let facts = &command.facts;
+        let spoken = SPOKEN.iter().any(|name| command.text.value.contains(name));
+        !facts.opaque
+            && !self.opaque
+            && !spoken
+            && facts.calls.is_empty()
+            && facts.offered.is_empty()
+            && facts.reads.iter().all(|key| self.keys.contains(key.name.as_str()))
+    }
+}

@@ -1,0 +1,256 @@
+//! `function.TOOL.arguments.X`: offered by an agent that can have spoken last (E09), of a type that fits what is done
+//! with it (E10), always given (W06).
+
+use std::ops::Range;
+
+use super::super::did_you_mean::suggestion_hint;
+use super::super::script_analysis::{
+    ComparisonKind, ComparisonSubject, DecisionUse, LiteralComparison, ScriptLiteral, ValuePathSegment,
+};
+use super::super::source::FileDiagnostics;
+use super::super::workflow_file::inside;
+use super::last_speaker::{AgentBitSet, LastSpeakers};
+use super::schema_paths::{
+    SchemaPathTarget, admits, article, follow, kind_of, kinds, properties, requires, values,
+};
+use super::state_graph::StateFlowGraph;
+use super::{CompilationUnit, ParsedScript, ResolvedAgent};
+use crate::domain::tool::ParsingTool;
+
+pub(super) fn check(unit: &CompilationUnit, graph: &StateFlowGraph, findings: &mut FileDiagnostics<'_>) {
+    let speakers = LastSpeakers::new(unit, graph);
+    // with broken transitions nobody knows who comes before whom
+    let flow_known = !findings.has_errors();
+    for (at, scripts) in unit.states.iter().enumerate() {
+        let flow_known = flow_known && graph.reachable[at];
+        if flow_known {
+            for script in scripts.entering() {
+                judge(unit, script, &speakers.before[at], findings);
+            }
+        }
+        if !flow_known && unit.speaker(&unit.form.states[at]).is_none() {
+            continue;
+        }
+        for one in &scripts.transitions {
+            for script in one.condition.iter().chain(&one.before) {
+                judge(unit, script, &speakers.after[at], findings);
+            }
+            if let Some(before) = &one.before {
+                missing(unit, before, one.condition.as_ref(), &speakers.after[at], findings);
+            }
+        }
+    }
+}
+
+fn judge(
+    unit: &CompilationUnit,
+    script: &ParsedScript,
+    speakers: &AgentBitSet,
+    findings: &mut FileDiagnostics<'_>,
+) {
+    if script.facts.calls.is_empty() && script.facts.compares.is_empty() {
+        return;
+    }
+    // an agent without a known role was reported; nothing can be said of its tools
+    let mut cast = Vec::new();
+    for agent in speakers.iter() {
+        match unit.cast.get(agent) {
+            Some(Some(found)) => cast.push((unit.form.agents[agent].id.value.as_str(), found)),
+            _ => return,
+        }
+    }
+    for call in &script.facts.calls {
+        let offered = offered(&cast, &call.tool);
+        if offered.is_empty() {
+            not_offered(script, call, &cast, findings);
+        } else if !call.path.is_empty() {
+            reads(script, call, &offered, findings);
+        }
+    }
+    for compare in &script.facts.compares {
+        if let ComparisonSubject::Argument { tool, path } = &compare.what {
+            let offered = offered(&cast, tool);
+            let schemas: Option<Vec<_>> = offered
+                .iter()
+                .map(|tool| match follow(&tool.parameters, path) {
+                    SchemaPathTarget::To(schema) => Some(schema),
+                    SchemaPathTarget::Anywhere
+                    | SchemaPathTarget::Nowhere { .. }
+                    | SchemaPathTarget::NoMembers { .. } => None,
+                })
+                .collect();
+            // only what no agent can have meant is wrong
+            if let Some([schema, others @ ..]) = schemas.as_deref()
+                && !others.iter().any(|other| clash(other, compare).is_none())
+                && let Some((message, hint)) = clash(schema, compare)
+            {
+                let name = described(tool, path);
+                let span = inside(findings.file, &script.text.span, compare.offset)
+                    ..inside(findings.file, &script.text.span, compare.end);
+                findings.error("E10", span, format!("{name} {message}"), hint);
+            }
+        }
+    }
+}
+
+fn offered<'c>(cast: &[(&str, &'c ResolvedAgent)], name: &str) -> Vec<&'c ParsingTool> {
+    cast.iter().flat_map(|(_, cast)| &cast.role.parsing_tools).filter(|tool| tool.name == name).collect()
+}
+
+fn not_offered(
+    script: &ParsedScript,
+    call: &DecisionUse,
+    cast: &[(&str, &ResolvedAgent)],
+    findings: &mut FileDiagnostics<'_>,
+) {
+    let who: Vec<&str> = cast.iter().map(|(id, _)| *id).collect();
+    let who = if who.is_empty() { "nobody has spoken yet".to_owned() } else { who.join(", ") };
+    let message = format!("no agent that can have spoken last ({who}) offers the tool `{}`", call.tool);
+    let known = cast.iter().flat_map(|(_, cast)| &cast.role.parsing_tools);
+    let hint = suggestion_hint(&call.tool, known.map(|tool| tool.name.as_str()))
+        .or_else(|| Some("add it to the role's `parsingTools`, or read it in another state".to_owned()));
+    findings.error("E09", span(script, call, findings), message, hint);
+}
+
+/// A path that leads somewhere in one of the tools of that name is right.
+fn reads(
+    script: &ParsedScript,
+    call: &DecisionUse,
+    offered: &[&ParsingTool],
+    findings: &mut FileDiagnostics<'_>,
+) {
+    let mut first = None;
+    for tool in offered {
+        match follow(&tool.parameters, &call.path) {
+            SchemaPathTarget::To(_) | SchemaPathTarget::Anywhere => return,
+            wrong @ (SchemaPathTarget::Nowhere { .. } | SchemaPathTarget::NoMembers { .. }) => {
+                first.get_or_insert(wrong);
+            }
+        }
+    }
+    let at = |offset: usize| inside(findings.file, &script.text.span, offset);
+    match first {
+        Some(SchemaPathTarget::Nowhere { name, known }) => {
+            let span = at(name.offset)..at(name.offset + name.name.len());
+            let top = call.argument() == Some(name.name.as_str()) && call.offset == name.offset;
+            let message = if top {
+                format!("the tool `{}` has no argument `{}`", call.tool, name.name)
+            } else {
+                format!("the arguments of `{}` hold no `{}` there", call.tool, name.name)
+            };
+            let all = offered.iter().flat_map(|tool| properties(&tool.parameters)).filter(|_| top);
+            let known = known.into_iter().chain(all).collect::<Vec<_>>();
+            let hint = suggestion_hint(&name.name, known.iter().copied())
+                .or_else(|| (!known.is_empty()).then(|| format!("it has {}", known.join(", "))));
+            findings.error("E09", span, message, hint);
+        }
+        Some(SchemaPathTarget::NoMembers { name, kind }) => {
+            let span = at(name.offset)..at(name.offset + name.name.len());
+            let message = format!("`{}` is read from {kind}, which has no such member", name.name);
+            let hint = format!("see the schema of the tool `{}`", call.tool);
+            findings.error("E10", span, message, Some(hint));
+        }
+        Some(SchemaPathTarget::To(_) | SchemaPathTarget::Anywhere) | None => {}
+    }
+}
+
+/// What is wrong with comparing a value of this schema with that constant: message and hint.
+pub(super) fn clash(
+    schema: &serde_json::Value,
+    compare: &LiteralComparison,
+) -> Option<(String, Option<String>)> {
+    let literal = &compare.literal;
+    if matches!(literal, ScriptLiteral::Null | ScriptLiteral::Undefined) {
+        return None;
+    }
+    let own = kinds(schema)?;
+    let what = own.iter().map(|kind| article(kind)).collect::<Vec<_>>().join(" or ");
+    if compare.how == ComparisonKind::Order {
+        let ordered = own.iter().any(|kind| matches!(*kind, "number" | "integer" | "string"));
+        return (!ordered)
+            .then(|| (format!("is {what}: it cannot be smaller or larger than {literal}"), None));
+    }
+    if admits(schema, literal) != Some(false) {
+        return None;
+    }
+    let fits = own.iter().any(|kind| *kind == kind_of(literal));
+    let all = values(schema);
+    match (all, literal) {
+        (Some(all), _) if fits => {
+            let words: Vec<String> = all.iter().map(word).collect();
+            let hint = suggestion_hint(&word(literal), words.iter().map(String::as_str));
+            let list = all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            Some((format!("is never {literal}"), hint.or_else(|| Some(format!("it is one of {list}")))))
+        }
+        // JavaScript converts between these
+        _ if compare.how == ComparisonKind::Loose && own.iter().all(|kind| *kind != "boolean") => None,
+        _ => {
+            let bare = match literal {
+                ScriptLiteral::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.clone()),
+                ScriptLiteral::Text(text) if text.parse::<f64>().is_ok() => Some(text.clone()),
+                _ => None,
+            };
+            let hint = bare.map(|bare| format!("without quotes: `{bare}`"));
+            Some((format!("is {what} and never the same as {literal}"), hint))
+        }
+    }
+}
+
+fn word(literal: &ScriptLiteral) -> String {
+    if let ScriptLiteral::Text(text) = literal { text.clone() } else { literal.to_string() }
+}
+
+/// `improvement_needed`, `plan.steps[]`; the tool if it has no path.
+pub(super) fn described(tool: &str, path: &[ValuePathSegment]) -> String {
+    let mut text = String::new();
+    for member in path {
+        match member {
+            ValuePathSegment::Key(name) if text.is_empty() => text.push_str(&name.name),
+            ValuePathSegment::Key(name) => {
+                text.push('.');
+                text.push_str(&name.name);
+            }
+            ValuePathSegment::Item => text.push_str("[]"),
+        }
+    }
+    if text.is_empty() { format!("`{tool}`") } else { format!("`{text}`") }
+}
+
+/// W06: a `before` takes an argument that the tool does not require and that nothing provides for.
+fn missing(
+    unit: &CompilationUnit,
+    before: &ParsedScript,
+    condition: Option<&ParsedScript>,
+    speakers: &AgentBitSet,
+    findings: &mut FileDiagnostics<'_>,
+) {
+    for call in before.facts.calls.iter().filter(|call| !call.guarded) {
+        let Some(argument) = call.argument() else { continue };
+        let tested = condition
+            .iter()
+            .flat_map(|condition| &condition.facts.calls)
+            .any(|other| other.tool == call.tool && other.argument() == Some(argument));
+        let open = speakers
+            .iter()
+            .filter_map(|agent| unit.cast.get(agent)?.as_ref())
+            .flat_map(|cast| &cast.role.parsing_tools)
+            .filter(|tool| tool.name == call.tool)
+            .any(|tool| {
+                let leads = follow(&tool.parameters, &call.path[..1]);
+                let known = matches!(leads, SchemaPathTarget::To(_) | SchemaPathTarget::Anywhere);
+                known && !requires(&tool.parameters, &call.path[..1])
+            });
+        if open && !tested {
+            let message =
+                format!("`{argument}` may be missing: the tool `{}` does not require it", call.tool);
+            let hint = "add it to the tool's `required`, or give a value for when it is missing (`?? \"\"`)";
+            findings.warning("W06", span(before, call, findings), message, Some(hint.to_owned()));
+        }
+    }
+}
+
+fn span(script: &ParsedScript, call: &DecisionUse, findings: &FileDiagnostics<'_>) -> Range<usize> {
+    let length = call.argument().map_or("function".len(), str::len);
+    let start = inside(findings.file, &script.text.span, call.offset);
+    start..inside(findings.file, &script.text.span, call.offset + length)
+}

@@ -1,0 +1,96 @@
+//! "Did you mean": the closest of some known words. Refuses to suggest a word that is not close.
+
+/// The known word nearest to `word`, if it is near enough to be a slip of the finger.
+///
+/// Distance counts inserted, removed, replaced and swapped neighbouring characters, ignoring case;
+/// a third of the word's length (at least one, at most four) may differ. The first of equals wins.
+pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
+    let mut best: Option<(usize, &'a str)> = None;
+    for candidate in candidates {
+        let known: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();
+        let allowed = (wanted.len().max(known.len()) / 3).clamp(1, 4);
+        if wanted.len().abs_diff(known.len()) > allowed {
+            continue;
+        }
+        let found = distance(&wanted, &known);
+        if found <= allowed && best.is_none_or(|(least, _)| found < least) {
+            best = Some((found, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// The hint of a diagnostic: ``did you mean `x`?``.
+pub fn suggestion_hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    closest(word, candidates).map(|known| format!("did you mean `{known}`?"))
+}
+
+/// ``did you mean `x`?`` if one is close, else the whole list if there is one.
+pub fn or_list(word: &str, noun: &str, candidates: &[&str]) -> Option<String> {
+    suggestion_hint(word, candidates.iter().copied())
+        .or_else(|| (!candidates.is_empty()).then(|| format!("{noun}: {}", listed(candidates))))
+}
+
+/// Names that a list shows: nobody reads ten thousand.
+const LISTED: usize = 40;
+
+/// The names in one line; of many the first ones and how many more there are.
+pub fn listed(names: &[&str]) -> String {
+    match names.get(..LISTED) {
+        Some(first) if names.len() > LISTED => {
+            format!("{} and {} more", first.join(", "), names.len() - LISTED)
+        }
+        _ => names.join(", "),
+    }
+}
+
+/// The same for names that are owned.
+pub fn listed_names(names: &[String]) -> String {
+    listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Optimal string alignment: Levenshtein and swapped neighbours.
+fn distance(left: &[char], right: &[char]) -> usize {
+    let width = right.len() + 1;
+    let mut before: Vec<usize> = vec![0; width];
+    let mut last: Vec<usize> = (0..width).collect();
+    for (row, a) in left.iter().enumerate() {
+        let mut current = vec![row + 1; width];
+        for (column, b) in right.iter().enumerate() {
+            let replaced = last[column] + usize::from(a != b);
+            let mut least = replaced.min(last[column + 1] + 1).min(current[column] + 1);
+            if row > 0 && column > 0 && *a == right[column - 1] && left[row - 1] == *b {
+                least = least.min(before[column - 1] + 1);
+            }
+            current[column + 1] = least;
+        }
+        before = std::mem::replace(&mut last, current);
+    }
+    last[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggests_only_what_is_close() {
+        let known = ["read_files", "list_directory", "exact_search", "write_file", "edit_file"];
+        let rows = [
+            ("read_file", Some("read_files")),
+            ("Read_Files", Some("read_files")),
+            ("wirte_file", Some("write_file")),
+            ("edit_flie", Some("edit_file")),
+            ("listdirectory", Some("list_directory")),
+            ("calculate", None),
+            ("", None),
+        ];
+        for (word, expected) in rows {
+            assert_eq!(closest(word, known), expected, "{word}");
+        }
+        assert_eq!(suggestion_hint("x", ["y"]).as_deref(), Some("did you mean `y`?"));
+        assert_eq!(or_list("zzzzzz", "known", &["a", "b"]).as_deref(), Some("known: a, b"));
+        assert!(listed(&["a"; 41]).ends_with("a, a and 1 more"));
+    }
+}

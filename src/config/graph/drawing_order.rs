@@ -1,0 +1,98 @@
+//! In which order states are drawn: after what leads to them, then what only errors lead to, then ends; otherwise as
+//! in the file.
+
+use super::model::{BodyStates, NodeKind, WorkflowGraph};
+
+/// Orders the bodies of one graph, each at the cost of its own states.
+pub(super) struct DrawingOrder<'g> {
+    graph: &'g WorkflowGraph,
+    states: BodyStates,
+    /// What no transition leads to: targets of handlers, of `catch` and the like.
+    late: BodyStates,
+    seen: Vec<bool>,
+}
+
+impl<'g> DrawingOrder<'g> {
+    pub(super) fn from_graph(graph: &'g WorkflowGraph) -> Self {
+        let late = graph.edges.iter().filter(|edge| edge.kind.is_exception()).map(|edge| edge.to);
+        let late = late.chain(graph.handlers.iter().map(|handler| handler.to));
+        Self {
+            graph,
+            states: BodyStates::from_graph(graph),
+            late: BodyStates::sorted(graph, late),
+            seen: vec![false; graph.nodes.len()],
+        }
+    }
+
+    /// The states of a body as they stand in the file.
+    pub(super) fn states(&self, group: Option<usize>) -> &[usize] {
+        self.states.list(group)
+    }
+
+    /// The states of one body (or, without one, of the workflow itself) from top to bottom.
+    pub(super) fn body(&mut self, group: Option<usize>) -> Vec<usize> {
+        let Self { graph, states, late, seen } = self;
+        ordered(graph, group, states.list(group), late.list(group), seen)
+    }
+}
+
+fn ordered(
+    graph: &WorkflowGraph,
+    group: Option<usize>,
+    states: &[usize],
+    late: &[usize],
+    seen: &mut [bool],
+) -> Vec<usize> {
+    let start = group.and_then(|at| graph.groups.get(at)).map_or(graph.start, |body| body.start);
+    let own = |at: usize| {
+        graph.nodes.get(at).is_some_and(|node| node.group == group && node.reachable && !node.hidden)
+    };
+    let mut list = walk(graph, start, &own, seen);
+    for at in late {
+        list.extend(walk(graph, *at, &own, seen));
+    }
+    list.extend(states.iter().filter(|at| !seen[**at] && !graph.nodes[**at].hidden));
+    // stable: inside of each rank the order stays
+    list.sort_by_key(|at| rank(graph, *at));
+    list
+}
+
+/// Reverse postorder over the transitions, with a stack of its own: a file may be a chain of any length.
+fn walk(graph: &WorkflowGraph, start: usize, own: &dyn Fn(usize) -> bool, seen: &mut [bool]) -> Vec<usize> {
+    let mut finished = Vec::new();
+    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+    let enter = |at: usize, seen: &mut [bool], open: &mut Vec<(usize, Vec<usize>)>| {
+        if own(at) && !std::mem::replace(&mut seen[at], true) {
+            open.push((at, next(graph, at)));
+        }
+    };
+    enter(start, seen, &mut open);
+    while let Some((at, ahead)) = open.last_mut() {
+        match ahead.pop() {
+            Some(target) => enter(target, seen, &mut open),
+            None => {
+                finished.push(*at);
+                open.pop();
+            }
+        }
+    }
+    finished.reverse();
+    finished
+}
+
+/// Targets in ascending order, as the last one is taken first and so ends up lowest.
+fn next(graph: &WorkflowGraph, at: usize) -> Vec<usize> {
+    let mut targets: Vec<usize> =
+        graph.outgoing_edges(at).filter(|edge| !edge.kind.is_exception()).map(|edge| edge.to).collect();
+    targets.sort_unstable();
+    targets
+}
+
+fn rank(graph: &WorkflowGraph, at: usize) -> u8 {
+    let node = &graph.nodes[at];
+    match node.kind {
+        _ if !node.reachable => 2,
+        NodeKind::End | NodeKind::Fail => 1,
+        _ => 0,
+    }
+}

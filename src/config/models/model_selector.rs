@@ -1,0 +1,26 @@
+//! What is asked of a model: by a role alone its level, by an agent of a workflow perhaps more.
+
+use crate::domain::role::Role;
+
+/// `None` is as the level's settings and the catalogue have it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ModelSelector {
+    /// base, smart or fast.
+    pub level: String,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub temperature: Option<f64>,
+    pub max_output_tokens: Option<u32>,
+}
+
+impl ModelSelector {
+    /// As a role has it where nobody says more.
+    pub fn role(role: &Role) -> Self {
+        Self { provider: role.provider.clone(), ..Self::level(&role.level) }
+    }
+
+    /// Nothing but a level.
+    pub fn level(level: &str) -> Self {
+        Self { level: level.to_owned(), ..Self::default() }
+    }
+}

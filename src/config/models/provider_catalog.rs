@@ -1,0 +1,149 @@
+//! Providers and models as data, merged field by field over the layers.
+
+use serde_json::{Map, Value};
+
+use crate::domain::cost::TokenPrice;
+use crate::domain::protocol::ModelProtocol;
+
+/// Every known provider, in order of first appearance (built-in file first).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ProviderCatalog {
+    pub providers: Vec<CatalogProvider>,
+}
+
+/// One provider. `None` and empty mean "not said", so that a later file can fill it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CatalogProvider {
+    pub name: String,
+    pub base_url: Option<String>,
+    /// Chat completions where nothing is said.
+    pub protocol: Option<ModelProtocol>,
+    /// Environment names that hold its key, the strongest first.
+    pub key_env: Option<Vec<String>>,
+    /// Environment names that hold its URL or host.
+    pub url_env: Option<Vec<String>>,
+    pub needs_key: Option<bool>,
+    /// Model names that begin so belong to it.
+    pub model_prefixes: Option<Vec<String>>,
+    /// Parameters that its models accept unless they say otherwise.
+    pub accepts: Option<Vec<String>>,
+    /// For every model without prices of its own (local servers: nothing).
+    pub prices: CatalogPrices,
+    pub models: Vec<CatalogModel>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CatalogModel {
+    pub name: String,
+    /// Its provider's where nothing is said.
+    pub protocol: Option<ModelProtocol>,
+    /// Tokens.
+    pub context_size: Option<u64>,
+    /// Tokens.
+    pub max_output: Option<u64>,
+    pub prices: CatalogPrices,
+    pub reasoning: Option<bool>,
+    /// Sent unless settings say otherwise.
+    pub parameters: Map<String, Value>,
+    pub accepts: Option<Vec<String>>,
+}
+
+/// US dollars per million tokens.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct CatalogPrices {
+    pub input: Option<f64>,
+    pub output: Option<f64>,
+    pub cached: Option<f64>,
+    pub written: Option<f64>,
+}
+
+impl ProviderCatalog {
+    pub fn provider(&self, name: &str) -> Option<&CatalogProvider> {
+        self.providers.iter().find(|provider| provider.name == name)
+    }
+
+    /// Takes a later file's provider: each field that it sets wins.
+    pub fn merge(&mut self, later: CatalogProvider) {
+        match self.providers.iter_mut().find(|provider| provider.name == later.name) {
+            Some(earlier) => earlier.merge(later),
+            None => self.providers.push(later),
+        }
+    }
+}
+
+impl CatalogProvider {
+    pub fn model(&self, name: &str) -> Option<&CatalogModel> {
+        self.models.iter().find(|model| model.name == name)
+    }
+
+    /// How one of its models is spoken to: as the model says, else as the provider does, else chat completions.
+    pub fn protocol(&self, model: Option<&CatalogModel>) -> ModelProtocol {
+        model.and_then(|model| model.protocol).or(self.protocol).unwrap_or_default()
+    }
+
+    /// `None` if input or output price is unknown.
+    pub fn price(&self, model: Option<&CatalogModel>) -> Option<TokenPrice> {
+        let of_model = model.map(|model| model.prices).unwrap_or_default();
+        let prices = of_model.over(self.prices);
+        let CatalogPrices { input, output, cached, written } = prices;
+        Some(TokenPrice { input: input?, output: output?, cached, written })
+    }
+
+    /// What is missing of a price of which something is said.
+    pub fn missing_price(&self, model: Option<&CatalogModel>) -> Option<&'static str> {
+        let prices = model.map(|model| model.prices).unwrap_or_default().over(self.prices);
+        let said = prices != CatalogPrices::default();
+        match (prices.input, prices.output) {
+            (None, _) if said => Some("input"),
+            (_, None) if said => Some("output"),
+            _ => None,
+        }
+    }
+
+    fn merge(&mut self, later: Self) {
+        take(&mut self.base_url, later.base_url);
+        take(&mut self.protocol, later.protocol);
+        take(&mut self.key_env, later.key_env);
+        take(&mut self.url_env, later.url_env);
+        take(&mut self.needs_key, later.needs_key);
+        take(&mut self.model_prefixes, later.model_prefixes);
+        take(&mut self.accepts, later.accepts);
+        self.prices = later.prices.over(self.prices);
+        for model in later.models {
+            match self.models.iter_mut().find(|known| known.name == model.name) {
+                Some(earlier) => earlier.merge(model),
+                None => self.models.push(model),
+            }
+        }
+    }
+}
+
+impl CatalogModel {
+    fn merge(&mut self, later: Self) {
+        take(&mut self.protocol, later.protocol);
+        take(&mut self.context_size, later.context_size);
+        take(&mut self.max_output, later.max_output);
+        take(&mut self.reasoning, later.reasoning);
+        take(&mut self.accepts, later.accepts);
+        self.prices = later.prices.over(self.prices);
+        self.parameters.extend(later.parameters);
+    }
+}
+
+impl CatalogPrices {
+    /// These prices, and the others where these say nothing.
+    fn over(self, below: Self) -> Self {
+        Self {
+            input: self.input.or(below.input),
+            output: self.output.or(below.output),
+            cached: self.cached.or(below.cached),
+            written: self.written.or(below.written),
+        }
+    }
+}
+
+fn take<T>(earlier: &mut Option<T>, later: Option<T>) {
+    if later.is_some() {
+        *earlier = later;
+    }
+}

@@ -1,0 +1,40 @@
+//! What a script is and touches, found once while a workflow is loaded: its form, its free names, the data it
+//! reads and writes, the agents, contexts and tool decisions it names. It parses; it never runs a script.
+
+mod condition_formula;
+mod facts;
+mod known_globals;
+mod library;
+mod nesting_limit;
+mod parse;
+mod tool_decision;
+mod trivial;
+mod visitor;
+
+use crate::domain::script::ScriptKind;
+use crate::domain::script::shorthand::rewrite;
+
+pub use facts::{
+    ComparisonKind, ComparisonSubject, ConditionFormula, ConditionTerm, DecisionUse, LibraryExport,
+    LiteralComparison, OrderOperator, ScriptFacts, ScriptLiteral, ScriptName, SyntaxError, ValuePathSegment,
+};
+pub use known_globals::{is_known, known_names};
+pub use library::{ScriptLibrary, library};
+
+/// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which
+/// `return` is allowed (A1, A2); a condition or an input must be an expression.
+///
+/// # Errors
+/// The text is not JavaScript of the form that its kind needs, is asynchronous (A56), or is too long or too deeply
+/// nested to be read.
+pub fn analyze_script(source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
+    if let Some(facts) = trivial::facts(source) {
+        return Ok(facts);
+    }
+    nesting_limit::check(source)?;
+    let rewritten = rewrite(source);
+    nesting_limit::with_stack(&rewritten.text, || parse::facts(source, &rewritten, kind))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What `use` gives names to, looked up by those names.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::super::did_you_mean::or_list;
+use super::super::source::FileDiagnostics;
+use super::{InputForm, RetryForm, SpannedText, StepArguments};
+
+#[derive(Default)]
+pub(super) struct NamedDefinitions {
+    pub(super) retries: Vec<(String, Vec<RetryForm>)>,
+    pub(super) timeouts: Vec<(String, u64)>,
+    pub(super) prompts: Vec<(String, InputForm)>,
+    pub(super) schemas: Vec<(String, Value)>,
+    pub(super) tools: Vec<(String, (SpannedText, StepArguments))>,
+}
+
+impl NamedDefinitions {
+    pub(super) fn retry(
+        &self,
+        name: &str,
+        span: &Range<usize>,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Vec<RetryForm> {
+        find(&self.retries, "retry", "retries", name, span, findings).unwrap_or_default()
+    }
+
+    pub(super) fn has_timeout(&self, name: &str) -> bool {
+        self.timeouts.iter().any(|(known, _)| known == name)
+    }
+
+    pub(super) fn timeout(
+        &self,
+        name: &str,
+        span: &Range<usize>,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<u64> {
+        find(&self.timeouts, "timeout", "timeouts", name, span, findings)
+    }
+
+    pub(super) fn prompt(
+        &self,
+        name: &str,
+        span: &Range<usize>,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<InputForm> {
+        find(&self.prompts, "prompt", "prompts", name, span, findings)
+    }
+
+    pub(super) fn schema(
+        &self,
+        name: &str,
+        span: &Range<usize>,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<Value> {
+        find(&self.schemas, "schema", "schemas", name, span, findings)
+    }
+
+    /// A tool call of this name, if there is one: other names are those of tools.
+    pub(super) fn tool(&self, name: &str) -> Option<&(SpannedText, StepArguments)> {
+        self.tools.iter().find(|(known, _)| known == name).map(|(_, call)| call)
+    }
+}
+
+fn find<T: Clone>(
+    list: &[(String, T)],
+    what: &str,
+    key: &str,
+    name: &str,
+    span: &Range<usize>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<T> {
+    if let Some((_, found)) = list.iter().find(|(known, _)| known == name) {
+        return Some(found.clone());
+    }
+    let known: Vec<&str> = list.iter().map(|(known, _)| known.as_str()).collect();
+    let hint = or_list(name, "known", &known)
+        .unwrap_or_else(|| format!("add it to the workflow: \"use\": {{\"{key}\": {{\"{name}\": …}}}}"));
+    findings.error("E05", span.clone(), format!("there is no {what} `{name}` in `use.{key}`"), Some(hint));
+    None
+}

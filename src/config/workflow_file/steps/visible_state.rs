@@ -1,0 +1,84 @@
+//! `needs_state`: what somebody who does a step is shown of the state. Nothing unless it is named (CHILD-6).
+
+use std::ops::Range;
+
+use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
+use super::super::super::source::FileDiagnostics;
+use super::super::fields::wrong;
+use super::json_nodes::{member, object, text};
+use super::lowering::StepSource;
+
+/// The input of the step's state: its instructions, with the values it needs below them.
+pub(super) fn visible_state_input(
+    step: &StepSource<'_>,
+    said: Option<JsonMember>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<JsonMember> {
+    let Some(needs) = step.member("needs_state") else { return said };
+    let paths = paths(needs, findings);
+    if paths.is_empty() {
+        return said;
+    }
+    let values: Vec<String> = paths.iter().map(|path| line(path)).collect();
+    let span = said.as_ref().map_or_else(|| needs.value.span.clone(), |said| said.value.span.clone());
+    let template = match said.as_ref().map(|said| &said.value.kind) {
+        None => String::new(),
+        Some(JsonNodeKind::String(words)) if is_path(words) => format!("{{{{{words}}}}}"),
+        Some(JsonNodeKind::String(words)) => words.clone(),
+        Some(JsonNodeKind::Object(members)) => match members.as_slice() {
+            [one] if one.key == "template" || one.key == "text" => {
+                one.value.as_str().unwrap_or_default().to_owned()
+            }
+            [one] if one.key == "expr" => format!("{{{{{}}}}}", one.value.as_str().unwrap_or_default()),
+            _ => return refused(said, &span, findings),
+        },
+        Some(
+            JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Array(_),
+        ) => {
+            return refused(said, &span, findings);
+        }
+    };
+    let template = format!("{template}\n\nState:\n{}", values.join("\n"));
+    let value = object(vec![member("template", text(template.trim_start(), &span))], &span);
+    Some(member("input", value))
+}
+
+/// `state.task`: instructions that stand in the state.
+fn is_path(words: &str) -> bool {
+    let roots = ["state.", "common_data.", "inputs.", "loop."];
+    roots.iter().any(|root| words.starts_with(root))
+        && words.chars().all(|c| c.is_alphanumeric() || "_$.[]".contains(c))
+}
+
+fn refused(
+    said: Option<JsonMember>,
+    span: &Range<usize>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<JsonMember> {
+    let message = "`needs_state` can only be put below instructions that are a text";
+    let hint = "write them as a text or {\"template\": \"…\"}";
+    findings.error("E10", span.clone(), message, Some(hint.to_owned()));
+    said
+}
+
+fn line(path: &str) -> String {
+    if path == "*" {
+        return "{{JSON.stringify(common_data, null, 2)}}".to_owned();
+    }
+    let keys: String = path.split('.').map(|key| format!("?.[{}]", serde_json::Value::from(key))).collect();
+    format!("{path}: {{{{JSON.stringify(common_data{keys})}}}}")
+}
+
+fn paths(needs: &JsonMember, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
+    let texts: Option<Vec<&str>> =
+        needs.value.items().and_then(|items| items.iter().map(JsonNode::as_str).collect());
+    let Some(texts) = texts else {
+        wrong(&needs.value, "`needs_state` must be an array of names", findings);
+        return Vec::new();
+    };
+    let without_root = |path: &str| {
+        let root = ["state.", "common_data."].iter().find_map(|root| path.strip_prefix(root));
+        root.unwrap_or(path).to_owned()
+    };
+    texts.into_iter().map(without_root).collect()
+}

@@ -1,0 +1,33 @@
+//! How much room the history takes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::Timestamp;
+
+/// What was removed from the history. Its room is used again by later runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ReclaimedSpace {
+    pub runs: usize,
+    /// Of the rows and the texts that nobody else uses.
+    pub bytes: u64,
+}
+
+/// All sizes in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct HistoryStorageUsage {
+    /// The database and its log on the disk.
+    pub file_bytes: u64,
+    /// The part of the file that later runs fill first.
+    pub free_bytes: u64,
+    pub runs: u64,
+    pub rows: u64,
+    /// Definitions and long texts, each stored once.
+    pub blobs_bytes: u64,
+    /// The search index.
+    pub index_bytes: u64,
+    /// What is kept beside the rows of long runs, so that they are shown at once.
+    #[serde(default)]
+    pub glances_bytes: u64,
+    /// Start of the oldest run.
+    pub oldest: Option<Timestamp>,
+}

@@ -1,0 +1,56 @@
+//! Who works in a project, and in what way: what a second run is told (ERR-12).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{RunId, Timestamp};
+
+/// What a holder does with a project's files, and beside whom it may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LockMode {
+    /// A run: there is one at a time.
+    #[default]
+    Run,
+    /// A run that works beside other runs knowingly (`--share`).
+    Share,
+    /// Files are brought back or merged: no run works meanwhile, sharing or not.
+    Files,
+}
+
+impl LockMode {
+    /// Whether both may be at work in one project.
+    pub fn is_compatible_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Share, Self::Share | Self::Run) | (Self::Run, Self::Share) => true,
+            (Self::Run, Self::Run) | (Self::Files, _) | (_, Self::Files) => false,
+        }
+    }
+}
+
+/// Who holds a project's lock.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LockHolder {
+    /// Empty where files are brought back for no run.
+    pub run: RunId,
+    pub workflow: String,
+    /// The process that drives it.
+    pub pid: u32,
+    pub since: Timestamp,
+    /// The directory in which it works.
+    pub project: String,
+    pub hold: LockMode,
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { run, workflow, pid, project, .. } = self;
+        match self.hold {
+            LockMode::Run | LockMode::Share => {
+                write!(f, "run {run} of workflow `{workflow}` (process {pid}) is working in {project}")
+            }
+            LockMode::Files => write!(f, "process {pid} is changing the files of {project}"),
+        }
+    }
+}

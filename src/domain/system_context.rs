@@ -1,0 +1,53 @@
+//! What agents are told beside their roles: where they work, and how this project wants work to be done. Fixed when a
+//! run starts and stored with it, so that later requests begin as earlier ones did (CFG-15).
+
+use serde::{Deserialize, Serialize};
+
+/// Stands behind the prompt of every agent that does not leave it out.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SystemContext {
+    /// The environment block as it was rendered; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub environment: String,
+    /// The texts of `AGENTS.md` files under a heading each; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guidance: String,
+}
+
+/// What a role is not told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SystemContextExclusions {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub environment: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guidance: bool,
+}
+
+impl SystemContext {
+    pub fn is_empty(&self) -> bool {
+        self.environment.is_empty() && self.guidance.is_empty()
+    }
+
+    /// The parts for an agent, in the order in which they are told: what changes least comes first.
+    pub fn parts(&self, without: SystemContextExclusions) -> impl Iterator<Item = &str> {
+        let guidance = (!without.guidance).then_some(self.guidance.as_str());
+        let environment = (!without.environment).then_some(self.environment.as_str());
+        guidance.into_iter().chain(environment).filter(|part| !part.trim().is_empty())
+    }
+}
+
+impl SystemContextExclusions {
+    /// Everything is told.
+    pub fn nothing(&self) -> bool {
+        !self.environment && !self.guidance
+    }
+}
+
+/// The file that tells agents how to work in a project.
+pub const GUIDANCE: &str = "AGENTS.md";
+
+/// Whether a path names such a file, in whatever directory; case does not count on every disk.
+pub fn is_guidance(path: &str) -> bool {
+    let name = path.trim_end_matches(['/', '\\', '.', ' ']).rsplit(['/', '\\']).next();
+    name.is_some_and(|name| name.eq_ignore_ascii_case(GUIDANCE))
+}

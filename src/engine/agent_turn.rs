@@ -1,0 +1,244 @@
+//! One agent's visit: its input, the model turns so far, the calls still to answer.
+//!
+//! Nothing of a visit stands in the context before the visit ends, so a failed call leaves no trace (CTX-11).
+
+use std::collections::VecDeque;
+
+use super::conversation::{ConversationSummary, LiveConversation};
+use crate::domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor};
+use crate::domain::ids::{AgentIx, Timestamp};
+use crate::domain::message::{ChatRole, OpaqueBlock, ToolCall};
+use crate::domain::model::{ModelChoice, ToolChoice};
+use crate::domain::tool::ToolRisk;
+
+#[derive(Clone, Debug)]
+pub struct AgentTurn {
+    pub agent: AgentIx,
+    pub agent_id: String,
+    pub side: ConversationSide,
+    /// The text of the state's `input`.
+    pub input: Option<String>,
+    /// The input becomes an entry of the context (A21); not where the visit continues an earlier one (A29).
+    pub stores_input: bool,
+    /// The input is said to this agent alone (A22): last in its view, not stored in the context.
+    pub directive: bool,
+    pub input_author: MessageAuthor,
+    pub entries: Vec<TurnEntry>,
+    /// Replies with ordinary tool calls so far, and how many are allowed before asking.
+    pub rounds: u32,
+    pub allowed: u32,
+    pub repairs: u32,
+    pub nudged: bool,
+    pub choice: ToolChoice,
+    /// The model of the call under way, where another one may take its place (MODEL-15).
+    pub asked: Option<Box<ModelChoice>>,
+    /// How often another one took its place in this visit.
+    pub gave_way: usize,
+    pub open: Option<OpenReply>,
+    /// So many entries, from the first, are no longer shown.
+    pub begin: usize,
+    /// So many texts were told to have lost their middle.
+    pub shortened: usize,
+    pub summing: SummarizationState,
+    /// Stands for the first entries in the agent's views; what the visit leaves behind is whole.
+    pub record: Option<ConversationSummary>,
+}
+
+/// Whether an old part is being summed up for this visit (`trim: "summarize"`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SummarizationState {
+    /// A view that is too long may ask for a summary.
+    #[default]
+    Free,
+    /// Asked for; the next answer of the model is the summary.
+    Asked(SummaryCoverage),
+    /// No summary could be had; this visit does without.
+    GivenUp,
+}
+
+/// What a summary speaks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SummaryCoverage {
+    pub part: SummaryPart,
+    /// Entries of the part, from the first.
+    pub covers: usize,
+    /// How many of them are left out of views for it.
+    pub replaced: usize,
+    /// Characters that the summary may take of a view.
+    pub length: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SummaryPart {
+    /// The log of the context.
+    Log,
+    /// What the visit has brought so far.
+    Visit,
+}
+
+/// An entry of the visit; private ones (nudges) never reach the context.
+#[derive(Clone, Debug)]
+pub struct TurnEntry {
+    pub entry: ContextEntry,
+    pub private: bool,
+}
+
+impl TurnEntry {
+    /// The agent has said it: it is no nudge, and no word of a person to it.
+    pub fn is_own(&self) -> bool {
+        !self.private && matches!(self.entry.author, MessageAuthor::Agent(_))
+    }
+}
+
+/// A reply whose ordinary calls are being answered, in order.
+#[derive(Clone, Debug)]
+pub struct OpenReply {
+    pub text: String,
+    /// All calls of the reply in their order; the answers of waiting ones are filled in as they come.
+    pub calls: Vec<AnsweredCall>,
+    /// What the provider wants back with the calls.
+    pub sealed: Vec<OpaqueBlock>,
+    /// Positions in `calls` still to run.
+    pub waiting: VecDeque<usize>,
+    /// When the call in front began to run, and what it may do.
+    pub begun: Option<(Timestamp, ToolRisk)>,
+    /// Valid parsing calls that count as the decision once the ordinary calls are done (last round, A35).
+    pub decision: Vec<ToolCall>,
+}
+
+const INTERRUPTED: &str = "interrupted before this call ran";
+
+/// The answer of a call whose end was not seen.
+fn interrupted_since(since: Timestamp, risk: ToolRisk) -> String {
+    let effect = match risk {
+        ToolRisk::Read => "it changes nothing",
+        ToolRisk::Write | ToolRisk::Execute => "it may have had an effect: look before you repeat it",
+    };
+    format!("interrupted while this call ran: it began at {} UTC and was stopped; {effect}", since.utc())
+}
+
+impl AgentTurn {
+    /// Adds a finished reply (or a text) of the agent.
+    pub fn add(&mut self, text: String, calls: Vec<AnsweredCall>, sealed: Vec<OpaqueBlock>) {
+        let mut entry =
+            ContextEntry::text(MessageAuthor::Agent(self.agent_id.clone()), self.side.canonical(), text);
+        entry.calls = calls;
+        entry.sealed = sealed;
+        self.entries.push(TurnEntry { entry, private: false });
+    }
+
+    /// A private word to the agent inside the visit.
+    pub fn push_private_note(&mut self, text: &str) {
+        let entry = ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, text);
+        self.entries.push(TurnEntry { entry, private: true });
+    }
+
+    /// Closes an open reply: every call gets an answer, so no later request carries a dangling call (§1.7).
+    /// `tells_begun`: of the one that had begun, it is said.
+    pub fn close_open(&mut self, tells_begun: bool) {
+        let Some(mut open) = self.open.take() else { return };
+        let begun = open.begun.filter(|_| tells_begun);
+        for (nth, at) in open.waiting.drain(..).enumerate() {
+            if let Some(call) = open.calls.get_mut(at) {
+                call.answer = match begun.filter(|_| nth == 0) {
+                    Some((since, risk)) => interrupted_since(since, risk),
+                    None => INTERRUPTED.to_owned(),
+                };
+            }
+        }
+        self.add(open.text, open.calls, open.sealed);
+    }
+
+    /// Whether the model has answered anything in this visit.
+    pub fn has_spoken(&self) -> bool {
+        self.entries.iter().any(TurnEntry::is_own)
+    }
+
+    /// The stored input as it stands in the context.
+    pub fn stored_input(&self) -> Option<ContextEntry> {
+        let text = self.input.as_ref().filter(|_| self.stores_input)?;
+        Some(self.input_entry(text.clone()))
+    }
+
+    /// The same when nobody needs it any more: it is not copied.
+    fn take_input(&mut self) -> Option<ContextEntry> {
+        let text = self.input.take().filter(|_| self.stores_input)?;
+        Some(self.input_entry(text))
+    }
+
+    fn input_entry(&self, text: String) -> ContextEntry {
+        let mut entry = ContextEntry::text(self.input_author.clone(), ChatRole::User, text);
+        // In a user seat the workflow's words are the agent's own, except those that were said to it.
+        entry.to = (self.side == ConversationSide::User).then(|| self.agent_id.clone());
+        entry
+    }
+
+    /// The directive as the agent sees it.
+    pub fn directive(&self) -> Option<ContextEntry> {
+        let text = self.input.as_ref().filter(|_| self.directive)?;
+        Some(ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, text.as_str()))
+    }
+
+    /// What the visit leaves behind. `private`: the agent's own words stay its own (A23). `remembers`: what is
+    /// private is kept for the agent's later views.
+    pub fn store(mut self, thread: &mut LiveConversation, private: bool, remembers: bool) {
+        let directive = self.directive().filter(|_| remembers);
+        if self.begin > 0
+            && (!private || remembers)
+            && let Some(sight) = thread.sights.get_mut(&self.agent)
+        {
+            sight.set_min_start(self.begin + usize::from(directive.is_some() || self.stores_input));
+        }
+        if let Some(directive) = directive {
+            thread.push_aside(self.agent, false, directive);
+        }
+        if let Some(input) = self.take_input() {
+            thread.push(input);
+        }
+        if !private {
+            for entry in joined(self.entries) {
+                thread.push(entry);
+            }
+        } else if remembers {
+            for turn in self.entries {
+                thread.push_aside(self.agent, turn.is_own(), turn.entry);
+            }
+        }
+    }
+}
+
+/// What the agent said, in order. A text that was nudged into a decision is joined with it, so that one speaker
+/// never stands twice in a row.
+fn joined(entries: Vec<TurnEntry>) -> Vec<ContextEntry> {
+    let mut own: Vec<ContextEntry> = Vec::new();
+    for turn in entries.into_iter().filter(|turn| !turn.private) {
+        let entry = turn.entry;
+        match own.last_mut() {
+            Some(last) if last.calls.is_empty() && !last.interrupted && last.author == entry.author => {
+                if !entry.text.is_empty() {
+                    last.text.push_str("\n\n");
+                    last.text.push_str(&entry.text);
+                }
+                last.calls = entry.calls;
+                last.sealed = entry.sealed;
+                last.interrupted = entry.interrupted;
+            }
+            _ => own.push(entry),
+        }
+    }
+    own
+}
+
+/// Calls of a reply with ids that are present and unique: some servers send none, or the same twice.
+pub fn with_unique_ids(calls: Vec<ToolCall>, prefix: u64) -> Vec<ToolCall> {
+    let mut seen: Vec<String> = Vec::with_capacity(calls.len());
+    let mut unique = Vec::with_capacity(calls.len());
+    for (at, mut call) in calls.into_iter().enumerate() {
+        if call.id.trim().is_empty() || seen.contains(&call.id) {
+            call.id = format!("call_{prefix}_{at}");
+        }
+        seen.push(call.id.clone());
+        unique.push(call);
+    }
+    unique
+}

@@ -1,0 +1,250 @@
+//! One workflow in progress: its own data, contexts and agents. A child's frame lies on its parent's (A48).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::agent_turn::AgentTurn;
+use super::conversation::LiveConversation;
+use super::state_visit::StateVisit;
+use super::time_limit::TimeLimit;
+use crate::domain::context::MessageAuthor;
+use crate::domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
+use crate::domain::message::ToolCall;
+use crate::domain::workflow::{StateSpec, Workflow};
+
+/// What an agent last said in this run (A30, A31) and how its last visit ended (A29).
+#[derive(Clone, Debug, Default)]
+pub struct AgentMemory {
+    pub last_response: Option<Arc<str>>,
+    pub last_calls: Vec<ToolCall>,
+    pub last_parsing: Vec<ToolCall>,
+    pub continuation: Option<TurnContinuation>,
+    /// Answers of its model so far.
+    pub replies: u64,
+}
+
+/// A visit that ended with executed tool calls: the same input again continues it, if nobody else wrote since.
+#[derive(Clone, Debug)]
+pub struct TurnContinuation {
+    pub input: Option<String>,
+    pub context_length: usize,
+}
+
+/// `context` in conditions: {success, result, agent, toolCalls} (A54). What a visit left becomes JSON only when a script
+/// is run.
+#[derive(Clone, Debug)]
+pub enum WorkResult {
+    Visit { text: Option<Arc<str>>, agent: Option<String>, calls: Vec<ToolCall> },
+    Value(Value),
+}
+
+impl WorkResult {
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Visit { text, agent, calls } => visit_result(text.as_deref(), agent.as_deref(), calls),
+            Self::Value(value) => value.clone(),
+        }
+    }
+
+    /// What was said or done.
+    pub fn result(&self) -> Value {
+        match self {
+            Self::Visit { text, .. } => text.as_deref().map_or(Value::Null, Value::from),
+            Self::Value(value) => value["result"].clone(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct CallFrame {
+    /// Unique within the run; scripts of different frames never share a world.
+    pub id: u64,
+    pub workflow: WorkflowIx,
+    /// Put before a state's name in paths: `""`, or `child_workflow/`.
+    pub prefix: String,
+    pub data: Arc<Map<String, Value>>,
+    pub version: u64,
+    pub variables: Arc<Vec<String>>,
+    pub threads: Vec<LiveConversation>,
+    pub agents: Vec<AgentMemory>,
+    pub state: StateIx,
+    /// Per state: visits made, and visits granted on top of the limit.
+    pub visits: Vec<u32>,
+    pub granted: Vec<u32>,
+    pub sub_result: Option<Value>,
+    pub last_response: Option<Arc<str>>,
+    pub last_calls: Vec<ToolCall>,
+    pub last_parsing: Vec<ToolCall>,
+    /// `context` in conditions (A54).
+    pub result: Option<WorkResult>,
+    pub turn: Option<AgentTurn>,
+    /// A tool that can change files ran since the last snapshot.
+    pub touched: bool,
+    /// Keys of `data` that were set or removed here; what a branch writes at its join.
+    pub written: BTreeSet<String>,
+    /// An agent has finished a visit here.
+    pub spoke: bool,
+    /// `loop` in scripts: {item, index, total, is_first, is_last} of the innermost `foreach`.
+    pub item: Option<Arc<Value>>,
+    /// For an item's body: `owner/` in front of its states' names is written `owner[3]/`.
+    pub body: Option<(String, String)>,
+    /// The inputs as given (`inputs` in scripts).
+    pub inputs: Arc<Map<String, Value>>,
+    /// Fires when the whole workflow has taken too long.
+    pub timer: Option<CallId>,
+    /// Fires when the current visit has taken too long.
+    pub state_timer: TimeLimit,
+    /// The current visit.
+    pub stay: StateVisit,
+    /// Limits that `on_limit` or `catch` has taken here: each once.
+    pub passed: BTreeSet<String>,
+}
+
+impl CallFrame {
+    /// Variables first, then the inputs (A7).
+    pub fn new(
+        id: u64,
+        ix: WorkflowIx,
+        workflow: &Workflow,
+        prefix: String,
+        inputs: Map<String, Value>,
+    ) -> Self {
+        let mut data = workflow.variables.clone();
+        data.extend(inputs.clone());
+        let variables = Arc::new(workflow.variables.keys().cloned().collect());
+        Self { variables, inputs: Arc::new(inputs), ..Self::bare(id, ix, workflow, prefix, data) }
+    }
+
+    fn bare(id: u64, ix: WorkflowIx, workflow: &Workflow, prefix: String, data: Map<String, Value>) -> Self {
+        Self {
+            id,
+            workflow: ix,
+            prefix,
+            data: Arc::new(data),
+            version: 0,
+            variables: Arc::default(),
+            threads: workflow.contexts.iter().map(LiveConversation::start).collect(),
+            agents: vec![AgentMemory::default(); workflow.agents.len()],
+            state: workflow.start,
+            visits: vec![0; workflow.states.len()],
+            granted: vec![0; workflow.states.len()],
+            sub_result: None,
+            last_response: None,
+            last_calls: Vec::new(),
+            last_parsing: Vec::new(),
+            result: None,
+            turn: None,
+            touched: false,
+            written: BTreeSet::new(),
+            spoke: false,
+            item: None,
+            body: None,
+            inputs: Arc::default(),
+            timer: None,
+            state_timer: TimeLimit::default(),
+            stay: StateVisit::default(),
+            passed: BTreeSet::new(),
+        }
+    }
+
+    /// A branch: a copy of everything that its parent can see, as of now.
+    pub fn branch(&self, id: u64, start: StateIx) -> Self {
+        Self {
+            id,
+            state: start,
+            visits: vec![0; self.visits.len()],
+            granted: vec![0; self.granted.len()],
+            turn: None,
+            touched: false,
+            written: BTreeSet::new(),
+            spoke: false,
+            result: None,
+            timer: None,
+            state_timer: TimeLimit::default(),
+            stay: StateVisit::default(),
+            passed: BTreeSet::new(),
+            threads: self.threads.iter().map(LiveConversation::branch).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// One item of a `foreach`: contexts and agents of its own, and only the data that it is given (CHILD-5).
+    pub fn item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
+        let inputs = Arc::clone(&self.inputs);
+        Self { inputs, state: start, ..Self::bare(id, self.workflow, workflow, self.prefix.clone(), data) }
+    }
+
+    pub fn path_name(&self, state: &StateSpec) -> String {
+        match &self.body {
+            Some((owner, shown)) if state.name.starts_with(owner) => {
+                format!("{}{shown}{}", self.prefix, &state.name[owner.len()..])
+            }
+            _ => format!("{}{}", self.prefix, state.name),
+        }
+    }
+
+    /// Timers that run beside the work.
+    pub fn timers(&self) -> impl Iterator<Item = CallId> {
+        self.stay.ttl.into_iter().chain(self.state_timer.call()).chain(self.timer)
+    }
+
+    /// The timers of the current visit, to be stopped. What rests is over, too.
+    pub fn take_visit_timers(&mut self) -> impl Iterator<Item = CallId> + use<> {
+        self.stay.ttl.take().into_iter().chain(self.state_timer.take())
+    }
+
+    pub fn take_timers(&mut self) -> impl Iterator<Item = CallId> + use<> {
+        self.take_visit_timers().chain(self.timer.take())
+    }
+
+    pub fn thread(&mut self, at: ContextIx) -> Option<&mut LiveConversation> {
+        self.threads.get_mut(at.0)
+    }
+
+    pub fn memory(&mut self, at: AgentIx) -> Option<&mut AgentMemory> {
+        self.agents.get_mut(at.0)
+    }
+
+    /// What scripts read as the last answer is gone: it must not be taken for a new one (CTX-11).
+    pub fn clear_last_answer(&mut self) {
+        self.last_response = None;
+        self.last_calls.clear();
+        self.last_parsing.clear();
+        self.result = None;
+    }
+
+    pub fn set_data(&mut self, set: &Map<String, Value>, removed: &[String]) {
+        if set.is_empty() && removed.is_empty() {
+            return;
+        }
+        let data = Arc::make_mut(&mut self.data);
+        for key in removed {
+            data.shift_remove(key);
+            self.written.insert(key.clone());
+        }
+        for (key, value) in set {
+            data.insert(key.clone(), value.clone());
+            self.written.insert(key.clone());
+        }
+        self.version += 1;
+    }
+}
+
+/// The author under which a workflow's own words stand in a context.
+pub fn speaker(workflow: &Workflow) -> MessageAuthor {
+    if workflow.conversational { MessageAuthor::Human } else { MessageAuthor::Workflow }
+}
+
+fn visit_result(text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) -> Value {
+    let calls: Vec<Value> = calls
+        .iter()
+        .map(|call| {
+            let arguments: Value =
+                serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()));
+            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+        })
+        .collect();
+    json!({"success": true, "result": text, "agent": agent, "toolCalls": calls})
+}

@@ -1,0 +1,33 @@
+//! Why a run went into a state: the conditions that were tried, what they read, and who had supplied that (FSM-18,
+//! HIST-2). Plain data, from a replay of the run's inputs; nothing is evaluated again.
+//!
+//! Refuses: guessing. What cannot be traced has no source.
+
+mod explanation;
+mod provenance;
+mod reads;
+mod report_lines;
+mod run_tracer;
+mod state_path;
+
+use std::sync::Arc;
+
+use super::input::Input;
+use super::replay::drop_rewound;
+use super::run_spec::RunSpec;
+use crate::domain::ids::Timestamp;
+
+pub use explanation::{
+    ConditionRead, ConditionResult, EntryCause, OriginToolCall, PreviousStep, RewindNote, StepExplanation,
+    TriedCondition, ValueOrigin, ValueOriginKind,
+};
+pub use report_lines::lines;
+
+/// Why the run entered its `step`-th state (from 1); `None` if it entered fewer. What the run went back behind does
+/// not count.
+pub fn explain_step(spec: Arc<RunSpec>, inputs: &[(Timestamp, Input)], step: u32) -> Option<StepExplanation> {
+    let mut walk = run_tracer::RunTracer::new(spec, step);
+    let inputs = drop_rewound(inputs, |(_, input)| input);
+    let next = inputs.iter().skip(1).map(|(_, input)| Some(input)).chain([None]);
+    inputs.iter().zip(next).find_map(|((at, input), next)| walk.feed_input(*at, input, next))
+}

@@ -1,0 +1,78 @@
+//! `request_users_input`: an agent asks the person, and the answer is the tool's result (WFM-7, A62).
+
+use serde_json::Value;
+
+use super::{CallId, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome};
+use crate::domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
+use crate::engine::answer_validation;
+use crate::engine::effect::UserQuestion;
+use crate::engine::input::UserAnswer;
+
+impl Machine {
+    /// Shows the question of the call in front and waits.
+    pub(super) fn ask_for_agent(&mut self, agent: &str, arguments: &Value) {
+        let message = arguments["question"].as_str().map(str::trim).filter(|text| !text.is_empty());
+        let Some(message) = message.map(|text| format!("{agent} asks: {text}")) else {
+            self.refuse(agent, ASK_PERSON, "`question` is missing: say what you want to know");
+            return self.next_tool();
+        };
+        let choices: Vec<String> =
+            arguments["choices"].as_array().into_iter().flatten().map(plain_text).collect();
+        let kind = if choices.is_empty() { PauseKind::Text } else { PauseKind::Choice };
+        let question = UserQuestion::Pause {
+            state: self.state_name(),
+            kind,
+            message,
+            choices,
+            schema: None,
+            required_outputs: Vec::new(),
+            default: None,
+            until: None,
+            problem: None,
+        };
+        self.ask_person(PendingQuestion::Request, question);
+    }
+
+    pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) {
+        match self.lane.question.as_ref().map(|question| fitting(question, given)) {
+            Some(Ok(value)) => {
+                let content = plain_text(&value);
+                let summary = content.lines().next().unwrap_or_default().to_owned();
+                self.lane.phase = WaitState::New;
+                if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) = self.current_invocation() {
+                    self.emit(RunEvent::ToolStarted { call, agent, tool, arguments });
+                }
+                self.finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() });
+            }
+            Some(Err(why)) => {
+                let Some(mut question) = self.lane.question.take() else { return };
+                if let UserQuestion::Pause { problem, .. } = &mut question {
+                    *problem = Some(why);
+                }
+                self.ask_person(PendingQuestion::Request, question);
+            }
+            None => {}
+        }
+    }
+}
+
+/// # Errors
+/// Why it is no answer to an agent's question.
+pub(super) fn fitting(question: &UserQuestion, given: UserAnswer) -> Result<Value, String> {
+    let UserQuestion::Pause { kind, choices, .. } = question else {
+        return Err("nobody waits for it".to_owned());
+    };
+    let pause = PauseSpec {
+        kind: *kind,
+        message: ValueSource::Absent,
+        choices: choices.clone(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: None,
+        request: None,
+    };
+    answer_validation::validate_answer(&pause, given)
+}

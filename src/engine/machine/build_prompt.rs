@@ -1,0 +1,135 @@
+//! What the agent of a visit is shown for its next request: where its view begins, what that costs it, the messages.
+
+use super::context_summary::SummaryRequest;
+use crate::domain::agent::AgentSpec;
+use crate::domain::context::{ContextSpec, ConversationSide};
+use crate::domain::message::ChatMessage;
+use crate::domain::system_context::SystemContext;
+use crate::domain::workflow::Workflow;
+use crate::engine::agent_turn::{AgentTurn, SummarizationState};
+use crate::engine::conversation::LiveConversation;
+use crate::engine::prompt::{
+    self, ContextOverflow, DroppedEntries, PromptMessages, PromptOutline, PromptSources, summary,
+};
+
+/// An agent where it sits.
+pub(super) struct PromptBuilder<'a> {
+    pub(super) workflow: &'a Workflow,
+    pub(super) agent: &'a AgentSpec,
+    pub(super) context: &'a ContextSpec,
+    pub(super) brief: &'a SystemContext,
+    /// Of the machine.
+    pub(super) version: u32,
+}
+
+/// Whether the view can be as it was.
+pub(super) enum WindowUpdate {
+    /// It grows from where it began.
+    Stands,
+    /// It begins later: what is no longer in it, in words.
+    Moved(String),
+    /// What it would lose is to be summed up first.
+    Sums(SummaryRequest),
+}
+
+impl PromptBuilder<'_> {
+    /// Brings the agent's sight up to date, and finds where its view begins from now on.
+    /// `spared`: what it asks for a summary need not be put together.
+    pub(super) fn settle(
+        &self,
+        thread: &mut LiveConversation,
+        turn: &mut AgentTurn,
+        spared: bool,
+    ) -> WindowUpdate {
+        let known = thread.sights.remove(&turn.agent).unwrap_or_default();
+        let sight = self.scene(thread, turn, |scene| prompt::update_index(known, scene));
+        thread.sights.insert(turn.agent, sight);
+        let free = turn.summing == SummarizationState::Free;
+        let (begin, settled) = self.scene(thread, turn, |scene| {
+            let (held, begin) = (prompt::current_start(scene), prompt::required_start(scene));
+            if begin == held {
+                return (held, WindowUpdate::Stands);
+            }
+            // each summary covers more than the one before, so this ends
+            if let Some(covering) = free.then(|| summary::covering(scene)).flatten() {
+                let messages = (!spared).then(|| summary::messages(scene, covering));
+                return (held, WindowUpdate::Sums(SummaryRequest { covering, messages }));
+            }
+            (
+                begin,
+                WindowUpdate::Moved(
+                    self.trimmed(&prompt::dropped_between(scene, held, begin), scene.limit()),
+                ),
+            )
+        });
+        turn.begin = begin.visit;
+        if let Some(sight) = thread.sights.get_mut(&turn.agent) {
+            sight.begin_at(begin.log);
+        }
+        settled
+    }
+
+    /// The messages of the view, unless they are not needed, and what is told of it.
+    ///
+    /// # Errors
+    /// What must be shown whole is longer than the limit.
+    pub(super) fn build_messages(
+        &self,
+        thread: &LiveConversation,
+        turn: &AgentTurn,
+        spared: bool,
+    ) -> Result<(Option<Vec<ChatMessage>>, PromptOutline), ContextOverflow> {
+        self.scene(thread, turn, |scene| {
+            if spared {
+                return Ok((None, prompt::outline(scene)?));
+            }
+            let PromptMessages { messages, dropped, shortened } = prompt::build_messages(scene)?;
+            let outline = PromptOutline { messages: messages.len(), dropped, shortened };
+            Ok((Some(messages), outline))
+        })
+    }
+
+    fn scene<T>(
+        &self,
+        thread: &LiveConversation,
+        turn: &AgentTurn,
+        work: impl FnOnce(&PromptSources<'_>) -> T,
+    ) -> T {
+        let Self { workflow, agent, context, brief, version } = *self;
+        let side_of = |id: &str| -> Option<ConversationSide> {
+            workflow.agents.iter().find(|other| other.id == id).map(|other| other.side)
+        };
+        let seated = workflow.agents.iter().filter(|other| other.context == agent.context);
+        let others = seated.filter(|other| other.id != agent.id).count();
+        work(&PromptSources { agent, context, thread, turn, brief, others, side_of: &side_of, version })
+    }
+
+    /// Nothing is left out in silence.
+    fn trimmed(&self, lost: &DroppedEntries, (_, field): (usize, &str)) -> String {
+        let DroppedEntries { entries, characters, first, last } = lost;
+        let which = match (first.as_str(), last.as_str()) {
+            _ if *entries == 1 => format!("\"{first}\""),
+            (first, last) => format!("from \"{first}\" to \"{last}\""),
+        };
+        format!(
+            "`{}` no longer sees the oldest {} of `{}` ({field}): {characters} characters, {which}",
+            self.agent.id,
+            counted(*entries),
+            self.context.name,
+        )
+    }
+
+    pub(super) fn shortened(&self, thread: &LiveConversation, turn: &AgentTurn) -> String {
+        let (limit, field) = self.scene(thread, turn, |scene| scene.limit());
+        format!(
+            "`{}` sees {} of `{}` without the middle: together they are longer than {limit} characters ({field})",
+            self.agent.id,
+            counted(turn.shortened),
+            self.context.name,
+        )
+    }
+}
+
+fn counted(entries: usize) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
+}

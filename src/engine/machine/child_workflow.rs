@@ -1,0 +1,122 @@
+//! A child workflow begins, in isolation: it sees its inputs, the parent sees its output (A47 to A49).
+
+use serde_json::{Map, Value};
+
+use super::{CallFrame, Machine, RunEvent};
+use crate::domain::ids::WorkflowIx;
+use crate::domain::run_error::RunError;
+use crate::domain::workflow::{ValueSource, Workflow, WorkflowParameter};
+
+impl Machine {
+    pub(super) fn begin_child(
+        &mut self,
+        ix: WorkflowIx,
+        inputs: &[(String, ValueSource)],
+        values: &[Option<Value>],
+    ) {
+        let Some(child) = self.spec.program.workflows.get(ix.0).cloned() else { return };
+        let depth = u32::try_from(self.lane.depth + self.lane.frames.len()).unwrap_or(u32::MAX);
+        if depth > child.limits.max_depth {
+            let failure = RunError::new(
+                "limit",
+                "Child workflows are nested too deep",
+                format!(
+                    "`{}` would be level {depth}, at most {} are allowed",
+                    child.name, child.limits.max_depth
+                ),
+            );
+            return self.fail(failure.hint("check the recursion's end condition"));
+        }
+        let given = match given(&child, inputs, values) {
+            Ok(given) => given,
+            Err(failure) => return self.fail(*failure),
+        };
+        self.emit(RunEvent::ChildStarted {
+            state: self.state_name(),
+            workflow: child.name.clone(),
+            inputs: given.clone(),
+        });
+        self.frame_ids += 1;
+        let prefix = format!("{}{}/", self.place_of_child(), child.name);
+        self.lane.frames.push(CallFrame::new(self.frame_ids, ix, &child, prefix, given));
+        self.arm_workflow_timer();
+        self.lane.jump = Some(child.start);
+    }
+
+    /// What stands in front of a child's name in paths: also the branch or item in which it is started.
+    fn place_of_child(&self) -> String {
+        let branch = self.lane.parent.is_some() && self.lane.frames.len() == 1;
+        let own = self.state_name();
+        match own.rsplit_once('/') {
+            Some((place, _)) if branch => format!("{place}/"),
+            _ => self.frame().map(|frame| frame.prefix.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// What the child is given, converted and checked; what is not given has its default.
+fn given(
+    child: &Workflow,
+    inputs: &[(String, ValueSource)],
+    values: &[Option<Value>],
+) -> Result<Map<String, Value>, Box<RunError>> {
+    let mut values = values.iter();
+    let mut given = Map::new();
+    for (name, input) in inputs {
+        let value = match input {
+            ValueSource::Script(_) => values.next().cloned().flatten(),
+            ValueSource::Text(text) => Some(Value::String(text.clone())),
+            ValueSource::Value(value) => Some(value.clone()),
+            ValueSource::Absent | ValueSource::Human => None,
+        };
+        let parameter = child.inputs.iter().find(|parameter| parameter.name == *name);
+        let value = value.filter(|value| !value.is_null());
+        let default = parameter.and_then(|parameter| parameter.default.clone());
+        let Some(value) = value.or(default) else {
+            if parameter.is_some_and(|parameter| !parameter.required) {
+                continue;
+            }
+            return Err(Box::new(missing_input(&child.name, name)));
+        };
+        let value = parameter
+            .map_or(Ok(value.clone()), |parameter| fitting(parameter, value))
+            .map_err(|problem| Box::new(wrong_input(&child.name, name, &problem)))?;
+        given.insert(name.clone(), value);
+    }
+    for parameter in child.inputs.iter().filter(|one| !inputs.iter().any(|(name, _)| *name == one.name)) {
+        if let Some(default) = &parameter.default {
+            given.insert(parameter.name.clone(), default.clone());
+        }
+    }
+    Ok(given)
+}
+
+/// The value as the type of the parameter, and checked by its schema (A45).
+///
+/// # Errors
+/// What does not fit.
+pub(super) fn fitting(parameter: &WorkflowParameter, value: Value) -> Result<Value, String> {
+    let value = parameter.kind.convert(value)?;
+    let Some(schema) = &parameter.schema else { return Ok(value) };
+    let validator =
+        jsonschema::validator_for(schema).map_err(|error| format!("the schema is broken: {error}"))?;
+    let problems: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+    if problems.is_empty() { Ok(value) } else { Err(problems.join("; ")) }
+}
+
+fn missing_input(child: &str, name: &str) -> RunError {
+    RunError::new(
+        "input_undefined",
+        "A child workflow's input is undefined",
+        format!("`sub_workflow_input.{name}` for `{child}` evaluates to undefined or null"),
+    )
+    .hint("set the value in an earlier state before it is passed on")
+}
+
+fn wrong_input(child: &str, name: &str, problem: &str) -> RunError {
+    RunError::new(
+        "validation",
+        "A child workflow's input has the wrong type",
+        format!("`sub_workflow_input.{name}` for `{child}`: {problem}"),
+    )
+}

@@ -1,0 +1,96 @@
+//! What was said long ago is let go of: a view never goes back, so what no agent of a conversation is shown any more is
+//! needed by nobody, unless a script asks for it or another definition comes.
+//!
+//! Owns when that is so. Where a script may ask, old entries are packed; where none can, they are gone: the journal has
+//! all of it.
+
+use super::Machine;
+use crate::domain::context::compressed_entries::CompressedEntries;
+use crate::domain::context::{ContextSpec, TrimPolicy};
+use crate::domain::ids::{AgentIx, ContextIx};
+use crate::engine::conversation::LiveConversation;
+
+/// Inputs from one look for what can be let go of to the next.
+const APART: u32 = 512;
+
+/// Entries that are packed at once, at least: a few take nearly as much room as before.
+const TOGETHER: usize = 64;
+
+impl Machine {
+    /// From now on it lets go of what it will not need, or packs it. Not for a machine that is to take up another
+    /// definition.
+    pub fn forgets(&mut self) {
+        self.forgets = true;
+    }
+
+    /// Another input was taken.
+    pub(super) fn compact_periodically(&mut self) {
+        if self.forgets {
+            self.since_forgot += 1;
+            if self.since_forgot >= APART {
+                self.since_forgot = 0;
+                let scripted =
+                    self.spec.program.workflows.iter().any(|workflow| !workflow.scripts.is_empty());
+                self.sort_out(scripted.then_some(TOGETHER));
+            }
+        }
+    }
+
+    /// Lets go of what no view shows any more. Whether anything is gone: then nothing may look at the whole of a
+    /// conversation again.
+    pub fn forget_old(&mut self) -> bool {
+        self.sort_out(None)
+    }
+
+    /// The same, but it can be brought back.
+    pub fn pack_old(&mut self) {
+        self.sort_out(Some(1));
+    }
+
+    /// `pack`: what can be brought back, if there are so many entries at least.
+    fn sort_out(&mut self, pack: Option<usize>) -> bool {
+        let program = &self.spec.program;
+        let lanes = std::iter::once(&mut self.lane).chain(self.lanes.values_mut());
+        let mut gone = false;
+        // what a branch says comes to its parent, whose agents have not seen it yet
+        for frame in lanes.filter(|lane| lane.parent.is_none()).flat_map(|lane| &mut lane.frames) {
+            let Some(workflow) = program.workflows.get(frame.workflow.0) else { continue };
+            for (at, (thread, spec)) in frame.threads.iter_mut().zip(&workflow.contexts).enumerate() {
+                let agents = workflow.agents.iter().enumerate();
+                let seated = agents.filter(|(_, agent)| agent.context == ContextIx(at));
+                if spec.trim == TrimPolicy::DropOldest && thread.base.is_none() {
+                    thread.forget(spec, seated.map(|(agent, _)| AgentIx(agent)), pack);
+                }
+                gone |= thread.gone > 0;
+            }
+        }
+        gone
+    }
+}
+
+impl LiveConversation {
+    /// `seated` are all agents that see this conversation: who has not looked at it yet will look at all of it.
+    fn forget(&mut self, spec: &ContextSpec, seated: impl Iterator<Item = AgentIx>, pack: Option<usize>) {
+        let begins = seated.map(|agent| self.sights.get(&agent).map_or(0, |sight| sight.begins_behind()));
+        let until = begins.min().unwrap_or(0).min(self.length());
+        if self.summary.is_none() {
+            self.sights.values_mut().for_each(|sight| sight.forget(spec.pin_first));
+        }
+        let count = until.saturating_sub(self.gone);
+        let old = self.log.entries.get(..count).unwrap_or_default();
+        if count < pack.unwrap_or(1) || (pack.is_some() && !CompressedEntries::can_compress(old)) {
+            return;
+        }
+        let mut first =
+            spec.pin_first.saturating_sub(self.kept.iter().filter(|(_, entry)| !entry.pinned).count());
+        let from = self.gone;
+        for (at, entry) in (from..).zip(self.drop_oldest(count, pack.is_some())) {
+            if entry.pinned {
+                self.kept.push((at, entry));
+            } else if first > 0 {
+                first -= 1;
+                self.kept.push((at, entry));
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Summing up before a view would leave something out (`trim: "summarize"`): one call of the agent's own model
+//! inside its visit. Whatever goes wrong with it, the visit goes on without.
+
+use super::{CallId, Effect, Machine, RunEvent, WaitState};
+use crate::domain::agent::AgentSpec;
+use crate::domain::context::ContextSpec;
+use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
+use crate::engine::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart};
+use crate::engine::conversation::ConversationSummary;
+use crate::engine::model_caller::ModelCaller;
+use crate::engine::prompt::summary;
+
+impl Machine {
+    /// Asks the model that the context names, or else the agent's own, for a summary of the part that has to make room.
+    /// The next answer is taken for it.
+    pub(super) fn call_for_summary(
+        &mut self,
+        agent: &AgentSpec,
+        context: &ContextSpec,
+        asked: SummaryRequest,
+    ) {
+        let choice = context.summary.as_deref().unwrap_or(&agent.choice);
+        let state = self.state_name();
+        let mut request = asked.messages.map(|messages| ModelRequest {
+            agent: agent.id.clone(),
+            state,
+            choice: choice.clone(),
+            messages,
+            tools: Vec::new(),
+            parsing_tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+        });
+        if !self.affords(agent, request.as_mut()) {
+            return;
+        }
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.summing = SummarizationState::Asked(asked.covering);
+            turn.asked = (!choice.fallback.is_empty()).then(|| Box::new(choice.clone()));
+        }
+        self.reserve(request.as_ref());
+        let call = self.next_call();
+        self.emit(RunEvent::SummaryCalled {
+            call,
+            role: self.role_told(agent),
+            agent: agent.id.clone(),
+            context: context.name.clone(),
+            model: choice.model.clone(),
+            entries: asked.covering.replaced,
+        });
+        if let Some(request) = request {
+            self.effect(Effect::CallModel { call, request: Box::new(request) });
+        }
+        self.lane.phase = WaitState::Model(call);
+    }
+
+    /// The role of who is asked, in events; runs of before it was told do without.
+    pub(super) fn role_told(&self, agent: &AgentSpec) -> String {
+        if self.foresees() { agent.role.clone() } else { String::new() }
+    }
+
+    /// The part that the pending model call sums up; `None` where it speaks for the agent.
+    pub(super) fn summing(&self) -> Option<SummaryCoverage> {
+        match self.frame()?.turn.as_ref()?.summing {
+            SummarizationState::Asked(covering) => Some(covering),
+            SummarizationState::Free | SummarizationState::GivenUp => None,
+        }
+    }
+
+    pub(super) fn on_summary(
+        &mut self,
+        call: CallId,
+        agent: &ModelCaller,
+        covering: SummaryCoverage,
+        reply: &ModelReply,
+    ) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(context) = workflow.contexts.get(agent.context.0) else { return };
+        let choice = agent.model_choice();
+        let charge = self.charge(agent, reply);
+        self.tell_substitution(choice, reply);
+        let text = summary::within(&reply.text, covering);
+        self.emit(RunEvent::ContextSummarized {
+            call,
+            agent: agent.id.clone(),
+            side: agent.side,
+            context: context.name.clone(),
+            entries: if text.is_empty() { 0 } else { covering.replaced },
+            text: text.clone(),
+            model: reply.model.as_ref().unwrap_or(&choice.model).clone(),
+            usage: charge.usage,
+            cost_usd: charge.cost_usd,
+            duration_ms: reply.duration_ms,
+            estimated: charge.estimated,
+        });
+        if text.is_empty() {
+            return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
+        }
+        let Some(frame) = self.frame_mut() else { return };
+        let summary = Some(ConversationSummary::new(covering.covers, covering.replaced, text));
+        match covering.part {
+            SummaryPart::Log => {
+                if let Some(thread) = frame.thread(agent.context) {
+                    thread.summary = summary;
+                }
+            }
+            SummaryPart::Visit => {
+                if let Some(turn) = frame.turn.as_mut() {
+                    turn.record = summary;
+                }
+            }
+        }
+        if let Some(turn) = frame.turn.as_mut() {
+            turn.summing = SummarizationState::Free;
+        }
+        self.call_model();
+    }
+
+    pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) {
+        let Some(workflow) = self.workflow() else { return };
+        let context = workflow.contexts.get(agent.context.0).map(|context| context.name.clone());
+        self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string());
+    }
+
+    /// The oldest entries are left out instead, and that is told.
+    fn without_summary(&mut self, agent: &str, context: &str, why: &str) {
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.summing = SummarizationState::GivenUp;
+        }
+        let text = format!(
+            "the beginning of `{context}` could not be summed up for `{agent}`, it is left out: {why}"
+        );
+        self.warn("summary_failed", text);
+        self.call_model();
+    }
+}
+
+/// What is asked for a summary.
+pub(super) struct SummaryRequest {
+    pub(super) covering: SummaryCoverage,
+    /// `None`: nobody will be asked.
+    pub(super) messages: Option<Vec<crate::domain::message::ChatMessage>>,
+}

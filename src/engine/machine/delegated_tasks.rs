@@ -1,0 +1,244 @@
+//! Errands: items of loops, or a whole run, whose work sub-agents do (`agent: "@task"`, seed 004).
+//!
+//! The machine itself makes no difference: it wants the same effects, and says of each whose errand it is. Who performs
+//! them is the driver's affair. Approvals never go to a sub-agent.
+
+use serde_json::{Map, Value};
+
+use super::{Branch, Machine, PendingQuestion, WaitState};
+use crate::domain::approval::ToolPermission;
+use crate::domain::ids::{CallId, WorkflowIx};
+use crate::domain::journal::OpenPause;
+use crate::domain::run_error::RunError;
+use crate::domain::script::LOOPS;
+use crate::domain::tool::{ASKED_BY, ToolInvocation};
+use crate::domain::workflow::{PauseKind, PauseSpec, StateBody};
+use crate::engine::run_spec::{JUDGES_HELD_SINCE, WITHDRAWS_SINCE};
+
+/// Steps that a sub-agent does itself (S4.13). All others are the run's own.
+const THEIRS: [&str; 2] = ["shell", "mcp"];
+
+/// What is handed to one sub-agent.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DelegatedTask {
+    /// Path name of the state with the loop; empty for a whole run.
+    pub owner: String,
+    /// What the work is called: the workflow that does it, or the loop whose item it is.
+    pub name: String,
+    /// Position of the item.
+    pub index: Option<usize>,
+    pub total: usize,
+    pub item: Value,
+    /// The kind of sub-agent that is to do it, if it is a certain one.
+    pub sub_agent: Option<String>,
+    /// The workflow that is called for the item, or in which its states are.
+    pub workflow: WorkflowIx,
+    /// What the names of its states begin with, in that workflow.
+    pub scope: String,
+    /// What the sub-agent may see: its item, what it was given, and what it wrote so far (D13).
+    pub data: Map<String, Value>,
+}
+
+/// Whether a sub-agent may answer: what must be approved is for people.
+pub(super) fn for_sub_agents(pause: &PauseSpec) -> bool {
+    pause.kind != PauseKind::Approval
+}
+
+impl Machine {
+    /// Drawn when the run started.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Sub-agents can be reached.
+    pub fn is_served(&self) -> bool {
+        self.sub_agents
+    }
+
+    /// Errands that are not done, by their lanes.
+    pub fn open_tasks(&self) -> Vec<u64> {
+        let own = |lane: &&Branch| lane.errand == Some(lane.id) && lane.phase != WaitState::Over;
+        if self.sub_agents { self.every_lane().filter(own).map(|lane| lane.id).collect() } else { Vec::new() }
+    }
+
+    pub fn delegated_task(&self, lane: u64) -> Option<DelegatedTask> {
+        let found = self.every_lane().find(|one| one.id == lane)?;
+        let frame = found.frames.first()?;
+        let Some((parent, index)) = found.parent.and_then(|(id, at)| Some((self.lane_of(id)?, at))) else {
+            return Some(DelegatedTask {
+                owner: String::new(),
+                name: self.spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default(),
+                index: None,
+                total: 1,
+                item: Value::Object((*frame.inputs).clone()),
+                sub_agent: None,
+                workflow: frame.workflow,
+                scope: String::new(),
+                data: (*frame.data).clone(),
+            });
+        };
+        let above = parent.frames.last()?;
+        let state = self.spec.program.workflows.get(above.workflow.0)?.state(above.state)?;
+        let StateBody::ForEach(spec) = &state.work else { return None };
+        let facts = frame.item.as_deref();
+        let fact = |name: &str| facts.map(|facts| facts[name].clone()).unwrap_or_default();
+        let shown = spec.handed_out.as_deref().unwrap_or_default();
+        let may_see = |key: &str| {
+            let named = shown.iter().any(|path| path == "*" || path.split('.').next() == Some(key));
+            named || frame.written.contains(key) || ["total", "is_first", "is_last"].contains(&key)
+        };
+        let own = frame.data.iter().filter(|(key, _)| key.as_str() != LOOPS);
+        let own = own.filter(|(key, _)| may_see(key) || **key == spec.each || **key == spec.at);
+        let mut data: Map<String, Value> = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+        data.insert("item".to_owned(), fact("item"));
+        data.insert("index".to_owned(), index.into());
+        let called = self.called_by(above.workflow, spec.start.0);
+        let workflow = called.and_then(|called| self.spec.program.workflows.get(called.0));
+        let local = state.name.rsplit('/').next().unwrap_or_default();
+        Some(DelegatedTask {
+            name: workflow.map_or(local, |workflow| &workflow.name).to_owned(),
+            owner: self.name_in(parent, parent.frames.len().saturating_sub(1)),
+            index: Some(index),
+            total: fact("total").as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0),
+            item: fact("item"),
+            sub_agent: spec.sub_agent.clone(),
+            workflow: called.unwrap_or(above.workflow),
+            scope: if called.is_some() { String::new() } else { format!("{}/", state.name) },
+            data,
+        })
+    }
+
+    /// Whose errand the answer to a call belongs to, where sub-agents can be reached.
+    pub fn task_for_call(&self, call: CallId) -> Option<u64> {
+        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+        lane.errand.filter(|_| self.sub_agents)
+    }
+
+    /// The path name of the state that waits for the answer to a call.
+    pub fn state_of(&self, call: CallId) -> Option<String> {
+        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+        Some(self.name_in(lane, lane.frames.len().checked_sub(1)?))
+    }
+
+    /// What the state that waits for the answer to a call takes for its result (`output.schema`).
+    pub fn schema_of(&self, call: CallId) -> Option<Value> {
+        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+        let frame = lane.frames.last()?;
+        let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+        state.store.as_ref()?.schema.clone()
+    }
+
+    /// Whether a sub-agent does it, instead of the run.
+    pub fn hands_out(&self, call: CallId, invocation: &ToolInvocation) -> bool {
+        invocation.agent == ASKED_BY
+            && THEIRS.contains(&invocation.tool.as_str())
+            && self.task_for_call(call).is_some()
+    }
+
+    /// Questions that sub-agents are to put to their users, by errand.
+    pub fn prompts(&self) -> Vec<(u64, OpenPause)> {
+        let asked = self.every_lane().filter(|lane| self.is_prompt(lane));
+        asked.filter_map(|lane| Some((lane.errand?, self.pause_of(lane)?))).collect()
+    }
+
+    pub fn prompts_sub_agents(&self) -> bool {
+        self.sub_agents && self.every_lane().any(|lane| self.is_prompt(lane))
+    }
+
+    pub(super) fn is_errand(&self, lane: &Branch) -> bool {
+        self.sub_agents && lane.errand.is_some()
+    }
+
+    /// Somebody is there to ask although nobody is at this end.
+    pub(super) fn is_prompt(&self, lane: &Branch) -> bool {
+        let asks = || {
+            let frame = lane.frames.last()?;
+            let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+            let StateBody::Pause(pause) = &state.work else { return None };
+            Some(for_sub_agents(pause))
+        };
+        let open = matches!(lane.phase, WaitState::Person(_, PendingQuestion::Pause));
+        let wanted = !self.present && !self.stopping && !self.withdraws();
+        open && wanted && self.is_errand(lane) && asks() == Some(true)
+    }
+
+    /// A failure that nothing deals with ends the run for now: sub-agents are given nothing more, and what they were
+    /// given and did not hand in is asked for again when the run goes on. A sub-agent may come only after others have
+    /// ended, or never: the run does not wait for it.
+    pub(super) fn withdraws(&self) -> bool {
+        let withdraws = self.spec.machine_version >= WITHDRAWS_SINCE;
+        withdraws && self.sub_agents && !self.present && self.failed_lane().is_some()
+    }
+
+    /// Why sub-agents are given nothing more, although the run may still work.
+    pub fn withdrawn(&self) -> Option<RunError> {
+        self.failed_lane().filter(|_| self.withdraws()).and_then(|lane| self.reason_of(lane))
+    }
+
+    /// What the lane waits for is a sub-agent's to do.
+    pub(super) fn waits_for_sub_agent_result(&self, lane: &Branch) -> bool {
+        let tool = || self.invocation_of(lane).is_some_and(|(it, _)| self.is_for_errand(lane, &it));
+        match lane.phase {
+            WaitState::Model(_) => self.is_errand(lane),
+            WaitState::Tool(_) | WaitState::ToolHeld => tool(),
+            WaitState::New
+            | WaitState::Script(_)
+            | WaitState::Values(_)
+            | WaitState::Choice(_)
+            | WaitState::Approval(_)
+            | WaitState::Person(..)
+            | WaitState::Held
+            | WaitState::Fork
+            | WaitState::Timer(_)
+            | WaitState::Ending
+            | WaitState::Over => false,
+        }
+    }
+
+    fn is_for_errand(&self, lane: &Branch, invocation: &ToolInvocation) -> bool {
+        let theirs = invocation.agent == ASKED_BY && THEIRS.contains(&invocation.tool.as_str());
+        theirs && self.is_errand(lane)
+    }
+
+    pub(super) fn is_handed_out(&self, invocation: &ToolInvocation) -> bool {
+        self.is_errand(&self.lane) && THEIRS.contains(&invocation.tool.as_str())
+    }
+
+    /// What sub-agents were to do unasked is asked about where they are gone, and what was allowed elsewhere where the run
+    /// has `arrived`.
+    pub(super) fn serve(&mut self, sub_agents: bool, arrived: bool) {
+        let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
+        let judges_held = self.spec.machine_version >= JUDGES_HELD_SINCE;
+        let foreign = |lane: &Branch| arrived && judges_held && lane.phase == WaitState::ToolHeld;
+        let handed: Vec<u64> = self
+            .every_lane()
+            .filter(|lane| left && lane.errand.is_some() || foreign(lane))
+            .map(|lane| lane.id)
+            .collect();
+        for id in handed {
+            if !self.switch(id) {
+                continue;
+            }
+            let held = judges_held && self.lane.phase == WaitState::ToolHeld;
+            let theirs = self.is_step() && (held || matches!(self.lane.phase, WaitState::Tool(_)));
+            if !theirs && !foreign(&self.lane) {
+                continue;
+            }
+            let Some((invocation, risk)) = self.current_invocation() else { continue };
+            let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
+            let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
+            if self.guarded(rule, &invocation, risk) != ToolPermission::Allow {
+                let call = self.next_call();
+                (self.lane.phase, self.lane.since, self.lane.shown) =
+                    (WaitState::Approval(call), self.now, false);
+            }
+        }
+    }
+
+    /// The workflow that the only state of a body calls.
+    fn called_by(&self, workflow: WorkflowIx, start: usize) -> Option<WorkflowIx> {
+        let states = &self.spec.program.workflows.get(workflow.0)?.states;
+        let StateBody::Child { workflow, .. } = states.get(start)?.work else { return None };
+        Some(workflow)
+    }
+}

@@ -1,0 +1,181 @@
+//! Entering a state: limits, then `action.script`, then its input, then its work (§1.1).
+
+use serde_json::Value;
+
+use super::{BranchContinuation, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::ids::{ScriptIx, StateIx};
+use crate::domain::script::ScriptTask;
+use crate::domain::workflow::{
+    AgentFunction, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, plain_text,
+};
+use crate::engine::effect::UserQuestion;
+use crate::engine::state_visit::StateVisit;
+
+/// Names that a run's path holds; what comes after them is one `…`.
+const MOST_NAMES: usize = 500;
+
+impl Machine {
+    pub(super) fn enter(&mut self, target: StateIx) {
+        self.stop_visit_timers();
+        self.stays += 1;
+        let stay = StateVisit::new(self.stays, self.now);
+        self.stop_kept();
+        let Some(frame) = self.frame_mut() else { return };
+        frame.state = target;
+        frame.stay = stay;
+        let Some((workflow, state)) = self.current_state() else { return };
+        let free = workflow.conversational || self.within_limits(target, &state);
+        if !free || !(workflow.conversational || state.terminal || self.within_budgets()) {
+            return;
+        }
+        self.lane.steps += 1;
+        self.entered = self.entered.saturating_add(1);
+        let step = self.lane.steps;
+        let name = self.state_name();
+        let Some(frame) = self.frame_mut() else { return };
+        let visit = frame.visits.get_mut(target.0).map_or(1, |visits| {
+            *visits += 1;
+            *visits
+        });
+        if !workflow.conversational || visit == 1 {
+            self.add_to_path(&name);
+        }
+        let agent = match &state.work {
+            StateBody::Agent { agent, .. } => workflow.agent(*agent),
+            StateBody::None
+            | StateBody::Child { .. }
+            | StateBody::Parallel(_)
+            | StateBody::ForEach(_)
+            | StateBody::Step(_)
+            | StateBody::Pause(_)
+            | StateBody::Wait(_)
+            | StateBody::Fail { .. } => None,
+        };
+        let context = agent.and_then(|a| workflow.contexts.get(a.context.0)).map(|c| c.name.clone());
+        let agent = agent.map(|agent| agent.id.clone());
+        self.emit(RunEvent::StateEntered { state: name, visit, step, agent, context });
+        self.arm_state_timer(&state);
+        self.begin_state(&state);
+    }
+
+    /// The state's script, else its work at once.
+    pub(super) fn begin_state(&mut self, state: &StateSpec) {
+        match state.script {
+            Some(script) => {
+                let call = self.evaluate(ScriptTask::Run { script });
+                self.lane.then = BranchContinuation::Work;
+                self.lane.phase = WaitState::Script(call);
+            }
+            None => self.after_script(),
+        }
+    }
+
+    /// The path is for people: a loop over ten thousand items must not make it grow without end.
+    fn add_to_path(&mut self, name: &str) {
+        match self.path.len() {
+            0..MOST_NAMES => self.path.push(name.to_owned()),
+            MOST_NAMES => self.path.push("…".to_owned()),
+            _ => {}
+        }
+    }
+
+    pub(super) fn after_script(&mut self) {
+        let Some((_, state)) = self.current_state() else { return };
+        if state.terminal {
+            return match &state.output {
+                ValueSource::Script(script) => self.evaluate_values(vec![*script]),
+                ValueSource::Text(text) => self.finish_frame(Some(Value::String(text.clone()))),
+                ValueSource::Value(value) => self.finish_frame(Some(value.clone())),
+                ValueSource::Absent | ValueSource::Human => self.finish_frame(None),
+            };
+        }
+        match &state.work {
+            StateBody::None => {
+                self.set_result(None, None, Vec::new());
+                self.choose();
+            }
+            StateBody::Agent { agent, function, input } => match input {
+                ValueSource::Absent => self.begin_agent(*agent, *function, None),
+                ValueSource::Text(text) if text.trim().is_empty() => {
+                    let failure = self.undefined_input(&state);
+                    self.fail(failure);
+                }
+                ValueSource::Text(text) => self.begin_agent(*agent, *function, Some(text.clone())),
+                ValueSource::Value(value) => self.begin_agent(*agent, *function, Some(plain_text(value))),
+                ValueSource::Script(script) => self.evaluate_values(vec![*script]),
+                ValueSource::Human => self.ask_person(PendingQuestion::Message, UserQuestion::Message),
+            },
+            StateBody::Child { workflow, inputs } => {
+                let scripts: Vec<ScriptIx> =
+                    inputs.iter().filter_map(|(_, input)| script_of(input)).collect();
+                if scripts.is_empty() {
+                    self.begin_child(*workflow, inputs, &[]);
+                } else {
+                    self.evaluate_values(scripts);
+                }
+            }
+            StateBody::Parallel(spec) => self.begin_parallel(spec),
+            StateBody::ForEach(spec) => match &spec.items {
+                ValueSource::Script(script) => self.evaluate_values(vec![*script]),
+                ValueSource::Value(items) => self.begin_foreach(spec, Some(items.clone())),
+                ValueSource::Text(_) | ValueSource::Absent | ValueSource::Human => {
+                    self.begin_foreach(spec, None)
+                }
+            },
+            StateBody::Step(step) => {
+                let scripts: Vec<ScriptIx> =
+                    step.arguments.iter().filter_map(|(_, input)| script_of(input)).collect();
+                if scripts.is_empty() {
+                    self.begin_step(step, &[]);
+                } else {
+                    self.evaluate_values(scripts);
+                }
+            }
+            StateBody::Pause(PauseSpec { message: input, .. })
+            | StateBody::Wait(WaitSpec::For(input) | WaitSpec::Until(input))
+            | StateBody::Fail { cause: input, .. } => match input {
+                ValueSource::Script(script) => self.evaluate_values(vec![*script]),
+                ValueSource::Text(text) => self.with_value(&state.work, Some(Value::String(text.clone()))),
+                ValueSource::Value(value) => self.with_value(&state.work, Some(value.clone())),
+                ValueSource::Absent | ValueSource::Human => self.with_value(&state.work, None),
+            },
+        }
+    }
+
+    /// Begins work that needs a single value, which is known now.
+    pub(super) fn with_value(&mut self, work: &StateBody, value: Option<Value>) {
+        match work {
+            StateBody::Pause(pause) => self.begin_pause(pause, value),
+            StateBody::Wait(wait) => self.begin_wait(wait, value),
+            StateBody::Fail { error, .. } => self.begin_fail(error, value),
+            StateBody::ForEach(spec) => self.begin_foreach(spec, value),
+            StateBody::None
+            | StateBody::Agent { .. }
+            | StateBody::Child { .. }
+            | StateBody::Parallel(_)
+            | StateBody::Step(_) => {}
+        }
+    }
+
+    fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) {
+        let call = self.evaluate(ScriptTask::Values { scripts });
+        self.lane.phase = WaitState::Values(call);
+    }
+
+    pub(super) fn begin_agent(
+        &mut self,
+        agent: crate::domain::ids::AgentIx,
+        function: AgentFunction,
+        input: Option<String>,
+    ) {
+        match function {
+            AgentFunction::SendUserMessage | AgentFunction::Ask => self.begin_visit(agent, input),
+            AgentFunction::AddUserMessage => self.add_message(agent, input.unwrap_or_default()),
+            AgentFunction::ClearConversation => self.clear_conversation(agent),
+        }
+    }
+}
+
+fn script_of(input: &ValueSource) -> Option<ScriptIx> {
+    if let ValueSource::Script(script) = input { Some(*script) } else { None }
+}

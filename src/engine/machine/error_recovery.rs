@@ -1,0 +1,277 @@
+//! How a state deals with an error: `retry`, `catch`, `fallback`, `on_error`, in this order; then `on_error` of its
+//! workflow (FSM-17, ERR-2).
+//!
+//! Every way counts once per stay, or leaves the state, so that an error inside a remedy cannot go in circles.
+
+use serde_json::{Map, Value, json};
+
+use super::on_failure::CHILD_FAILED;
+use super::{Branch, BranchContinuation, Effect, Machine, RunEvent, WaitState};
+use crate::domain::ids::StateIx;
+use crate::domain::run_error::RunError;
+use crate::domain::script::ScriptTask;
+use crate::domain::workflow::{OnError, RetryBackoff};
+use crate::engine::call_frame::WorkResult;
+
+/// What becomes of an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ErrorRemedy {
+    /// By position of the rule.
+    Retry(usize),
+    Catch(usize),
+    Fallback,
+    Continue,
+    Go(StateIx),
+}
+
+impl Machine {
+    /// How the state in which a frame of this lane is deals with an error.
+    pub(super) fn remedy(&self, at: usize, code: &str) -> Option<ErrorRemedy> {
+        self.remedy_in(&self.lane, at, code)
+    }
+
+    fn remedy_in(&self, lane: &Branch, at: usize, code: &str) -> Option<ErrorRemedy> {
+        let frame = lane.frames.get(at)?;
+        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        let state = workflow.state(frame.state)?;
+        let (stay, rules) = (&frame.stay, &state.recovery);
+        // trying again does not lower what was used up, and a state that is left by a `catch` is left
+        let lasting = stay.caught || code == "limit" || code == "budget_exceeded";
+        let retry = rules.retry.iter().position(|rule| rule.applies(code)).filter(|_| !lasting);
+        if let Some((at, rule)) = retry.and_then(|at| Some((at, rules.retry.get(at)?)))
+            && stay.failures(at).saturating_add(1) < rule.max_attempts
+        {
+            return Some(ErrorRemedy::Retry(at));
+        }
+        let catch = rules.catch.iter().position(|rule| rule.applies(code)).filter(|_| !stay.caught);
+        if let Some(at) = catch {
+            return Some(ErrorRemedy::Catch(at));
+        }
+        if rules.fallback.is_some() && !stay.fell_back {
+            return Some(ErrorRemedy::Fallback);
+        }
+        let branch = at == 0 && lane.parent.is_some();
+        let policy = match rules.on_error {
+            Some(own) => own,
+            // a branch fails the state that forked; that is where the workflow's policy counts
+            None if branch => OnError::Fail,
+            None if workflow.on_error == OnError::Go(frame.state) => OnError::Fail,
+            None => workflow.on_error,
+        };
+        match policy {
+            OnError::Fail => None,
+            OnError::Continue => (!stay.continued).then_some(ErrorRemedy::Continue),
+            OnError::Go(target) => Some(ErrorRemedy::Go(target)),
+        }
+    }
+
+    /// Whether anything that the workflow says deals with such an error of the current state.
+    pub(super) fn is_dealt_with(&self, code: &str) -> bool {
+        let top = self.lane.frames.len().saturating_sub(1);
+        self.remedy(top, code).is_some() || self.is_dealt_with_outside(top)
+    }
+
+    /// The same for what lies around a frame of the current lane: the workflows that started it, and the states
+    /// that forked, which may also tolerate it.
+    pub(super) fn is_dealt_with_outside(&self, top: usize) -> bool {
+        let (mut lane, mut inside) = (&self.lane, top);
+        loop {
+            if (0..inside).any(|at| self.remedy_in(lane, at, CHILD_FAILED).is_some()) {
+                return true;
+            }
+            let Some(parent) = lane.parent.and_then(|(id, _)| self.lane_of(id)) else { return false };
+            if self.tolerates_another(lane) {
+                return true;
+            }
+            (lane, inside) = (parent, parent.frames.len());
+        }
+    }
+
+    /// `on_error` of the current workflow, for an error of the workflow itself.
+    pub(super) fn way_out_of_workflow(&self) -> Option<StateIx> {
+        match self.workflow()?.on_error {
+            OnError::Go(target) if self.frame()?.state != target => Some(target),
+            OnError::Go(_) | OnError::Fail | OnError::Continue => None,
+        }
+    }
+
+    pub(super) fn apply_remedy(&mut self, remedy: ErrorRemedy, failure: RunError) {
+        match remedy {
+            ErrorRemedy::Retry(rule) => self.retry(rule, failure),
+            ErrorRemedy::Catch(rule) => self.catch(rule, failure),
+            ErrorRemedy::Fallback => self.fall_back(failure),
+            ErrorRemedy::Continue => self.pass_over(failure),
+            ErrorRemedy::Go(target) => self.go_on_error(failure, target),
+        }
+    }
+
+    fn retry(&mut self, at: usize, error: RunError) {
+        let Some((_, state)) = self.current_state() else { return };
+        let Some(rule) = state.recovery.retry.get(at) else { return };
+        let Some(frame) = self.frame_mut() else { return };
+        let failures = frame.stay.count(at);
+        let call = self.next_call();
+        let luck = share(self.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let delay_ms = delay(&rule.backoff, failures, luck);
+        self.emit(RunEvent::Retrying {
+            state: self.state_name(),
+            attempt: failures.saturating_add(1),
+            max_attempts: rule.max_attempts,
+            delay_ms,
+            error: Box::new(error),
+        });
+        self.lane.then = BranchContinuation::Work;
+        self.lane.phase = WaitState::Timer(call);
+        self.effect(Effect::SetTimer { call, delay_ms, wall: false });
+    }
+
+    /// The state's work once more, from the script if that is what failed; where the work is done, only the choice of
+    /// what follows. No new visit and no new step.
+    pub(super) fn work_again(&mut self) {
+        let Some((_, state)) = self.current_state() else { return };
+        // a time limit that ran out begins anew
+        self.arm_state_timer(&state);
+        let Some(frame) = self.frame_mut() else { return };
+        frame.stay.again = true;
+        if frame.stay.done {
+            return self.choose();
+        }
+        if frame.stay.scripted { self.after_script() } else { self.begin_state(&state) }
+    }
+
+    pub(super) fn catch(&mut self, at: usize, failure: RunError) {
+        let Some((_, state)) = self.current_state() else { return };
+        let Some(rule) = state.recovery.catch.get(at) else { return };
+        let name = self.state_name();
+        let Some(frame) = self.frame_mut() else { return };
+        frame.stay.caught = true;
+        if let Some(key) = &rule.key {
+            let set = Map::from_iter([(key.clone(), as_data(&failure))]);
+            frame.set_data(&set, &[]);
+            self.emit(RunEvent::DataChanged { state: name, set, removed: Vec::new() });
+        }
+        let target = self.name_of(rule.target);
+        self.emit_caught(failure, "catch", Some(target));
+        match rule.before {
+            Some(script) => {
+                let call = self.evaluate(ScriptTask::Run { script });
+                self.lane.then = BranchContinuation::Catch(at);
+                self.lane.phase = WaitState::Script(call);
+            }
+            None => self.after_catch(at),
+        }
+    }
+
+    pub(super) fn after_catch(&mut self, at: usize) {
+        let Some((_, state)) = self.current_state() else { return };
+        let Some(rule) = state.recovery.catch.get(at) else { return };
+        self.follow(state.transitions.len() + at, rule.target, Vec::new());
+    }
+
+    fn fall_back(&mut self, failure: RunError) {
+        let Some((_, state)) = self.current_state() else { return };
+        let value = state.recovery.fallback.clone().unwrap_or_default();
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.fell_back = true;
+        }
+        self.emit_caught(failure, "fallback", None);
+        if state.terminal { self.finish_frame(Some(value)) } else { self.work_done(true, value) }
+    }
+
+    /// `continue`: the transitions are judged as after a visit without an answer (CTX-11).
+    fn pass_over(&mut self, failure: RunError) {
+        let Some((_, state)) = self.current_state() else { return };
+        let agent = failure.agent.clone();
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.continued = true;
+            frame.clear_last_answer();
+            frame.result = Some(WorkResult::Value(
+                json!({"success": false, "result": null, "agent": agent, "toolCalls": []}),
+            ));
+        }
+        let text = format!("{} in state `{}`: {}", failure.title, self.state_name(), failure.detail);
+        self.warn("passed_over", text);
+        self.emit_caught(failure, "on_error", None);
+        if state.terminal { self.finish_frame(None) } else { self.choose() }
+    }
+
+    pub(super) fn go_on_error(&mut self, failure: RunError, target: StateIx) {
+        let Some((_, state)) = self.current_state() else { return };
+        let name = self.name_of(target);
+        self.emit_caught(failure, "on_error", Some(name));
+        self.follow(state.transitions.len(), target, Vec::new());
+    }
+
+    /// The path name of another state of the current workflow.
+    pub(super) fn name_of(&self, target: StateIx) -> String {
+        let workflow = self.workflow();
+        let state = workflow.as_ref().and_then(|workflow| workflow.state(target));
+        state.zip(self.frame()).map(|(state, frame)| frame.path_name(state)).unwrap_or_default()
+    }
+}
+
+/// What `as` puts into `common_data`.
+fn as_data(failure: &RunError) -> Value {
+    json!({
+        "name": failure.code,
+        "title": failure.title,
+        "detail": failure.detail,
+        "state": failure.state,
+        "agent": failure.agent,
+    })
+}
+
+/// The time before the attempt that follows the n-th failure. Full jitter: any part of it.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "milliseconds, capped"
+)]
+fn delay(backoff: &RetryBackoff, failures: u32, luck: f64) -> u64 {
+    let exponent = i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX);
+    let grown = backoff.delay_ms as f64 * backoff.factor.powi(exponent);
+    let capped = if grown.is_finite() { grown.max(0.0) } else { f64::MAX }.min(backoff.max_delay_ms as f64);
+    (if backoff.jitter { capped * luck } else { capped }).round() as u64
+}
+
+/// A number from 0 to below 1 out of a seed (SplitMix64's last steps).
+#[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+fn share(seed: u64) -> f64 {
+    let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^= mixed >> 31;
+    (mixed >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_grow_to_their_cap() {
+        let of =
+            |delay_ms, factor, max_delay_ms, jitter| RetryBackoff { delay_ms, factor, max_delay_ms, jitter };
+        let rows = [
+            (of(100, 2.0, 1_000, false), [100, 200, 400, 800, 1_000]),
+            (of(100, 1.0, 1_000, false), [100; 5]),
+            (of(2_000, 2.0, 1_000, false), [1_000; 5]),
+            (of(0, 2.0, 1_000, false), [0; 5]),
+            (of(100, 2.0, 1_000, true), [50, 100, 200, 400, 500]),
+        ];
+        for (backoff, expected) in rows {
+            let got: Vec<u64> = (1..=5).map(|failures| delay(&backoff, failures, 0.5)).collect();
+            assert_eq!(got, expected, "{backoff:?}");
+        }
+        assert_eq!(delay(&of(100, 1e9, 60_000, false), u32::MAX, 0.5), 60_000);
+    }
+
+    #[test]
+    fn shares_are_parts_of_one_and_differ() {
+        let drawn: Vec<f64> = (0..1_000).map(share).collect();
+        assert!(drawn.iter().all(|part| (0.0..1.0).contains(part)));
+        let mean = drawn.iter().sum::<f64>() / 1_000.0;
+        assert!((0.45..0.55).contains(&mean), "{mean}");
+    }
+}

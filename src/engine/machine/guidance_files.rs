@@ -1,0 +1,34 @@
+//! Files that steer agents: a change of them is a person's decision, whatever approvals say. An agent that may write
+//! would else steer every later run.
+
+use super::Machine;
+use crate::domain::approval::ToolPermission;
+use crate::domain::system_context::is_guidance;
+use crate::domain::tool::{ToolInvocation, ToolRisk};
+use crate::engine::run_spec::GUARDS_GUIDANCE_SINCE;
+
+/// Why such a change is refused where the user cannot be asked.
+pub(super) const UNASKED: &str = "AGENTS.md steers agents, so a person has to allow each change of it, also with --yes; \
+                                  nobody is there to be asked. Say what you would change instead";
+
+/// The argument of the tools that write one file.
+const PATH: &str = "file_path";
+
+impl Machine {
+    /// What holds for a call by the rule of the approvals.
+    pub(super) fn guarded(
+        &self,
+        rule: ToolPermission,
+        invocation: &ToolInvocation,
+        risk: ToolRisk,
+    ) -> ToolPermission {
+        let path = invocation.arguments.get(PATH).and_then(serde_json::Value::as_str);
+        let steers = risk == ToolRisk::Write && path.is_some_and(is_guidance);
+        let counts = steers && self.spec.machine_version >= GUARDS_GUIDANCE_SINCE;
+        match rule {
+            ToolPermission::Allow if counts && self.present => ToolPermission::Ask,
+            ToolPermission::Allow if counts => ToolPermission::Deny,
+            ToolPermission::Allow | ToolPermission::Ask | ToolPermission::Deny => rule,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The model that a server says has answered: another one than was asked for is told, once (MODEL-4).
+
+use super::Machine;
+use crate::domain::model::{ModelChoice, ModelReply};
+
+impl Machine {
+    pub(super) fn tell_substitution(&mut self, choice: &ModelChoice, reply: &ModelReply) {
+        let Some(served) = reply.model.as_deref() else { return };
+        if !choice.is_substituted_by(Some(served)) {
+            return;
+        }
+        let pair = (choice.model.clone(), served.to_owned());
+        if self.substituted.insert(pair) {
+            let (asked, provider) = (&choice.model, &choice.provider);
+            let mut text =
+                format!("{provider} was asked for the model `{asked}` and says that `{served}` answered");
+            if self.counts_all() && reply.price.is_none() && choice.price.is_some() {
+                text.push_str(", whose price is not known: its calls are not counted in dollars");
+            }
+            self.warn("model_substituted", text);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `SteeringAction::Interrupt`: a person stops the models in the middle of a word and says what shall be different (WFM-6, WFM-9).
+//!
+//! What had been said stays in the visit, marked, and so does what the person says to it; then the model is asked again.
+
+use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::context::{ContextEntry, MessageAuthor};
+use crate::domain::message::ChatRole;
+use crate::engine::agent_turn::{SummarizationState, TurnEntry};
+use crate::engine::branch::BreakSite;
+use crate::engine::input::UserAnswer;
+use crate::engine::steering::Breakpoint;
+
+impl Machine {
+    /// A conversation is not interrupted: it is cancelled, and waits for the next text.
+    pub(super) fn on_interrupted(&mut self, partial: &[(CallId, String)]) {
+        if self.is_chat() {
+            return;
+        }
+        (self.hold, self.hold_calls) = (true, true);
+        let call = |lane: &Branch| {
+            if let WaitState::Model(call) = lane.phase { Some((call, lane.id)) } else { None }
+        };
+        let mut under_way: Vec<(CallId, u64)> = self.every_lane().filter_map(call).collect();
+        under_way.sort_unstable_by_key(|(call, _)| *call);
+        for (call, lane) in under_way {
+            if self.switch(lane) {
+                self.interrupt_call(call, partial);
+            }
+        }
+    }
+
+    fn interrupt_call(&mut self, call: CallId, partial: &[(CallId, String)]) {
+        self.note_stop();
+        self.keep_partial(partial.to_vec());
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut())
+            && matches!(turn.summing, SummarizationState::Asked(_))
+        {
+            turn.summing = SummarizationState::Free;
+        }
+        self.effect(Effect::Abort { call });
+        self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(Breakpoint::Now));
+    }
+
+    /// Whoever stands before a model call goes on with a word of the person; anywhere else it waits to be read.
+    pub(super) fn guided(&mut self, place: BreakSite, answer: UserAnswer) {
+        self.hold_calls = false;
+        let UserAnswer::Text { text } = answer else { return };
+        if text.trim().is_empty() {
+            return;
+        }
+        if place != BreakSite::Model {
+            return self.keep_said(text);
+        }
+        let Some(workflow) = self.workflow() else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let mut entry = ContextEntry::text(MessageAuthor::Human, ChatRole::User, text.clone());
+        entry.to = Some(turn.agent_id.clone());
+        turn.entries.push(TurnEntry { entry, private: false });
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let context = super::run_turn::context_name(&workflow, agent);
+        self.emit(RunEvent::MessageAdded {
+            context,
+            author: MessageAuthor::Human,
+            role: ChatRole::User,
+            text,
+            private: false,
+        });
+    }
+
+    /// The current lane stands before its next model call, because the run was interrupted.
+    pub(super) fn breaks_for_interrupt(&mut self) -> bool {
+        if !self.hold_calls {
+            return false;
+        }
+        self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(Breakpoint::Now));
+        debug_assert!(
+            matches!(self.lane.phase, WaitState::Person(_, PendingQuestion::Break(_))),
+            "it stands"
+        );
+        true
+    }
+}

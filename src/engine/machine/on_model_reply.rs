@@ -1,0 +1,276 @@
+//! A model's answer: decisions, ordinary calls, or the final text (A28, A33 to A36; TOOL-2 to TOOL-5).
+
+use serde_json::Value;
+
+use super::{CallId, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::agent::AgentSpec;
+use crate::domain::context::AnsweredCall;
+use crate::domain::cost::AttemptUsage;
+use crate::domain::message::{OpaqueBlock, ToolCall};
+use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
+use crate::domain::run_error::RunError;
+use crate::domain::tool::ParsingTool;
+use crate::engine::agent_turn::{OpenReply, with_unique_ids};
+use crate::engine::model_caller::ModelCaller;
+
+const MAX_REPAIRS: u32 = 2;
+
+impl Machine {
+    pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) {
+        if self.lane.phase != WaitState::Model(call) {
+            return;
+        }
+        let Some(agent) = self.speaking() else { return };
+        if let Some(covering) = self.summing() {
+            return self.on_summary(call, &agent, covering, &reply);
+        }
+        reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
+        self.account(call, &agent, &reply);
+        self.tell_substitution(agent.model_choice(), &reply);
+        if reply.finish == FinishReason::Length {
+            let text = format!("the answer of `{}` was cut at the model's output limit", agent.id);
+            self.warn("output_cut", text);
+        }
+        let (parsing, ordinary): (Vec<&ToolCall>, Vec<&ToolCall>) =
+            reply.tool_calls.iter().partition(|call| parsing_tool(&agent, &call.name).is_some());
+        let parsing: Vec<ToolCall> = parsing.into_iter().cloned().collect();
+        let has_ordinary = !ordinary.is_empty();
+        self.remember(&reply.text, &reply.tool_calls, &parsing);
+        if has_ordinary {
+            self.open_reply(&agent, reply);
+        } else if !parsing.is_empty() {
+            self.decide(&agent, (reply.text, reply.finish), parsing, reply.sealed);
+        } else if reply.text.trim().is_empty() {
+            let detail =
+                format!("`{}` answered with neither text nor a tool call", agent.model_choice().model);
+            let hint = ModelError::Empty { detail: String::new() }.hint();
+            self.fail(RunError::new("model.empty", "The model answered nothing", detail).hint(hint));
+        } else {
+            self.final_text(&agent, reply.text);
+        }
+    }
+
+    fn account(&mut self, call: CallId, agent: &ModelCaller, reply: &ModelReply) {
+        let charge = self.charge(agent, reply);
+        self.emit(RunEvent::Replied {
+            call,
+            agent: agent.id.clone(),
+            side: agent.side,
+            text: reply.text.clone(),
+            reasoning: reply.reasoning.clone(),
+            tool_calls: reply.tool_calls.clone(),
+            model: reply.model.as_ref().unwrap_or(&agent.model_choice().model).clone(),
+            usage: charge.usage,
+            cost_usd: charge.cost_usd,
+            duration_ms: reply.duration_ms,
+            estimated: charge.estimated,
+        });
+    }
+
+    /// A30, A31: the agent's own last response, whoever writes next.
+    fn remember(&mut self, text: &str, calls: &[ToolCall], parsing: &[ToolCall]) {
+        let Some(frame) = self.frame_mut() else { return };
+        let Some(ix) = frame.turn.as_ref().map(|turn| turn.agent) else { return };
+        if let Some(memory) = frame.memory(ix) {
+            memory.replies += 1;
+            memory.last_response = Some(text.into());
+            memory.last_calls = calls.to_vec();
+            memory.last_parsing = parsing.to_vec();
+        }
+    }
+
+    /// Ordinary calls run first; a parsing call beside them is put off, except in the last round (A35).
+    fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let last_round = turn.rounds + 1 >= turn.allowed;
+        let mut open = OpenReply {
+            text: reply.text,
+            calls: Vec::with_capacity(reply.tool_calls.len()),
+            waiting: std::collections::VecDeque::new(),
+            begun: None,
+            decision: Vec::new(),
+            sealed: reply.sealed,
+        };
+        for (at, call) in reply.tool_calls.into_iter().enumerate() {
+            let mut answered = AnsweredCall { call, answer: String::new(), ok: false };
+            match parsing_tool(agent, &answered.call.name) {
+                None => open.waiting.push_back(at),
+                Some(tool) if last_round && check_arguments(tool, &answered.call.arguments).is_ok() => {
+                    "recorded".clone_into(&mut answered.answer);
+                    answered.ok = true;
+                    open.decision.push(answered.call.clone());
+                }
+                Some(_) => {
+                    "deferred: decide after you have read the results of the other calls"
+                        .clone_into(&mut answered.answer);
+                }
+            }
+            open.calls.push(answered);
+        }
+        turn.open = Some(open);
+        if turn.rounds >= turn.allowed {
+            let allowed = turn.allowed;
+            let text = format!("`{}` has used tools in {allowed} rounds of this visit", agent.id);
+            return self.reached(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
+        }
+        self.next_tool();
+    }
+
+    /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice (A33).
+    fn decide(
+        &mut self,
+        agent: &AgentSpec,
+        (text, finish): (String, FinishReason),
+        calls: Vec<ToolCall>,
+        sealed: Vec<OpaqueBlock>,
+    ) {
+        let problems: Vec<Option<String>> = calls
+            .iter()
+            .map(|call| {
+                let tool = parsing_tool(agent, &call.name)?;
+                check_arguments(tool, &call.arguments).err()
+            })
+            .collect();
+        let valid = problems.iter().all(Option::is_none);
+        let answered = answer_decisions(&calls, &problems);
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        turn.add(text.clone(), answered, sealed);
+        if valid {
+            return self.accept(agent, &text, calls);
+        }
+        turn.repairs += 1;
+        if turn.repairs <= MAX_REPAIRS {
+            return self.call_model();
+        }
+        let detail = calls
+            .iter()
+            .zip(&problems)
+            .filter_map(|(call, problem)| problem.as_ref().map(|p| format!("{}: {p}", call.name)))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let hint = if finish == FinishReason::Length {
+            "the answer reached the output limit before the decision was whole: raise `max_output_tokens`, or ask for \
+             less in one decision"
+        } else {
+            "the model was told twice; simplify the tool's schema or use a stronger model"
+        };
+        let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
+        self.fail(failure.hint(hint));
+    }
+
+    pub(super) fn accept(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) {
+        for call in &decision {
+            let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+            self.emit(RunEvent::Decided { agent: agent.id.clone(), tool: call.name.clone(), arguments });
+        }
+        if decision.len() > 1 {
+            let names: Vec<&str> = decision.iter().map(|call| call.name.as_str()).collect();
+            let text = format!("`{}` decided more than once in one answer: {}", agent.id, names.join(", "));
+            self.warn("several_decisions", text);
+        }
+        self.end_visit(text.to_owned(), decision.clone(), decision);
+    }
+
+    /// A text where a decision is needed: one nudge with a forced choice, then an error (A34, TOOL-4).
+    fn final_text(&mut self, agent: &AgentSpec, text: String) {
+        let Some((_, state)) = self.current_state() else { return };
+        let offered = |name: &&String| parsing_tool(agent, name).is_some();
+        let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        turn.add(text.clone(), Vec::new(), Vec::new());
+        if expected.is_empty() {
+            return self.end_visit(text, Vec::new(), Vec::new());
+        }
+        if turn.nudged {
+            let detail =
+                format!("`{}` answered in words twice and never called {}", agent.id, expected.join(" or "));
+            return self.fail(RunError::new("parsing_tool_missing", "The decision is missing", detail).hint(
+                "say in the role's systemMessage that this tool must be called, or use another model",
+            ));
+        }
+        turn.nudged = true;
+        turn.choice = match expected.as_slice() {
+            [one] => ToolChoice::Named(one.clone()),
+            _ => ToolChoice::Required,
+        };
+        turn.push_private_note(&format!("Now give your decision by calling {}.", expected.join(" or ")));
+        self.call_model();
+    }
+
+    pub(super) fn on_model_failed(
+        &mut self,
+        call: CallId,
+        (error, attempts): (&ModelError, u32),
+        used: &[AttemptUsage],
+        again: bool,
+    ) {
+        if self.lane.phase != WaitState::Model(call) {
+            return;
+        }
+        let Some(agent) = self.speaking() else { return };
+        let spent = self.pay(&agent, used).entries;
+        self.emit(RunEvent::ModelFailed {
+            call,
+            agent: agent.id.clone(),
+            code: error.code().to_owned(),
+            reason: error.to_string(),
+            attempts,
+            spent,
+        });
+        if again {
+            return self.call_once_more();
+        }
+        // A script that does not fit the run is no failure of a model.
+        if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {
+            return if self.another_answers(&agent, error) {
+                self.call_model()
+            } else {
+                self.on_summary_failed(&agent, error)
+            };
+        }
+        if self.another_answers(&agent, error) {
+            return self.call_model();
+        }
+        let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
+        let failure = RunError::new(error.code(), "The model call failed", format!("{error}{tries}"))
+            .hint(error.hint());
+        self.fail(failure);
+    }
+}
+
+fn parsing_tool<'a>(agent: &'a AgentSpec, name: &str) -> Option<&'a ParsingTool> {
+    agent.parsing_tools.iter().find(|tool| tool.name == name)
+}
+
+fn answer_decisions(calls: &[ToolCall], problems: &[Option<String>]) -> Vec<AnsweredCall> {
+    let all_valid = problems.iter().all(Option::is_none);
+    calls
+        .iter()
+        .zip(problems)
+        .map(|(call, problem)| AnsweredCall {
+            call: call.clone(),
+            answer: match problem {
+                None if all_valid => "recorded".to_owned(),
+                None => "not recorded: another call of this answer was invalid; call again".to_owned(),
+                Some(problem) => format!("invalid arguments, call again: {problem}"),
+            },
+            ok: problem.is_none() && all_valid,
+        })
+        .collect()
+}
+
+/// Parses and validates arguments against the tool's schema (A33, TOOL-2).
+fn check_arguments(tool: &ParsingTool, arguments: &str) -> Result<(), String> {
+    let text = if arguments.trim().is_empty() { "{}" } else { arguments };
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
+    let validator = jsonschema::validator_for(&tool.parameters)
+        .map_err(|error| format!("the schema of `{}` is broken: {error}", tool.name))?;
+    let problems: Vec<String> = validator
+        .iter_errors(&value)
+        .map(|error| {
+            let at = error.instance_path().to_string();
+            if at.is_empty() { error.to_string() } else { format!("{at}: {error}") }
+        })
+        .collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+}

@@ -1,0 +1,311 @@
+//! Script results: changes are applied, values become inputs and outputs, the chosen guard is followed.
+
+use serde_json::Value;
+
+use super::{BranchContinuation, CallId, Machine, RunEvent, WaitState};
+use crate::domain::ids::{ScriptIx, StateIx};
+use crate::domain::run_error::RunError;
+use crate::domain::script::{
+    ScopePatch, ScriptError, ScriptErrorKind, ScriptKind, ScriptOutcome, ScriptTask, TransitionGuard,
+    TriedGuard, WorkflowScript,
+};
+use crate::domain::source_location::SourceLocation;
+use crate::domain::workflow::{NoMatch, StateBody, StateSpec, ValueSource, Workflow, plain_text};
+use crate::engine::script_scope;
+
+impl Machine {
+    pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) {
+        let expected = [WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)];
+        if !expected.contains(&self.lane.phase) {
+            return;
+        }
+        let state = self.state_name();
+        for text in outcome.logs {
+            self.emit(RunEvent::ScriptLog { state: state.clone(), text });
+        }
+        let applied = self.apply(call, outcome.patch);
+        self.offer_ends(call);
+        if let Err(problem) = applied {
+            return self.fail(RunError::new("script", "A script broke a conversation", problem));
+        }
+        match self.lane.phase {
+            WaitState::Script(_) => self.after_run(),
+            WaitState::Values(_) => self.after_values(&outcome.values),
+            WaitState::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
+            WaitState::New
+            | WaitState::Model(_)
+            | WaitState::Approval(_)
+            | WaitState::Tool(_)
+            | WaitState::Person(..)
+            | WaitState::ToolHeld
+            | WaitState::Held
+            | WaitState::Fork
+            | WaitState::Timer(_)
+            | WaitState::Ending
+            | WaitState::Over => {}
+        }
+    }
+
+    /// `action.script`, or the `before` of a `catch`, is done.
+    fn after_run(&mut self) {
+        if let BranchContinuation::Catch(rule) = self.lane.then {
+            return self.after_catch(rule);
+        }
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.scripted = true;
+        }
+        self.after_script();
+    }
+
+    /// Changes count only now that the whole script has succeeded.
+    fn apply(&mut self, call: CallId, patch: ScopePatch) -> Result<(), String> {
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let state = self.state_name();
+        self.hear_front(patch.heard);
+        let Some(workflow) = self.workflow() else { return Ok(()) };
+        let Some(frame) = self.frame_mut() else { return Ok(()) };
+        let mut rebuilt = Vec::with_capacity(patch.contexts.len());
+        for (name, messages) in &patch.contexts {
+            let Some(at) = workflow.contexts.iter().position(|context| context.name == *name) else {
+                continue;
+            };
+            let Some(thread) = frame.threads.get_mut(at) else { continue };
+            thread.recall();
+            rebuilt.push((at, script_scope::entries_from(messages, &thread.log.entries)?));
+        }
+        for (at, entries) in rebuilt {
+            if let Some(thread) = frame.threads.get_mut(at) {
+                thread.replace(entries);
+            }
+        }
+        frame.set_data(&patch.set, &patch.removed);
+        self.consume_offered(call, patch.heard);
+        if !patch.set.is_empty() || !patch.removed.is_empty() {
+            self.emit(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
+        }
+        Ok(())
+    }
+
+    fn after_values(&mut self, values: &[Option<Value>]) {
+        let Some((_, state)) = self.current_state() else { return };
+        if state.terminal {
+            return self.finish_frame(values.first().cloned().flatten());
+        }
+        match &state.work {
+            StateBody::Agent { agent, function, .. } => {
+                let text = values.first().and_then(Option::as_ref).filter(|v| !v.is_null()).map(plain_text);
+                match text.filter(|text| !text.trim().is_empty()) {
+                    Some(text) => self.begin_agent(*agent, *function, Some(text)),
+                    None => {
+                        let failure = self.undefined_input(&state);
+                        self.fail(failure);
+                    }
+                }
+            }
+            StateBody::Child { workflow, inputs } => self.begin_child(*workflow, inputs, values),
+            StateBody::Step(step) => self.begin_step(step, values),
+            work @ (StateBody::ForEach(_)
+            | StateBody::Pause(_)
+            | StateBody::Wait(_)
+            | StateBody::Fail { .. }) => {
+                self.with_value(work, values.first().cloned().flatten());
+            }
+            StateBody::None | StateBody::Parallel(_) => {}
+        }
+    }
+
+    pub(super) fn undefined_input(&self, state: &StateSpec) -> RunError {
+        let script = match &state.work {
+            StateBody::Agent { input: ValueSource::Script(script), .. } => self.script(*script),
+            StateBody::Agent { .. }
+            | StateBody::Child { .. }
+            | StateBody::None
+            | StateBody::Parallel(_)
+            | StateBody::ForEach(_)
+            | StateBody::Step(_)
+            | StateBody::Pause(_)
+            | StateBody::Wait(_)
+            | StateBody::Fail { .. } => None,
+        };
+        let source = script.as_ref().map_or("", |script| script.source.as_str());
+        let mut failure = RunError::new(
+            "input_undefined",
+            "The input of a state is undefined",
+            format!("`{source}` evaluates to undefined, null or blank text in state `{}`", self.state_name()),
+        )
+        .hint("set the value in an earlier state, or in the `before` of the transition that leads here");
+        failure.place = script.map(|script| script.place);
+        failure
+    }
+
+    /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
+    pub(super) fn choose(&mut self) {
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.done = true;
+        }
+        let Some((workflow, state)) = self.current_state() else { return };
+        match state.transitions.first() {
+            None => self.no_match(&workflow, &state, &[]),
+            Some(first) if first.condition.is_none() && first.before.is_none() => {
+                self.follow(0, first.target, Vec::new());
+            }
+            Some(_) => {
+                let guards = state.transitions.iter();
+                let guards =
+                    guards.map(|t| TransitionGuard { condition: t.condition, before: t.before }).collect();
+                self.judge(&workflow, guards);
+            }
+        }
+    }
+
+    fn judge(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) {
+        let errors_are_false = workflow.condition_errors_are_false || workflow.lenient;
+        let call = self.evaluate(ScriptTask::Choose { guards, errors_are_false });
+        self.lane.phase = WaitState::Choice(call);
+    }
+
+    fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) {
+        let Some((workflow, state)) = self.current_state() else { return };
+        match chosen.and_then(|at| state.transitions.get(at).map(|transition| (at, transition.target))) {
+            Some((at, target)) => self.follow(at, target, tried),
+            None => self.no_match(&workflow, &state, &tried),
+        }
+    }
+
+    /// Leaves the current state. What the person said meanwhile leads to `resume` instead (A62).
+    pub(super) fn follow(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
+        let from = self.state_name();
+        let (guard, target) = match self.take_resume() {
+            Some(resume) => {
+                (self.current_state().map_or(guard, |(_, state)| state.transitions.len()), resume)
+            }
+            None => (guard, target),
+        };
+        let to = self.name_of(target);
+        self.snapshot_after_state();
+        self.emit(RunEvent::Transitioned { from, to, guard, tried });
+        self.lane.jump = Some(target);
+    }
+
+    /// A14: a list of which nothing holds is an error that shows every value, never a silent end.
+    fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) {
+        // a branch cannot go on in a state of the whole workflow; for `stop` a body has its own
+        let branch = self.lane.frames.len() <= 1 && self.lane.parent.is_some();
+        if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
+            return self.follow(state.transitions.len(), target, tried.to_vec());
+        }
+        let lines: Vec<String> = state
+            .transitions
+            .iter()
+            .zip(tried)
+            .map(|(transition, tried)| {
+                let source = transition.condition.and_then(|at| workflow.scripts.get(at.0));
+                format!("{} → {}", source.map_or("true", |script| script.source.as_str()), tried.value)
+            })
+            .collect();
+        let missing = state.expects.iter().find(|name| !self.has_decision(name));
+        let hint = missing.map_or_else(
+            || "add a transition for this case, or \"on_no_match\": \"stop\"".to_owned(),
+            |name| format!("the agent did not call `{name}`: its decision is missing"),
+        );
+        let detail = format!("no condition of state `{}` holds:\n{}", self.state_name(), lines.join("\n"));
+        self.fail(
+            RunError::new("no_transition", "No transition matches", detail)
+                .hint(hint)
+                .with_location(state.place.clone()),
+        );
+    }
+
+    fn has_decision(&self, name: &str) -> bool {
+        self.frame().is_some_and(|frame| frame.last_parsing.iter().any(|call| call.name == name))
+    }
+
+    pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) {
+        if ![WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)]
+            .contains(&self.lane.phase)
+        {
+            return;
+        }
+        self.offer_ends(call);
+        let failure = self.script_failure(error);
+        if !self.pass_over_script(error, &failure) {
+            self.fail(failure);
+        }
+    }
+
+    /// `lenient`: a script that throws is logged and passed over, its changes are dropped (ERR-14). A throwing
+    /// condition has counted as false already.
+    fn pass_over_script(&mut self, error: &ScriptError, failure: &RunError) -> bool {
+        let Some((workflow, state)) = self.current_state().filter(|(workflow, _)| workflow.lenient) else {
+            return false;
+        };
+        let before = self.script(error.script).is_some_and(|script| script.kind == ScriptKind::Before);
+        let judged = matches!(self.lane.phase, WaitState::Choice(_)) && before;
+        if !judged && !matches!(self.lane.phase, WaitState::Script(_)) {
+            return false;
+        }
+        let at = failure.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+        self.warn("script_passed_over", format!("{at}{}: {}", failure.title, failure.detail));
+        if judged {
+            let guards = state.transitions.iter();
+            let guards = guards.map(|t| TransitionGuard { condition: t.condition, before: None }).collect();
+            self.judge(&workflow, guards);
+        } else {
+            self.after_run();
+        }
+        true
+    }
+
+    fn script(&self, at: ScriptIx) -> Option<WorkflowScript> {
+        self.workflow()?.scripts.get(at.0).cloned()
+    }
+
+    fn script_failure(&self, error: &ScriptError) -> RunError {
+        let script = self.script(error.script);
+        let kind = script.as_ref().map_or(ScriptKind::Action, |script| script.kind);
+        let (code, what) = match kind {
+            ScriptKind::Condition => ("expression", "A condition failed"),
+            ScriptKind::Input => ("expression", "An input expression failed"),
+            ScriptKind::Before => ("script", "A `before` script failed"),
+            ScriptKind::Action | ScriptKind::Library => ("script", "A script failed"),
+        };
+        // what happened in a function of the library is shown there
+        let script = error.library.and_then(|library| self.script(library)).or(script);
+        let source = script.as_ref().map_or("", |script| script.source.as_str());
+        let line = source.lines().nth(error.line.saturating_sub(1)).unwrap_or(source);
+        let at = if error.line > 0 {
+            format!("line {}, column {}: ", error.line, error.column)
+        } else {
+            String::new()
+        };
+        let detail = format!("{at}{}\n  {}", error.message, line.trim());
+        let mut failure = RunError::new(code, what, detail).hint(script_hint(error.kind));
+        failure.place = script.map(|script| offset(script.place, error));
+        failure
+    }
+}
+
+fn script_hint(kind: ScriptErrorKind) -> &'static str {
+    match kind {
+        ScriptErrorKind::Thrown => "nothing was changed; check the names and values that the script reads",
+        ScriptErrorKind::Time | ScriptErrorKind::Host => {
+            "scripts only decide: let them finish quickly, without endless loops"
+        }
+        ScriptErrorKind::Memory => "keep less data in common_data; scripts have 32 MB",
+        ScriptErrorKind::Stack => "the recursion is too deep",
+        ScriptErrorKind::NotData => "common_data and messages must stay plain JSON data",
+    }
+}
+
+/// A JSON string stands on one line of its file, whatever line breaks it spells; a library is a file of its own.
+fn offset(mut place: SourceLocation, error: &ScriptError) -> SourceLocation {
+    if error.library.is_some() && error.line > 0 {
+        place.line += error.line - 1;
+        place.column = error.column.max(1);
+    } else if error.line == 1 {
+        place.column += error.column.saturating_sub(1);
+    }
+    place
+}

@@ -1,0 +1,43 @@
+//! `Input::Started`: the first frame, the snapshot, the start state.
+
+use super::{BudgetUsage, CallFrame, Machine, RunEvent, WaitState};
+use crate::domain::ids::WorkflowIx;
+use crate::domain::workflow::{SnapshotPolicy, plain_text};
+
+impl Machine {
+    pub(super) fn on_started(&mut self, seed: u64) {
+        if self.lane.phase != WaitState::New {
+            return;
+        }
+        self.seed = seed;
+        let Some(root) = self.spec.program.workflows.first().cloned() else { return };
+        let inputs = self.spec.inputs.clone();
+        self.emit(RunEvent::RunStarted {
+            workflow: root.name.clone(),
+            definition: self.spec.program.hash.clone(),
+            inputs: inputs.clone(),
+            chat: root.conversational,
+            replayed: self.counts_all() && self.spec.program.is_replay(),
+            budget: (self.foresees() && !root.budget.is_unbounded()).then(|| Box::new(root.budget)),
+        });
+        if !self.stops.is_none() {
+            self.tell_stops();
+        }
+        self.snapshot_before();
+        self.frame_ids = 1;
+        self.lane.frames.push(CallFrame::new(1, WorkflowIx(0), &root, String::new(), inputs));
+        self.purse = BudgetUsage::open(self.now);
+        self.arm_workflow_timer();
+        self.lane.jump = Some(root.start);
+    }
+
+    /// What the run is undone to (A58).
+    pub(super) fn snapshot_before(&mut self) {
+        let Some(root) = self.spec.program.workflows.first().cloned() else { return };
+        if root.snapshot != SnapshotPolicy::Off {
+            let note = self.spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n");
+            let kind = if root.conversational { "Chat" } else { "Workflow" };
+            self.take_snapshot(format!("{kind}: {}", root.name), note);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `Input::Steered`: breakpoints, step mode, and values that a person sets while the run stands still (WFM-9).
+//!
+//! Where a lane stands is a question like any other: it is recorded, asked again after a crash, and parked where nobody
+//! is there. While one branch stands, the others stand before their next state, so that nothing moves under the hands
+//! of who looks.
+
+use serde_json::Value;
+
+use super::{CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::ids::StateIx;
+use crate::domain::run_error::RunError;
+use crate::engine::branch::BreakSite;
+use crate::engine::effect::UserQuestion;
+use crate::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+
+impl Machine {
+    pub(super) fn on_steered(&mut self, steering: SteeringAction) {
+        match steering {
+            SteeringAction::Pause => self.hold = true,
+            SteeringAction::Park => self.suspend_for_handover(),
+            SteeringAction::Interrupt { partial } => self.on_interrupted(&partial),
+            SteeringAction::Step => {
+                self.leave_all_breakpoints();
+                self.hold = true;
+            }
+            SteeringAction::Continue => {
+                if std::mem::take(&mut self.stops.step) {
+                    self.tell_stops();
+                }
+                self.leave_all_breakpoints();
+            }
+            SteeringAction::Break { point } => {
+                if !self.stops.points.contains(&point) {
+                    self.stops.points.push(point);
+                    self.tell_stops();
+                }
+            }
+            SteeringAction::Unbreak { point } => {
+                let before = self.stops.points.len();
+                self.stops.points.retain(|known| *known != point);
+                if self.stops.points.len() != before {
+                    self.tell_stops();
+                }
+            }
+            SteeringAction::TakeBack { text } => {
+                if self.take_back(&text) {
+                    self.emit(RunEvent::TakenBack { text });
+                }
+            }
+            SteeringAction::Keep { lane, name } => self.on_keep(lane, name),
+            SteeringAction::GoBack { lane, name } => self.on_go_back(lane, &name),
+            SteeringAction::Set { call, set } => self.on_set(call, set),
+        }
+    }
+
+    /// Besides where it stands still already.
+    pub(super) fn also_stop(&mut self, more: BreakpointSet) {
+        self.stops.step |= more.step;
+        for point in more.points {
+            if !self.stops.points.contains(&point) {
+                self.stops.points.push(point);
+            }
+        }
+        self.tell_stops();
+    }
+
+    /// Where it stands still from now on.
+    pub(super) fn tell_stops(&mut self) {
+        let BreakpointSet { step, points } = self.stops.clone();
+        self.emit(RunEvent::Breakpoints { step, points });
+    }
+
+    /// Every lane that stands goes on.
+    pub(super) fn leave_all_breakpoints(&mut self) {
+        (self.hold, self.hold_calls) = (false, false);
+        let mut standing: Vec<(CallId, u64)> = self
+            .every_lane()
+            .filter(|lane| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_))))
+            .filter_map(|lane| Some((lane.pending()?, lane.id)))
+            .collect();
+        standing.sort_by_key(|(call, _)| *call);
+        for (call, lane) in standing {
+            if self.switch(lane) {
+                if self.lane.shown {
+                    self.effect(Effect::Abort { call });
+                    self.lane.shown = false;
+                }
+                self.emit(RunEvent::PersonAnswered { call });
+                self.leave_breakpoint();
+            }
+        }
+    }
+
+    /// The current lane goes on from where it stands.
+    pub(super) fn leave_breakpoint(&mut self) {
+        let WaitState::Person(_, PendingQuestion::Break(place)) = self.lane.phase else { return };
+        self.lane.phase = WaitState::New;
+        self.ready.push_back(self.lane.id);
+        match place {
+            BreakSite::State => self.lane.passed = true,
+            BreakSite::Model => self.lane.phase = WaitState::Held,
+            BreakSite::Tool if self.is_step() => {
+                // a step does not look at it again: it would count for the next state
+                self.lane.passed = !self.offers();
+                self.permit_step();
+            }
+            BreakSite::Tool => {
+                self.lane.passed = true;
+                self.next_tool();
+            }
+        }
+    }
+
+    /// The current lane stands before a state, or will enter it now.
+    pub(super) fn breaks_before_state(&mut self, target: StateIx) -> bool {
+        if std::mem::take(&mut self.lane.passed) || self.stops.is_none() && !self.hold {
+            return false;
+        }
+        let Some(workflow) = self.workflow().filter(|workflow| !workflow.conversational) else {
+            return false;
+        };
+        let Some(state) = workflow.state(target) else { return false };
+        let path = self.name_of(target);
+        let named = |point: &&Breakpoint| {
+            let Breakpoint::State { state: wanted } = point else { return false };
+            path.strip_suffix(wanted.as_str())
+                .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        let mut point = self.stops.points.iter().find(named).cloned();
+        if point.is_none() && !state.terminal {
+            point = self.spend_reached();
+            if point.is_none() && !self.hold && !self.stops.step {
+                return false;
+            }
+        } else if point.is_none() {
+            return false;
+        }
+        // the visit before is over: its time must not run out meanwhile
+        self.stop_visit_timers();
+        self.lane.jump = Some(target);
+        self.stop_at_breakpoint(BreakSite::State, path, point);
+        true
+    }
+
+    /// The current lane stands before its next model call, because so much was spent.
+    pub(super) fn breaks_before_call(&mut self) -> bool {
+        if self.breaks_for_interrupt() {
+            return true;
+        }
+        if self.stops.points.is_empty() {
+            return false;
+        }
+        let Some(point) = self.spend_reached() else { return false };
+        self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(point));
+        true
+    }
+
+    /// The current lane stands before a tool.
+    pub(super) fn breaks_before_tool(&mut self, tool: &str) -> bool {
+        if std::mem::take(&mut self.lane.passed) || self.stops.points.is_empty() {
+            return false;
+        }
+        let named =
+            |point: &&Breakpoint| matches!(point, Breakpoint::Tool { tool: wanted } if wanted == tool);
+        let Some(point) = self.stops.points.iter().find(named).cloned() else { return false };
+        self.stop_at_breakpoint(BreakSite::Tool, self.state_name(), Some(point));
+        true
+    }
+
+    /// The largest amount that was reached; what was reached no longer stops it.
+    fn spend_reached(&mut self) -> Option<Breakpoint> {
+        if !self.stops.points.iter().any(|point| matches!(point, Breakpoint::Spend { .. })) {
+            return None;
+        }
+        let spent = self.ledger.cost_usd()?;
+        let reached = self.stops.points.iter().filter(|point| point.is_spent(spent));
+        let largest = reached.max_by_key(|point| match point {
+            Breakpoint::Spend { micro_usd } => *micro_usd,
+            Breakpoint::State { .. } | Breakpoint::Tool { .. } | Breakpoint::Now => 0,
+        });
+        let largest = largest.cloned()?;
+        self.stops.points.retain(|point| !point.is_spent(spent));
+        self.tell_stops();
+        Some(largest)
+    }
+
+    pub(super) fn stop_at_breakpoint(&mut self, place: BreakSite, state: String, point: Option<Breakpoint>) {
+        self.hold = true;
+        self.ask_person(PendingQuestion::Break(place), UserQuestion::Break { state, point });
+    }
+
+    /// Changes data where somebody waits; anywhere else a script may be about to change it.
+    fn on_set(&mut self, call: Option<CallId>, set: Vec<(Vec<String>, Value)>) {
+        let waits = |phase: &WaitState| matches!(phase, WaitState::Person(..) | WaitState::Approval(_));
+        let lane = self
+            .every_lane()
+            .filter(|lane| waits(&lane.phase) && (call.is_none() || lane.pending() == call))
+            .min_by_key(|lane| lane.id)
+            .map(|lane| lane.id);
+        match lane.filter(|_| !self.is_chat()) {
+            Some(lane) if self.switch(lane) => self.set_data_paths(set),
+            Some(_) | None => {
+                self.warn("set", "nothing was changed: common_data is set only while the run stands still");
+            }
+        }
+    }
+}
+
+/// Why a run that stands at a breakpoint has not gone on.
+pub(super) fn stand_failure(state: &str, point: Option<&Breakpoint>) -> RunError {
+    let title = match point {
+        None => "The run stands still",
+        Some(Breakpoint::Now) => "The run was interrupted",
+        Some(_) => "The run stands at a breakpoint",
+    };
+    RunError::new("paused", title, stand_words(state, point))
+        .hint("`synthdev resume` goes on; in the terminal: /step, /continue, /set")
+}
+
+/// `before state `review` (breakpoint: state review)`
+pub(super) fn stand_words(state: &str, point: Option<&Breakpoint>) -> String {
+    match point {
+        None => format!("stands before state `{state}`"),
+        Some(point @ Breakpoint::State { .. }) => {
+            format!("stands before state `{state}` (breakpoint: {point})")
+        }
+        Some(Breakpoint::Now) => format!("was interrupted in state `{state}`"),
+        Some(point) => format!("stands at state `{state}` (breakpoint: {point})"),
+    }
+}

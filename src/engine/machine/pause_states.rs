@@ -1,0 +1,214 @@
+//! `pause` states: a question whose answer is the state's result, and what the person says unasked (B8 to B10, A62).
+
+use serde_json::{Map, Value};
+
+use super::delegated_tasks::for_sub_agents;
+use super::{BranchContinuation, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use crate::domain::ids::Timestamp;
+use crate::domain::run_error::RunError;
+use crate::domain::workflow::{PauseKind, PauseSpec, StateBody, plain_text};
+use crate::engine::answer_validation;
+use crate::engine::effect::UserQuestion;
+use crate::engine::input::UserAnswer;
+use crate::engine::run_spec::KEEPS_SINCE;
+
+impl Machine {
+    pub(super) fn begin_pause(&mut self, pause: &PauseSpec, message: Option<Value>) {
+        let state = self.state_name();
+        let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
+        let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
+        let somebody = self.present || self.is_errand(&self.lane) && for_sub_agents(pause);
+        let waits = pause.request.as_ref().is_some_and(|request| request.waits);
+        if !somebody && !waits && self.goes_on_alone(pause) {
+            return;
+        }
+        self.stop_ttl();
+        let until = pause.ttl_ms.filter(|_| somebody).map(|ttl| {
+            let call = self.set_timer(ttl, true);
+            if let Some(frame) = self.frame_mut() {
+                frame.stay.ttl = Some(call);
+            }
+            self.later(ttl)
+        });
+        let question = UserQuestion::Pause {
+            message,
+            state,
+            kind: pause.kind,
+            choices: pause.choices.clone(),
+            schema: pause.schema.clone().map(Box::new),
+            required_outputs: pause.required_outputs.clone(),
+            default: pause.default.clone().map(Box::new),
+            until,
+            problem: None,
+        };
+        let said = if pause.kind == PauseKind::Text { self.take_said() } else { None };
+        self.ask_pause(question);
+        if let (Some(text), WaitState::Person(call, _)) = (said, self.lane.phase.clone()) {
+            if self.lane.shown {
+                self.effect(Effect::Abort { call });
+            }
+            self.on_answered(call, UserAnswer::Text { text });
+        }
+    }
+
+    pub(super) fn ask_pause(&mut self, question: UserQuestion) {
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.question = Some(question.clone());
+        }
+        self.ask_person(PendingQuestion::Pause, question);
+    }
+
+    /// What was said before and fits no state `resume` (A62).
+    fn take_said(&mut self) -> Option<String> {
+        let resumes = self.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
+        if resumes { None } else { self.next_said() }
+    }
+
+    /// Nobody will answer: the default counts at once, `on_timeout` when its time has come; else the run waits.
+    fn goes_on_alone(&mut self, pause: &PauseSpec) -> bool {
+        if let Some(value) = &pause.default {
+            self.keep_default(pause, value);
+            self.work_done(true, value.clone());
+            return true;
+        }
+        let Some(ttl) = pause.ttl_ms.filter(|_| pause.on_timeout.is_some()) else { return false };
+        let until = self.later(ttl);
+        self.emit(RunEvent::Waiting { state: self.state_name(), until });
+        let call = self.set_timer(ttl, true);
+        self.lane.then = BranchContinuation::Unanswered;
+        self.lane.phase = WaitState::Timer(call);
+        true
+    }
+
+    pub(super) fn later(&self, ms: u64) -> Timestamp {
+        Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+    }
+
+    pub(super) fn on_pause_answered(&mut self, given: UserAnswer) {
+        let Some((_, state)) = self.current_state() else { return };
+        let StateBody::Pause(pause) = &state.work else { return };
+        if let UserAnswer::Unfit { detail } = given {
+            self.stop_ttl();
+            self.lane.phase = WaitState::New;
+            return self.fail(RunError::new("validation", "No answer fits what the state asks for", detail));
+        }
+        match answer_validation::validate_answer(pause, given) {
+            Ok(value) => {
+                self.stop_ttl();
+                if pause.kind == PauseKind::Outputs && state.store.is_none() {
+                    self.keep_outputs(&value);
+                }
+                self.work_done(true, value);
+            }
+            Err(why) => {
+                let asked = self.frame_mut().and_then(|frame| frame.stay.question.take());
+                let Some(mut question) = asked else { return };
+                if let UserQuestion::Pause { problem, .. } = &mut question {
+                    *problem = Some(why);
+                }
+                self.ask_pause(question);
+            }
+        }
+    }
+
+    /// A default stands where an answer would.
+    fn keep_default(&mut self, pause: &PauseSpec, value: &Value) {
+        let stored = self.current_state().is_some_and(|(_, state)| state.store.is_some());
+        let kept = pause.kind == PauseKind::Outputs && !stored;
+        if kept && self.spec.machine_version >= KEEPS_SINCE {
+            self.keep_outputs(value);
+        }
+    }
+
+    /// Without an `output`, each value stands under its own name (B9).
+    fn keep_outputs(&mut self, value: &Value) {
+        let Some(set) = value.as_object().cloned().filter(|set: &Map<String, Value>| !set.is_empty()) else {
+            return;
+        };
+        let state = self.state_name();
+        if let Some(frame) = self.frame_mut() {
+            frame.set_data(&set, &[]);
+            self.emit(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        }
+    }
+
+    /// Nobody has answered in time: the default, another state, or an error.
+    pub(super) fn pause_ran_out(&mut self) {
+        if let WaitState::Approval(call) = self.lane.phase {
+            return self.approval_ran_out(call);
+        }
+        if !matches!(self.lane.phase, WaitState::Person(_, PendingQuestion::Pause)) {
+            return;
+        }
+        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
+        self.lane.phase = WaitState::New;
+        self.go_on_unanswered();
+    }
+
+    pub(super) fn go_on_unanswered(&mut self) {
+        let Some((_, state)) = self.current_state() else { return };
+        let StateBody::Pause(pause) = &state.work else { return };
+        let detail = format!("nobody answered state `{}` in time", self.state_name());
+        if let Some(value) = &pause.default {
+            self.warn("pause_timeout", format!("{detail}: its default counts"));
+            self.keep_default(pause, value);
+            return self.work_done(true, value.clone());
+        }
+        let failure = RunError::new("timeout", "Nobody answered in time", detail)
+            .hint("give the pause a \"default\" or \"on_timeout\", or more time: \"ttl\"");
+        match pause.on_timeout {
+            Some(target) => {
+                let failure = self.located(failure);
+                let name = self.name_of(target);
+                self.emit_caught(failure, "on_timeout", Some(name));
+                self.follow(state.transitions.len(), target, Vec::new());
+            }
+            None => self.fail(failure),
+        }
+    }
+
+    pub(super) fn stop_ttl(&mut self) {
+        if let Some(call) = self.frame_mut().and_then(|frame| frame.stay.ttl.take()) {
+            self.effect(Effect::Abort { call });
+        }
+    }
+
+    /// Words that nobody asked for answer whoever waits for words; else they are kept (A62).
+    pub(super) fn on_said(&mut self, text: String) {
+        if let Some((lane, call)) = self.listener()
+            && self.switch(lane)
+        {
+            if self.lane.shown {
+                self.effect(Effect::Abort { call });
+            }
+            return self.on_answered(call, UserAnswer::Text { text });
+        }
+        self.emit(RunEvent::Queued { text: text.clone() });
+        self.keep_said(text);
+    }
+
+    fn listener(&self) -> Option<(u64, CallId)> {
+        let mut lanes: Vec<_> = std::iter::once(&self.lane).chain(self.lanes.values()).collect();
+        lanes.sort_by_key(|lane| lane.id);
+        lanes.into_iter().find_map(|lane| {
+            let WaitState::Person(call, asked) = lane.phase else { return None };
+            let words = matches!(lane.question, Some(UserQuestion::Pause { kind: PauseKind::Text, .. }));
+            let open = matches!(asked, PendingQuestion::Pause | PendingQuestion::Request);
+            (asked == PendingQuestion::Message || open && words).then_some((lane.id, call))
+        })
+    }
+
+    /// At a transition of the whole workflow: what was said goes to the state `resume`.
+    pub(super) fn take_resume(&mut self) -> Option<crate::domain::ids::StateIx> {
+        if self.lane.parent.is_some() || self.lane.frames.len() != 1 {
+            return None;
+        }
+        let target = self.workflow()?.resume?;
+        let text = self.next_said()?;
+        let state = self.state_name();
+        let set = Map::from_iter([("resume_input".to_owned(), Value::String(text))]);
+        self.frame_mut()?.set_data(&set, &[]);
+        self.emit(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        Some(target)
+    }
+}

@@ -1,0 +1,315 @@
+//! An agent's visit: what its input becomes (A21 to A26), the next request, and the end of the visit.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::build_prompt::{PromptBuilder, WindowUpdate};
+use super::{CallFrame, CallId, Effect, Machine, RunEvent, WaitState};
+use crate::domain::agent::{AgentSpec, MemoryPolicy};
+use crate::domain::context::{ContextEntry, ContextSpec, ConversationSide, MessageAuthor, TrimPolicy};
+use crate::domain::ids::AgentIx;
+use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
+use crate::domain::run_error::RunError;
+use crate::domain::workflow::{AgentFunction, StateBody};
+use crate::engine::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
+use crate::engine::call_frame::{TurnContinuation, WorkResult, speaker};
+use crate::engine::conversation::LiveConversation;
+use crate::engine::prompt;
+use crate::engine::replay_skips::SkippedCallKind;
+use crate::engine::run_spec::TELLS_BEGUN_SINCE;
+
+impl Machine {
+    pub(super) fn begin_visit(&mut self, ix: AgentIx, input: Option<String>) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
+        let Some(frame) = self.frame_mut() else { return };
+        let length = frame.threads.get(agent.context.0).map_or(0, LiveConversation::length);
+        let continues =
+            frame.memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
+                earlier.context_length == length && (earlier.input == input || input.is_none())
+            });
+        let state = frame.state;
+        if continues
+            && !frame.stay.again
+            && let Some(visits) = frame.visits.get_mut(state.0)
+        {
+            *visits = visits.saturating_sub(1);
+        }
+        let private = agent.receives_input_privately();
+        let stores_input = !private && !continues && input.is_some();
+        // What an agent remembers need not be said to it again.
+        let directive = private && input.is_some() && !(continues && agent.memory == MemoryPolicy::Private);
+        let forced = agent.parsing_tools.iter().find(|tool| tool.parsing_only);
+        let turn = AgentTurn {
+            agent: ix,
+            agent_id: agent.id.clone(),
+            side: agent.side,
+            input: input.clone(),
+            stores_input,
+            directive,
+            input_author: speaker(&workflow),
+            entries: std::mem::take(&mut frame.stay.rounds),
+            rounds: 0,
+            allowed: agent.max_tool_rounds,
+            repairs: 0,
+            nudged: false,
+            choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
+            asked: None,
+            gave_way: 0,
+            open: None,
+            begin: 0,
+            shortened: 0,
+            summing: SummarizationState::Free,
+            record: None,
+        };
+        frame.turn = Some(turn);
+        if let Some(text) = input.filter(|_| stores_input || directive) {
+            self.emit(RunEvent::MessageAdded {
+                context: context_name(&workflow, agent),
+                author: speaker(&workflow),
+                role: ChatRole::User,
+                text,
+                private,
+            });
+        }
+        self.call_model();
+    }
+
+    /// A24: one shared entry, no model call; what the agents said last stays as it is.
+    pub(super) fn add_message(&mut self, ix: AgentIx, text: String) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
+        let author = match agent.side {
+            ConversationSide::User => MessageAuthor::Agent(agent.id.clone()),
+            ConversationSide::Assistant => speaker(&workflow),
+        };
+        if let Some(thread) = self.frame_mut().and_then(|frame| frame.thread(agent.context)) {
+            thread.push(ContextEntry::text(author.clone(), ChatRole::User, text.clone()));
+        }
+        let context = context_name(&workflow, agent);
+        self.emit(RunEvent::MessageAdded { context, author, role: ChatRole::User, text, private: false });
+        self.set_result(None, Some(&agent.id), Vec::new());
+        self.choose();
+    }
+
+    /// A25: the whole context, for everyone in it, back to its starting messages.
+    pub(super) fn clear_conversation(&mut self, ix: AgentIx) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
+        let Some(frame) = self.frame_mut() else { return };
+        if let Some((thread, spec)) = frame.thread(agent.context).zip(workflow.contexts.get(agent.context.0))
+        {
+            thread.clear(spec);
+        }
+        self.set_result(None, Some(&agent.id), Vec::new());
+        self.choose();
+    }
+
+    fn warn_of_shortening(&mut self, trimmed: Option<String>, shortened: Option<String>) {
+        for (code, text) in [("context_trimmed", trimmed), ("context_shortened", shortened)] {
+            text.into_iter().for_each(|text| self.warn(code, text));
+        }
+    }
+
+    /// Asks the agent of the current visit, with its view as of now.
+    pub(super) fn call_model(&mut self) {
+        if self.breaks_before_call() || !self.may_call_model() {
+            return;
+        }
+        let Some(workflow) = self.workflow() else { return };
+        let state = self.state_name();
+        let spared = self.spared.has(CallId(self.calls + 1), SkippedCallKind::Model);
+        let spec = Arc::clone(&self.spec);
+        let Some(CallFrame { turn: Some(turn), threads, .. }) = self.frame_mut() else { return };
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let places = workflow.contexts.get(agent.context.0).zip(threads.get_mut(agent.context.0));
+        let Some((context, thread)) = places else { return };
+        let seats = PromptBuilder {
+            workflow: &workflow,
+            agent,
+            context,
+            brief: &spec.brief,
+            version: spec.machine_version,
+        };
+        let moved = match seats.settle(thread, turn, spared) {
+            WindowUpdate::Sums(asked) => return self.call_for_summary(agent, context, asked),
+            WindowUpdate::Moved(text) => Some(text),
+            WindowUpdate::Stands => None,
+        };
+        let (messages, outline) = match seats.build_messages(thread, turn, spared) {
+            Ok(seen) => seen,
+            Err(overflow) => return self.fail(too_long(&overflow, context, &agent.choice)),
+        };
+        turn.asked = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
+        let told = std::mem::replace(&mut turn.shortened, outline.shortened);
+        let cut = (outline.shortened > 0 && outline.shortened != told).then(|| seats.shortened(thread, turn));
+        let tool_choice = turn.choice.clone();
+        self.warn_of_shortening(moved, cut);
+        let mut request = messages.map(|messages| ModelRequest {
+            agent: agent.id.clone(),
+            state: state.clone(),
+            choice: agent.choice.clone(),
+            messages,
+            tools: agent.tools.clone(),
+            parsing_tools: agent.parsing_tools.clone(),
+            tool_choice,
+        });
+        if !self.affords(agent, request.as_mut()) {
+            return;
+        }
+        self.reserve(request.as_ref());
+        let call = self.next_call();
+        self.emit(RunEvent::ModelCalled {
+            call,
+            state,
+            role: self.role_told(agent),
+            agent: agent.id.clone(),
+            side: agent.side,
+            model: agent.choice.model.clone(),
+            provider: agent.choice.provider.clone(),
+            messages: outline.messages,
+        });
+        if let Some(request) = request {
+            self.effect(Effect::CallModel { call, request: Box::new(request) });
+        }
+        self.lane.phase = WaitState::Model(call);
+    }
+
+    /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
+    /// A user seat's decision stays private (A23).
+    pub(super) fn end_visit(&mut self, text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
+        let Some(workflow) = self.workflow() else { return };
+        let asked = self.only_asks();
+        let stores = self.current_state().is_some_and(|(_, state)| state.store.is_some());
+        let Some(frame) = self.frame_mut() else { return };
+        let Some(turn) = frame.turn.take() else { return };
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let (ix, side) = (turn.agent, turn.side);
+        let private = asked || (side == ConversationSide::User && !decision.is_empty());
+        let ran_tools = decision.is_empty() && !calls.is_empty();
+        let input = turn.input.clone().filter(|_| ran_tools);
+        if let Some(thread) = frame.thread(agent.context) {
+            turn.store(thread, private, agent.memory == MemoryPolicy::Private);
+        }
+        let context_length = frame.threads.get(agent.context.0).map_or(0, LiveConversation::length);
+        if let Some(memory) = frame.memory(ix) {
+            memory.continuation = ran_tools.then_some(TurnContinuation { input, context_length });
+        }
+        frame.spoke = true;
+        // mostly what the agent is known to have said last
+        let known = frame.memory(ix).and_then(|memory| memory.last_response.clone());
+        let said = known.filter(|known| **known == *text).unwrap_or_else(|| text.as_str().into());
+        frame.last_response = Some(Arc::clone(&said));
+        frame.last_calls.clone_from(&calls);
+        let result = if stores { result_of(&text, &decision) } else { Value::Null };
+        frame.last_parsing = decision;
+        if !text.trim().is_empty() && !private {
+            self.emit(RunEvent::MessageAdded {
+                context: context_name(&workflow, agent),
+                author: MessageAuthor::Agent(agent.id.clone()),
+                role: side.canonical(),
+                text,
+                private: false,
+            });
+        }
+        self.set_result(Some(said), Some(&agent.id), calls);
+        self.keep_result(result);
+    }
+
+    pub(super) fn set_result(&mut self, text: Option<Arc<str>>, agent: Option<&str>, calls: Vec<ToolCall>) {
+        let agent = agent.map(str::to_owned);
+        if let Some(frame) = self.frame_mut() {
+            frame.result = Some(WorkResult::Visit { text, agent, calls });
+        }
+    }
+
+    /// A visit that cannot go on: turns that were completed stay in the context (their tools have acted),
+    /// a call that failed at once leaves no trace (CTX-11). Work that stays private is kept for the next attempt
+    /// alone, so that it does not do again what its tools have done.
+    pub(super) fn drop_visit(&mut self) {
+        let Some(workflow) = self.workflow() else { return };
+        let asked = self.only_asks();
+        let tells_begun = self.spec.machine_version >= TELLS_BEGUN_SINCE;
+        let Some(frame) = self.frame_mut() else { return };
+        let Some(mut turn) = frame.turn.take() else { return };
+        turn.close_open(tells_begun);
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let (ix, input) = (turn.agent, turn.input.clone());
+        if turn.side == ConversationSide::User || asked {
+            frame.stay.rounds = rounds(turn.entries, agent);
+        } else if turn.has_spoken()
+            && let Some(thread) = frame.thread(agent.context)
+        {
+            turn.store(thread, false, agent.memory == MemoryPolicy::Private);
+            // the same input again goes on from here (A29)
+            let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
+            let context_length = thread.length();
+            if let Some(memory) = frame.memory(ix).filter(|_| ran_tools && !workflow.conversational) {
+                memory.continuation = Some(TurnContinuation { input, context_length });
+            }
+        } else {
+            // what a person said to it is not lost with a call that failed
+            frame.stay.rounds = turn.entries.into_iter().filter(is_guidance).collect();
+        }
+        frame.clear_last_answer();
+    }
+
+    /// Whether what the current state's agent says is kept from its context.
+    fn only_asks(&self) -> bool {
+        let asks = |work: &StateBody| matches!(work, StateBody::Agent { function: AgentFunction::Ask, .. });
+        self.current_state().is_some_and(|(_, state)| asks(&state.work))
+    }
+}
+
+/// What was said up to the last executed tool call, and what a person said to it since.
+fn rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
+    let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
+    let acted = |turn: &TurnEntry| turn.entry.calls.iter().any(|answered| !decides(&answered.call.name));
+    let since = entries.split_off(entries.iter().rposition(acted).map_or(0, |last| last + 1));
+    entries.extend(since.into_iter().filter(is_guidance));
+    entries
+}
+
+fn is_guidance(turn: &TurnEntry) -> bool {
+    turn.entry.author == MessageAuthor::Human
+}
+
+pub(super) fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {
+    workflow.contexts.get(agent.context.0).map(|context| context.name.clone()).unwrap_or_default()
+}
+
+fn too_long(overflow: &prompt::ContextOverflow, context: &ContextSpec, choice: &ModelChoice) -> RunError {
+    let (title, what, hint) = if context.trim == TrimPolicy::Error {
+        (
+            "The conversation is too long",
+            "the view of the conversation, which `trim: \"error\"` forbids to cut, has",
+            "clear the conversation earlier, or let it be cut: \"trim\": \"drop_oldest\" or \"summarize\"",
+        )
+    } else {
+        (
+            "The conversation cannot be cut to its limit",
+            "starting and pinned messages and the input, which are never cut, have",
+            "raise the limit of the context, or shorten the input, the starting_messages or pin_first",
+        )
+    };
+    let (limit, length) = (overflow.limit, overflow.length);
+    let (allowed, hint) = match choice.context_size.filter(|_| overflow.field == prompt::WINDOW) {
+        Some(window) => (
+            format!(
+                "the window of {} has {window} tokens, which leaves {limit} for `{}`: it was not sent",
+                choice.model, context.name
+            ),
+            "shorten the input, the starting_messages or pin_first, or choose a model with a larger window",
+        ),
+        None => (format!("{} of `{}` allows {limit}", overflow.field, context.name), hint),
+    };
+    RunError::new("context_overflow", title, format!("{what} {length} characters; {allowed}")).hint(hint)
+}
+
+/// What `output` keeps of a visit: the arguments of its decision, else its text.
+fn result_of(text: &str, decision: &[ToolCall]) -> Value {
+    let arguments = decision.first().and_then(|call| serde_json::from_str(&call.arguments).ok());
+    arguments.unwrap_or_else(|| Value::from(text))
+}

@@ -1,0 +1,305 @@
+//! The ordinary calls of a reply, one after the other: permission, approval, snapshot, run, answer.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::guidance_files::UNASKED;
+use super::{Branch, CallId, Effect, Machine, RunEvent, WaitState};
+use crate::domain::agent::{AgentSpec, ToolLoop};
+use crate::domain::approval::{ApprovalDecision, ToolPermission};
+use crate::domain::ids::Timestamp;
+use crate::domain::message::ToolCall;
+use crate::domain::run_error::RunError;
+use crate::domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
+
+impl Machine {
+    /// Goes on with the next waiting call, or with the visit when none is left.
+    pub(super) fn next_tool(&mut self) {
+        while let Some((agent, call)) = self.waiting_in(&self.lane) {
+            let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
+            let network = agent.network;
+            match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
+                Err(reason) => self.refuse(&agent_id, &name, &reason),
+                Ok(_) if self.breaks_before_tool(&name) => return,
+                Ok((_, arguments)) if name == ASK_PERSON => return self.ask_for_agent(&agent_id, &arguments),
+                Ok((risk, arguments)) => {
+                    let (agent, tool) = (agent_id.clone(), name.clone());
+                    let loopback_ports = self.loopback_ports(&self.lane);
+                    let invocation =
+                        ToolInvocation { agent, tool, arguments, network, loopback_ports, original };
+                    let rule = self.approvals.permission_for(&name, risk);
+                    match self.guarded(rule, &invocation, risk) {
+                        ToolPermission::Allow => return self.run_tool(invocation, risk),
+                        ToolPermission::Ask => return self.ask_approval(invocation, risk),
+                        ToolPermission::Deny if rule == ToolPermission::Allow => {
+                            self.refuse(&agent_id, &name, UNASKED);
+                        }
+                        ToolPermission::Deny => {
+                            self.refuse(&agent_id, &name, "denied by the approval policy")
+                        }
+                    }
+                }
+            }
+        }
+        self.after_tools();
+    }
+
+    /// Where nobody is there and the workflow itself deals with a refusal, it is refused at once.
+    pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+        if !self.present && self.is_dealt_with("tool.denied") {
+            return self.not_approved(&invocation);
+        }
+        let call = self.next_call();
+        self.lane.phase = WaitState::Approval(call);
+        self.lane.since = self.now;
+        self.lane.shown = self.present && !self.stopping;
+        if self.lane.shown {
+            let until = self.begin_deadline();
+            let state = self.state_name();
+            self.effect(Effect::AskApproval { call, state, invocation, risk, until });
+        }
+    }
+
+    /// An approval does not wait for ever, if the policy says so.
+    fn begin_deadline(&mut self) -> Option<Timestamp> {
+        let ms = self.approvals.deadline_s.saturating_mul(1_000);
+        if ms == 0 {
+            return None;
+        }
+        let timer = self.set_timer(ms, true);
+        self.frame_mut()?.stay.ttl = Some(timer);
+        Some(self.later(ms))
+    }
+
+    /// Whoever is here now has all the time to answer; what ran out while nobody could see it does not count.
+    pub(super) fn renew_deadline(&mut self) {
+        self.stop_ttl();
+        self.lane.since = self.now;
+        self.begin_deadline();
+    }
+
+    /// When the approval that a lane waits for is denied by itself.
+    pub(super) fn deadline_of(&self, lane: &Branch) -> Option<Timestamp> {
+        lane.frames.last()?.stay.ttl?;
+        let ms = i64::try_from(self.approvals.deadline_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        Some(Timestamp(lane.since.0.saturating_add(ms)))
+    }
+
+    /// Nobody has answered in time: that is a no.
+    pub(super) fn approval_ran_out(&mut self, call: CallId) {
+        if self.lane.shown {
+            self.effect(Effect::Abort { call });
+            self.lane.shown = false;
+        }
+        let reason = Some("nobody answered in time".to_owned());
+        self.on_approved(call, ApprovalDecision::Deny { reason });
+    }
+
+    fn not_approved(&mut self, invocation: &ToolInvocation) {
+        if self.is_step() {
+            return self.step_denied("nobody is there to approve it");
+        }
+        let ToolInvocation { agent, tool, .. } = invocation;
+        let detail = format!("`{agent}` wants to use `{tool}` and nobody is there to approve it");
+        self.fail(
+            RunError::new("tool.denied", "A tool needs approval", detail)
+                .hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
+        );
+    }
+
+    /// The call in front of a lane's reply, and the agent that made it.
+    fn waiting_in<'a>(&'a self, lane: &'a Branch) -> Option<(&'a AgentSpec, &'a ToolCall)> {
+        let frame = lane.frames.last()?;
+        let turn = frame.turn.as_ref()?;
+        let open = turn.open.as_ref()?;
+        let call = &open.calls.get(*open.waiting.front()?)?.call;
+        let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?;
+        Some((agent, call))
+    }
+
+    pub(super) fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
+        self.invocation_of(&self.lane)
+    }
+
+    /// The tool that a lane is at.
+    pub(super) fn invocation_of(&self, lane: &Branch) -> Option<(ToolInvocation, ToolRisk)> {
+        if let Some(step) = lane.frames.last().and_then(|frame| frame.stay.step.clone()) {
+            return Some(step);
+        }
+        let (agent, call) = self.waiting_in(lane)?;
+        let (spec, arguments) = admit(agent, &call.name, &call.arguments).ok()?;
+        let (network, original) = (agent.network, call.original.clone());
+        let (agent, tool) = (agent.id.clone(), call.name.clone());
+        let loopback_ports = self.loopback_ports(lane);
+        Some((ToolInvocation { agent, tool, arguments, network, loopback_ports, original }, spec.risk))
+    }
+
+    /// Those of the workflow that a lane is in, whichever workflow called it.
+    pub(super) fn loopback_ports(&self, lane: &Branch) -> BTreeSet<u16> {
+        let workflow = lane.frames.last().and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+        workflow.map(|workflow| workflow.loopback_ports.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
+        self.emit(RunEvent::ToolRefused {
+            agent: agent.to_owned(),
+            tool: tool.to_owned(),
+            reason: reason.to_owned(),
+        });
+        self.answer_call(format!("not executed: {reason}"), false);
+    }
+
+    /// Writes the answer of the call in front and takes it off the queue.
+    fn answer_call(&mut self, answer: String, ok: bool) {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(open) = turn.open.as_mut() else { return };
+        let Some(at) = open.waiting.pop_front() else { return };
+        open.begun = None;
+        if let Some(call) = open.calls.get_mut(at) {
+            call.answer = answer;
+            call.ok = ok;
+        }
+    }
+
+    pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+        if self.holds() {
+            self.lane.phase = WaitState::ToolHeld;
+            return;
+        }
+        if risk != ToolRisk::Read {
+            if !self.snapshot_allows() {
+                return;
+            }
+            if let Some(frame) = self.frame_mut() {
+                frame.touched = true;
+            }
+        }
+        let (call, now) = (self.next_call(), self.now);
+        if let Some(open) = self.frame_mut().and_then(|frame| frame.turn.as_mut()?.open.as_mut()) {
+            open.begun = Some((now, risk));
+        }
+        self.emit(RunEvent::ToolStarted {
+            call,
+            agent: invocation.agent.clone(),
+            tool: invocation.tool.clone(),
+            arguments: invocation.arguments.clone(),
+        });
+        self.lane.phase = WaitState::Tool(call);
+        self.effect(Effect::RunTool { call, invocation, risk });
+    }
+
+    /// The snapshot that a tool waited for is there, or the person agreed to do without.
+    pub(super) fn run_held_tool(&mut self) {
+        if let Some((invocation, risk)) = self.current_invocation() {
+            self.run_tool(invocation, risk);
+        }
+    }
+
+    pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) {
+        if self.lane.phase != WaitState::Approval(call) {
+            return;
+        }
+        let Some((invocation, risk)) = self.current_invocation() else { return };
+        self.stop_ttl();
+        let tool = invocation.tool.clone();
+        self.emit(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
+        match decision {
+            ApprovalDecision::Allow => self.run_tool(invocation, risk),
+            ApprovalDecision::AllowTool => {
+                self.approvals.tools.insert(self.approval_name(&tool), ToolPermission::Allow);
+                self.run_tool(invocation, risk);
+            }
+            ApprovalDecision::Deny { reason } => {
+                let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                if self.is_step() {
+                    return self.step_denied(&format!("you denied it{why}"));
+                }
+                self.refuse(&invocation.agent, &tool, &format!("the user denied this call{why}"));
+                self.next_tool();
+            }
+            ApprovalDecision::Refuse { reason } if self.is_step() => {
+                let (content, summary) = (reason.clone(), reason);
+                self.on_step_done(ToolOutcome { content, summary, ..ToolOutcome::default() });
+            }
+            ApprovalDecision::Refuse { reason } => {
+                self.refuse(&invocation.agent, &tool, &reason);
+                self.next_tool();
+            }
+            ApprovalDecision::Stop => self.not_approved(&invocation),
+        }
+    }
+
+    pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) {
+        if self.lane.phase == WaitState::Tool(call) {
+            self.finish_tool(call, outcome);
+        }
+    }
+
+    pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) {
+        let Some((invocation, _)) = self.current_invocation() else { return };
+        self.emit(RunEvent::ToolFinished {
+            call,
+            agent: invocation.agent,
+            tool: invocation.tool,
+            ok: outcome.ok,
+            summary: outcome.summary.clone(),
+            content: outcome.content.clone(),
+            duration_ms: outcome.duration_ms,
+        });
+        if outcome.lacks_sandbox && (self.is_step() || !self.present) {
+            return self.not_sandboxed(outcome.summary);
+        }
+        if self.is_step() {
+            return self.on_step_done(outcome);
+        }
+        self.answer_call(outcome.content, outcome.ok);
+        self.next_tool();
+    }
+
+    /// A command that nothing would hold: where no user can allow it, the run does not go on as if it had been tried.
+    fn not_sandboxed(&mut self, why: String) {
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.step = None;
+        }
+        self.fail(
+            RunError::new("tool.denied", "A command needs a sandbox, and none works", why)
+                .hint(crate::domain::sandbox::WITHOUT_LAYER),
+        );
+    }
+
+    /// All calls are answered: the round is complete and the model goes on, its decision counts, or the
+    /// workflow goes on (A28).
+    fn after_tools(&mut self) {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(open) = turn.open.take() else { return };
+        turn.rounds += 1;
+        let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
+        turn.add(open.text.clone(), open.calls, open.sealed);
+        let ix = turn.agent;
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
+        if !open.decision.is_empty() {
+            return self.accept(agent, &open.text, open.decision);
+        }
+        match agent.tool_loop {
+            ToolLoop::Auto => self.call_model(),
+            ToolLoop::Step => self.end_visit(open.text, calls, Vec::new()),
+        }
+    }
+}
+
+/// Only tools of the agent's own list run, and only with a JSON object as arguments (TOOL-16, TOOL-17).
+fn admit<'a>(agent: &'a AgentSpec, name: &str, arguments: &str) -> Result<(&'a ToolSpec, Value), String> {
+    let Some(spec) = agent.tools.iter().find(|tool| tool.name == name) else {
+        let names: Vec<&str> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(format!("there is no tool `{name}` for `{}`; available: {list}", agent.id));
+    };
+    let text = if arguments.trim().is_empty() { "{}" } else { arguments };
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() => Ok((spec, value)),
+        Ok(_) => Err("the arguments must be a JSON object".to_owned()),
+        Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+    }
+}

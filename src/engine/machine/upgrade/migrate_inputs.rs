@@ -1,0 +1,45 @@
+//! The inputs of a workflow in progress, under its new declaration.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::domain::workflow::{Workflow, WorkflowParameter};
+use crate::engine::machine::child_workflow::fitting;
+
+/// What was given, converted to the new types, with the defaults of what is new. A value that is no longer declared
+/// stays: a script may read it. `of` names the workflow where it is not the root.
+///
+/// # Errors
+/// What is required and not there, and what no longer fits.
+pub(super) fn carried(
+    workflow: Option<&Arc<Workflow>>,
+    given: &Map<String, Value>,
+    of: &str,
+) -> Result<Map<String, Value>, Vec<String>> {
+    let mut all = given.clone();
+    let mut problems = Vec::new();
+    for parameter in workflow.into_iter().flat_map(|workflow| &workflow.inputs) {
+        match value(parameter, given.get(&parameter.name)) {
+            Ok(Some(value)) => {
+                all.insert(parameter.name.clone(), value);
+            }
+            Ok(None) => {}
+            Err(why) => problems.push(format!("input `{}`{of} {why}", parameter.name)),
+        }
+    }
+    if problems.is_empty() { Ok(all) } else { Err(problems) }
+}
+
+fn value(parameter: &WorkflowParameter, given: Option<&Value>) -> Result<Option<Value>, String> {
+    match given.or(parameter.default.as_ref()) {
+        Some(value) => fitting(parameter, value.clone())
+            .map(Some)
+            .map_err(|problem| format!("has a value that no longer fits: {problem}")),
+        None if parameter.required => {
+            Err("is required in the new file, and this run has no value for it: give it a \"default\""
+                .to_owned())
+        }
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,39 @@
+//! `wait` and `fail` states.
+
+use serde_json::Value;
+
+use super::{BranchContinuation, Machine, RunEvent, WaitState};
+use crate::domain::duration;
+use crate::domain::ids::Timestamp;
+use crate::domain::run_error::RunError;
+use crate::domain::workflow::{WaitSpec, plain_text};
+
+impl Machine {
+    pub(super) fn begin_wait(&mut self, wait: &WaitSpec, value: Option<Value>) {
+        let value = value.unwrap_or_default();
+        let delay = match wait {
+            WaitSpec::For(_) => duration::duration_ms(&value),
+            WaitSpec::Until(_) => duration::instant_ms(&value)
+                .map(|until| u64::try_from(until.saturating_sub(self.now.0)).unwrap_or(0)),
+        };
+        let delay_ms = match delay {
+            Ok(delay_ms) => delay_ms,
+            Err(problem) => {
+                let detail = format!("state `{}`: {problem}", self.state_name());
+                return self.fail(RunError::new("validation", "It is not clear how long to wait", detail));
+            }
+        };
+        let until = Timestamp(self.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));
+        self.emit(RunEvent::Waiting { state: self.state_name(), until });
+        let call = self.set_timer(delay_ms, true);
+        self.lane.then = BranchContinuation::Done;
+        self.lane.phase = WaitState::Timer(call);
+    }
+
+    /// The author's own error.
+    pub(super) fn begin_fail(&mut self, error: &str, cause: Option<Value>) {
+        let detail = cause.filter(|cause| !cause.is_null()).map(|cause| plain_text(&cause));
+        let detail = detail.unwrap_or_else(|| format!("state `{}` says so", self.state_name()));
+        self.fail(RunError::new(error, format!("The workflow failed with `{error}`"), detail));
+    }
+}

@@ -1,0 +1,53 @@
+//! Who speaks in a lane, and pays for what it asks of a model. The agent's prompt and tools are not copied.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::domain::agent::AgentSpec;
+use crate::domain::ids::AgentIx;
+use crate::domain::model::ModelChoice;
+use crate::domain::workflow::Workflow;
+
+/// An agent that is there, in the lane in which it speaks.
+#[derive(Clone, Debug)]
+pub struct ModelCaller {
+    pub workflow: Arc<Workflow>,
+    pub at: AgentIx,
+    pub state: String,
+    /// The stays in states that pay, from the lane in which it speaks outwards.
+    pub stays: Vec<StateVisitRef>,
+    /// The call under way sums its context up.
+    pub sums: bool,
+    /// What it was asked of, where the agent may have been given another model since (MODEL-15).
+    pub asked: Option<Box<ModelChoice>>,
+}
+
+/// One stay in a state. Its place may hold another one by the time a call is paid for that was stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StateVisitRef {
+    pub lane: u64,
+    pub frame: usize,
+    /// [`StateVisit::nth`](super::stay::Stay::nth)
+    pub nth: u64,
+}
+
+impl Deref for ModelCaller {
+    type Target = AgentSpec;
+
+    fn deref(&self) -> &AgentSpec {
+        &self.workflow.agents[self.at.0]
+    }
+}
+
+impl ModelCaller {
+    /// The model that is asked: for a summary that of the context, where it has one.
+    pub fn model_choice(&self) -> &ModelChoice {
+        self.asked.as_deref().unwrap_or_else(|| self.would_ask())
+    }
+
+    /// The same, if it were asked now.
+    pub fn would_ask(&self) -> &ModelChoice {
+        let context = self.workflow.contexts.get(self.context.0).filter(|_| self.sums);
+        context.and_then(|context| context.summary.as_deref()).unwrap_or(&self.choice)
+    }
+}

@@ -1,0 +1,122 @@
+//! The branches of a `parallel` state, or the items of a `foreach` state, while they run (FSM-22, CHILD-1).
+//!
+//! Items are begun as places become free, so that ten thousand of them need the memory of a few.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::call_frame::{AgentMemory, CallFrame};
+use super::conversation::LiveConversation;
+use crate::domain::run_error::RunError;
+
+#[derive(Clone, Debug)]
+pub struct ParallelProgress {
+    pub kind: ParallelKind,
+    /// The next branch or item to begin.
+    pub next: usize,
+    pub total: usize,
+    /// Lanes that run, by position.
+    pub running: BTreeMap<usize, u64>,
+    pub places: usize,
+    /// By position; `None` while it has not ended.
+    pub outputs: Vec<Option<Value>>,
+    pub succeeded: usize,
+    pub failed: usize,
+    pub first_failure: Option<(usize, Box<RunError>)>,
+    /// What each branch left, by position. Items leave nothing but their output.
+    pub left: BTreeMap<usize, BranchWrites>,
+    /// A tool that changes files ran inside.
+    pub touched: bool,
+    /// The output of a child that the last branch or item with one has started (A50), with its position.
+    pub child: Option<(usize, Value)>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ParallelKind {
+    Branches,
+    Items(Arc<Vec<Value>>),
+}
+
+/// What a branch wrote, to be merged at the join.
+#[derive(Clone, Debug)]
+pub struct BranchWrites {
+    pub data: Arc<Map<String, Value>>,
+    pub written: BTreeSet<String>,
+    pub threads: Vec<LiveConversation>,
+    pub agents: Vec<AgentMemory>,
+    /// The last visit of an agent inside, if there was one.
+    pub last: Option<LastAnswer>,
+}
+
+/// `last_agent_response` and its like.
+#[derive(Clone, Debug, Default)]
+pub struct LastAnswer {
+    pub response: Option<Arc<str>>,
+    pub calls: Vec<crate::domain::message::ToolCall>,
+    pub parsing: Vec<crate::domain::message::ToolCall>,
+}
+
+impl ParallelProgress {
+    pub fn new(kind: ParallelKind, total: usize, places: usize) -> Self {
+        Self {
+            kind,
+            next: 0,
+            total,
+            running: BTreeMap::new(),
+            places: places.max(1),
+            outputs: vec![None; total],
+            succeeded: 0,
+            failed: 0,
+            first_failure: None,
+            left: BTreeMap::new(),
+            touched: false,
+            child: None,
+        }
+    }
+
+    /// Notes what the child of a branch or item gave. `inherited`: what the branch began with is not its own.
+    pub fn keep_child(&mut self, at: usize, inherited: Option<&Value>, frame: Option<&CallFrame>) {
+        let output =
+            frame.and_then(|frame| frame.sub_result.as_ref()).filter(|output| Some(*output) != inherited);
+        let last = self.child.as_ref().is_none_or(|(earlier, _)| *earlier < at);
+        if let Some(output) = output.filter(|_| last) {
+            self.child = Some((at, output.clone()));
+        }
+    }
+
+    /// A position that may begin now.
+    pub fn start_next(&mut self) -> Option<usize> {
+        if self.next >= self.total || self.running.len() >= self.places {
+            return None;
+        }
+        self.next += 1;
+        Some(self.next - 1)
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.next >= self.total && self.running.is_empty()
+    }
+
+    pub fn stopped(&self) -> usize {
+        self.total - self.succeeded - self.failed
+    }
+}
+
+/// How a failed branch or item stands in a collected result.
+pub fn failed_output(failure: &RunError) -> Value {
+    json!({"error": {"name": failure.code, "title": failure.title, "detail": failure.detail, "state": failure.state}})
+}
+
+impl BranchWrites {
+    pub fn from_frame(frame: CallFrame) -> Self {
+        let answer = LastAnswer {
+            response: frame.last_response,
+            calls: frame.last_calls,
+            parsing: frame.last_parsing,
+        };
+        let last = Some(answer).filter(|_| frame.spoke);
+        Self { data: frame.data, written: frame.written, threads: frame.threads, agents: frame.agents, last }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a view is made of, and how long it may be: what the model cannot take is not sent.
+
+use crate::domain::agent::AgentSpec;
+use crate::domain::context::{CHARACTERS_A_TOKEN, ContextSpec, ConversationSide};
+use crate::domain::model::ModelChoice;
+use crate::domain::system_context::SystemContext;
+use crate::engine::agent_turn::AgentTurn;
+use crate::engine::context_index::ContextIndex;
+use crate::engine::conversation::LiveConversation;
+use crate::engine::run_spec::{MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
+
+/// As the limit is called to people.
+pub const WINDOW: &str = "the model's window";
+/// Where nothing says how long an answer may be, this part of the window is for it.
+const ANSWER: u64 = 5;
+
+/// Everything that a view is made of.
+pub struct PromptSources<'a> {
+    pub agent: &'a AgentSpec,
+    pub context: &'a ContextSpec,
+    pub thread: &'a LiveConversation,
+    pub turn: &'a AgentTurn,
+    /// What the agent is told beside its role.
+    pub brief: &'a SystemContext,
+    /// How many other agents have a seat in the context.
+    pub others: usize,
+    /// The seat of another agent, by id.
+    pub side_of: &'a dyn Fn(&str) -> Option<ConversationSide>,
+    /// Of the machine: old runs are shown what they were shown.
+    pub version: u32,
+}
+
+impl<'a> PromptSources<'a> {
+    /// The limit of the view in characters, and the name of what sets it: the context, or a model with a small window
+    /// (an answer, the prompt and the tools need room there, too).
+    pub fn limit(&self) -> (usize, &'static str) {
+        let (limit, field) = self.context.limit();
+        match self.room() {
+            Some(room) if room < limit => (room, WINDOW),
+            Some(_) | None => (limit, field),
+        }
+    }
+
+    /// What the model's window leaves to the conversation. Characters; `None` where the window is not known.
+    pub(super) fn room(&self) -> Option<usize> {
+        if self.version < WINDOWED_SINCE {
+            return None;
+        }
+        let known = self.thread.sights.get(&self.turn.agent).and_then(ContextIndex::around);
+        let whole = prompt(&self.agent.choice)?;
+        Some(whole.saturating_sub(known.unwrap_or_else(|| around(self))))
+    }
+
+    /// Whether all that is sent is measured, and small views are cut in larger steps.
+    pub(super) fn measures(&self) -> bool {
+        self.version >= MEASURES_SINCE
+    }
+
+    /// Whether sealed thoughts are counted for the server that is asked now, not for the one that said them.
+    pub(super) fn counts_anew(&self) -> bool {
+        self.version >= RESTS_SINCE
+    }
+
+    /// What the role wants said after each tool round.
+    pub(super) fn reminder(&self) -> Option<&'a str> {
+        self.agent.reminder.as_deref().filter(|text| !text.trim().is_empty())
+    }
+}
+
+/// The longest prompt that a model can take beside its answer. Characters; `None` where the window is not known.
+pub(super) fn prompt(choice: &ModelChoice) -> Option<usize> {
+    let window = choice.context_size?;
+    let answer = choice.parameters.max_output_tokens.unwrap_or(window / ANSWER).min(window / 2);
+    let tokens = usize::try_from(window - answer).unwrap_or(usize::MAX);
+    Some(tokens.saturating_mul(CHARACTERS_A_TOKEN))
+}
+
+/// Characters of a request that are not the conversation.
+pub(super) fn around(scene: &PromptSources<'_>) -> usize {
+    let agent = scene.agent;
+    let prompt: usize =
+        agent.system_prompt.len() + scene.brief.parts(agent.without).map(str::len).sum::<usize>();
+    let examples: usize = agent.examples.iter().map(|message| message.content.len()).sum();
+    let tools = agent.tools.iter().map(|tool| (&tool.description, &tool.parameters));
+    let decisions = agent.parsing_tools.iter().map(|tool| (&tool.description, &tool.parameters));
+    let tools: usize = tools.chain(decisions).map(|(text, form)| text.len() + form.to_string().len()).sum();
+    prompt + examples + tools
+}

@@ -1,0 +1,1149 @@
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::prompt_unit::PromptUnit;
+use super::*;
+use crate::domain::agent::AgentSpec;
+use crate::domain::agent::{InputVisibility, MemoryPolicy};
+use crate::domain::context::{AnsweredCall, ContextEntry, ContextSpec, ConversationSide, MessageAuthor};
+use crate::domain::context::{ToolVisibility, TrimPolicy};
+use crate::domain::ids::{AgentIx, ContextIx};
+use crate::domain::message::{ChatRole, OpaqueBlock, ToolCall};
+use crate::domain::model::{ModelChoice, ToolChoice};
+use crate::domain::protocol::ModelProtocol;
+use crate::domain::system_context::{SystemContext, SystemContextExclusions};
+use crate::domain::tool::ParsingTool;
+use crate::engine::agent_turn::AgentTurn;
+use crate::engine::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart, TurnEntry};
+use crate::engine::conversation::ConversationSummary;
+use crate::engine::conversation::LiveConversation;
+use crate::engine::run_spec::{MACHINE_VERSION, MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
+
+static NONE: SystemContext = SystemContext { environment: String::new(), guidance: String::new() };
+
+fn agent(id: &str, side: ConversationSide) -> AgentSpec {
+    AgentSpec {
+        id: id.into(),
+        role: id.into(),
+        side,
+        context: ContextIx(0),
+        system_prompt: format!("You are {id}."),
+        examples: Vec::new(),
+        choice: ModelChoice::default(),
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        max_tool_rounds: 25,
+        tool_loop: Default::default(),
+        input_visibility: None,
+        memory: MemoryPolicy::None,
+        budget: Default::default(),
+        reminder: None,
+        network: None,
+        without: Default::default(),
+    }
+}
+
+fn turn(agent: &AgentSpec, input: Option<&str>) -> AgentTurn {
+    AgentTurn {
+        agent: AgentIx(0),
+        agent_id: agent.id.clone(),
+        side: agent.side,
+        input: input.map(str::to_owned),
+        stores_input: !agent.receives_input_privately() && input.is_some(),
+        directive: agent.receives_input_privately() && input.is_some(),
+        input_author: MessageAuthor::Workflow,
+        entries: Vec::new(),
+        rounds: 0,
+        allowed: 25,
+        repairs: 0,
+        nudged: false,
+        choice: ToolChoice::Auto,
+        asked: None,
+        gave_way: 0,
+        open: None,
+        begin: 0,
+        shortened: 0,
+        summing: SummarizationState::Free,
+        record: None,
+    }
+}
+
+fn said(author: MessageAuthor, role: ChatRole, text: &str) -> ContextEntry {
+    ContextEntry::text(author, role, text)
+}
+
+fn side_of(id: &str) -> Option<ConversationSide> {
+    Some(if id.starts_with("review") { ConversationSide::User } else { ConversationSide::Assistant })
+}
+
+fn context(limit: usize) -> ContextSpec {
+    ContextSpec { name: "talk".into(), max_length: limit, ..ContextSpec::default() }
+}
+
+fn thread_of(entries: &[ContextEntry]) -> LiveConversation {
+    let mut thread = LiveConversation::default();
+    for entry in entries {
+        thread.push(entry.clone());
+    }
+    thread
+}
+
+/// The view, which is the same whatever is known of the agent's sight, and what is told of it without its messages.
+fn shown(
+    agent: &AgentSpec,
+    context: &ContextSpec,
+    thread: &LiveConversation,
+    turn: &AgentTurn,
+) -> Result<PromptMessages, ContextOverflow> {
+    let (known, turn) = settled(agent, context, thread, turn);
+    let scene = PromptSources { turn: &turn, ..scene(agent, context, &known, &turn) };
+    let view = build_messages(&scene);
+    match (&view, &whole(&PromptSources { thread, ..scene })) {
+        (Ok(one), Ok(other)) => {
+            assert_eq!(one.messages, other.messages);
+            assert_eq!((one.dropped, one.shortened), (other.dropped, other.shortened));
+        }
+        (one, other) => assert_eq!(one.as_ref().err(), other.as_ref().err()),
+    }
+    let told = view.as_ref().map(|view| (view.messages.len(), view.dropped, view.shortened));
+    let outline = outline(&scene);
+    let outline = outline.as_ref().map(|outline| (outline.messages, outline.dropped, outline.shortened));
+    assert_eq!(outline, told);
+    view
+}
+
+/// The scene of a context in which everybody who spoke has a seat.
+fn scene<'a>(
+    agent: &'a AgentSpec,
+    context: &'a ContextSpec,
+    thread: &'a LiveConversation,
+    turn: &'a AgentTurn,
+) -> PromptSources<'a> {
+    let mut others = BTreeSet::new();
+    for entry in &thread.log.entries {
+        if let MessageAuthor::Agent(id) = &entry.author {
+            others.insert(id);
+        }
+    }
+    others.remove(&agent.id);
+    PromptSources {
+        agent,
+        context,
+        thread,
+        turn,
+        brief: &NONE,
+        others: others.len(),
+        side_of: &side_of,
+        version: MACHINE_VERSION,
+    }
+}
+
+/// A request is made: the thread and the visit know where its view begins.
+fn settled(
+    agent: &AgentSpec,
+    context: &ContextSpec,
+    thread: &LiveConversation,
+    turn: &AgentTurn,
+) -> (LiveConversation, AgentTurn) {
+    let (mut known, mut turn) = (thread.clone(), turn.clone());
+    let seen = known.sights.remove(&turn.agent).unwrap_or_default();
+    let seen = update_index(seen, &scene(agent, context, &known, &turn));
+    known.sights.insert(turn.agent, seen);
+    let begin = required_start(&scene(agent, context, &known, &turn));
+    known.sights.get_mut(&turn.agent).unwrap().begin_at(begin.log);
+    turn.begin = begin.visit;
+    (known, turn)
+}
+
+/// The view from where it began before, found by a look at everything.
+fn whole(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
+    let turn = AgentTurn { begin: 0, ..scene.turn.clone() };
+    let scene = &PromptSources { turn: &turn, ..*scene };
+    let said = TurnInput::from_turn(scene.turn);
+    let everything = groups(scene, &said, &sight(scene), 0).len();
+    let from = scene.thread.sights.get(&scene.turn.agent).map_or(0, ContextIndex::begin);
+    let mut groups = groups(scene, &said, &sight(scene), from);
+    let mut dropped = everything - groups.len();
+    let (limit, _) = scene.limit();
+    let length = |groups: &[PromptUnit<'_>]| groups.iter().map(|group| group.length).sum::<usize>();
+    let room = scene.room().unwrap_or(usize::MAX);
+    let all =
+        |groups: &[PromptUnit<'_>]| length(groups) + groups.iter().map(|group| group.sealed).sum::<usize>();
+    let low = |limit| match limit {
+        0..4_096 => limit,
+        4_096..30_000 => limit / 100 * 50,
+        _ => limit / 100 * 70,
+    };
+    let most = if length(&groups) > limit { low(limit) } else { limit };
+    let whole = if all(&groups) > room { low(room) } else { room };
+    if scene.context.trim != TrimPolicy::Error {
+        while let Some(at) = groups[..groups.len().saturating_sub(1)].iter().position(|group| !group.keep)
+            && (length(&groups) > most || all(&groups) > whole)
+        {
+            groups.remove(at);
+            dropped += 1;
+        }
+    }
+    let fit = fit(&mut groups, scene, dropped)?;
+    let mut messages = opening(scene);
+    for group in &groups {
+        project(scene, group, &fit, &mut messages);
+    }
+    Ok(PromptMessages { messages, dropped: fit.dropped, shortened: shortened(&fit, &groups) })
+}
+
+/// A view with nothing but a limit.
+fn limited(
+    agent: &AgentSpec,
+    entries: &[ContextEntry],
+    turn: &AgentTurn,
+    limit: usize,
+) -> Result<PromptMessages, ContextOverflow> {
+    shown(agent, &context(limit), &thread_of(entries), turn)
+}
+
+fn view_of(agent: &AgentSpec, entries: &[ContextEntry], input: Option<&str>, limit: usize) -> Vec<String> {
+    lines(&limited(agent, entries, &turn(agent, input), limit).unwrap())
+}
+
+fn lines(view: &PromptMessages) -> Vec<String> {
+    view.messages
+        .iter()
+        .map(|message| {
+            let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.as_str()).collect();
+            let calls = if calls.is_empty() { String::new() } else { format!(" +{}", calls.join(",")) };
+            format!("{}: {}{calls}", message.role.as_str(), message.content)
+        })
+        .collect()
+}
+
+fn used_tool(agent: &str) -> ContextEntry {
+    let mut entry = said(MessageAuthor::Agent(agent.into()), ChatRole::Assistant, "");
+    let arguments = "{\"file_paths\":[\"a\"]}".to_owned();
+    entry.calls.push(AnsweredCall {
+        call: ToolCall { id: "c1".into(), name: "read_files".into(), arguments, original: None },
+        answer: "alpha beta".into(),
+        ok: true,
+    });
+    entry
+}
+
+#[test]
+fn seats_see_the_thread_from_their_own_side() {
+    let thread = [
+        said(MessageAuthor::Workflow, ChatRole::User, "task"),
+        used_tool("coder"),
+        said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
+    ];
+    let coder = view_of(&agent("coder", ConversationSide::Assistant), &thread, Some("go on"), 50_000);
+    assert_eq!(
+        coder,
+        [
+            "system: You are coder.",
+            "user: task",
+            "assistant:  +read_files",
+            "tool: alpha beta",
+            "assistant: done",
+            "user: go on",
+        ]
+    );
+    let reviewer = view_of(&agent("reviewer", ConversationSide::User), &thread, Some("review it"), 50_000);
+    assert_eq!(
+        reviewer,
+        [
+            "system: You are reviewer.",
+            "assistant: task",
+            "user: [used read_files {\"file_paths\":[\"a\"]} → ok: alpha beta]",
+            "user: done",
+            "user: review it",
+        ]
+    );
+}
+
+#[test]
+fn two_other_agents_are_told_apart_by_name_and_one_is_not() {
+    let one = [said(MessageAuthor::Agent("a".into()), ChatRole::Assistant, "first")];
+    assert_eq!(view_of(&agent("c", ConversationSide::Assistant), &one, None, 50_000)[1], "user: first");
+    let two = [
+        said(MessageAuthor::Agent("a".into()), ChatRole::Assistant, "first"),
+        said(MessageAuthor::Agent("b".into()), ChatRole::Assistant, "second"),
+    ];
+    let view = view_of(&agent("c", ConversationSide::Assistant), &two, None, 50_000);
+    assert_eq!(view[1..], ["user: [a]: first", "user: [b]: second"]);
+    let other_user = [said(MessageAuthor::Agent("reviewer2".into()), ChatRole::User, "hm")];
+    assert_eq!(view_of(&agent("reviewer", ConversationSide::User), &other_user, None, 50_000)[1], "user: hm");
+}
+
+#[test]
+fn trimming_drops_the_oldest_until_it_fits() {
+    let rows = [(30, 34, 1_000, 29), (12, 500, 1_000, 2), (3, 10, 1_000, 3), (1, 5_000, 1_000, 1)];
+    for (count, length, limit, kept) in rows {
+        let text = "x".repeat(length);
+        let thread: Vec<ContextEntry> =
+            (0..count).map(|_| said(MessageAuthor::Workflow, ChatRole::User, &text)).collect();
+        let seat = agent("a", ConversationSide::Assistant);
+        let view = limited(&seat, &thread, &turn(&seat, None), limit).unwrap();
+        let total: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
+        assert_eq!((view.messages.len() - 1, view.dropped), (kept, count - kept), "{count}×{length}");
+        assert!(total <= limit, "{count}×{length}: {total}");
+    }
+}
+
+#[test]
+fn anothers_words_too_long_by_themselves_lose_their_middle_and_that_is_counted() {
+    let agent = agent("a", ConversationSide::Assistant);
+    for (length, shortened) in [(100, 0), (101, 1), (5_000, 1)] {
+        let text = "x".repeat(length);
+        let thread = [said(MessageAuthor::Agent("b".into()), ChatRole::Assistant, &text)];
+        let view = limited(&agent, &thread, &turn(&agent, None), 100).unwrap();
+        let sent = &view.messages.last().unwrap().content;
+        assert_eq!(
+            (view.shortened, sent.contains(render::CUT.trim())),
+            (shortened, shortened > 0),
+            "{length}"
+        );
+        assert!(sent.chars().count() <= 100, "{length}");
+    }
+}
+
+#[test]
+fn pinned_entries_stay_and_alone_too_long_is_an_error() {
+    let mut pinned = said(MessageAuthor::Start, ChatRole::User, &"p".repeat(600));
+    pinned.pinned = true;
+    let mut thread = vec![pinned.clone()];
+    thread.extend((0..5).map(|_| said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(200))));
+    let seat = agent("a", ConversationSide::Assistant);
+    let view = limited(&seat, &thread, &turn(&seat, None), 1_000).unwrap();
+    assert_eq!(view.dropped, 3);
+    assert!(view.messages[1].content.starts_with("ppp"));
+    let overflow = limited(&seat, &thread, &turn(&seat, None), 500).unwrap_err();
+    assert_eq!(overflow, ContextOverflow { length: 600, limit: 500, field: "max_length" });
+}
+
+#[test]
+fn an_input_is_never_cut_and_answers_are() {
+    let seat = agent("a", ConversationSide::Assistant);
+    let long = "t".repeat(1_500);
+    let overflow = limited(&seat, &[], &turn(&seat, Some(&long)), 1_000).unwrap_err();
+    assert_eq!(overflow, ContextOverflow { length: 1_500, limit: 1_000, field: "max_length" });
+    let mut visit = turn(&seat, Some("go"));
+    let mut answered = used_tool("a");
+    answered.calls[0].answer = "r".repeat(5_000);
+    visit.entries.push(TurnEntry { entry: answered, private: false });
+    let view = limited(&seat, &[], &visit, 1_000).unwrap();
+    let answer = &view.messages[3].content;
+    assert!(answer.chars().count() <= 1_000 && answer.contains("cut to fit"), "{}", answer.len());
+    // what a tool was just given is not cut, and no reason to fail
+    visit.entries[0].entry.calls[0].call.arguments = "a".repeat(1_200);
+    assert!(limited(&seat, &[], &visit, 1_000).is_ok());
+}
+
+#[test]
+fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
+    let mut seat = agent("a", ConversationSide::Assistant);
+    seat.reminder = Some("Run the tests.".into());
+    let thread = [said(MessageAuthor::Script, ChatRole::System, "rule")];
+    let mut visit = turn(&seat, Some("go"));
+    let roles = |visit: &AgentTurn| -> Vec<String> {
+        let view = limited(&seat, &thread, visit, 1_000).unwrap();
+        view.messages.iter().map(|m| format!("{} {}", m.role.as_str(), m.content)).collect()
+    };
+    assert_eq!(roles(&visit)[1..], ["system rule", "user go"]);
+    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false });
+    assert_eq!(roles(&visit).last().unwrap(), "user Run the tests.");
+    let first = roles(&visit);
+    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false });
+    let second = roles(&visit);
+    assert_eq!(second[..first.len()], first, "an earlier round keeps its own");
+    assert_eq!(second.iter().filter(|line| *line == "user Run the tests.").count(), 2);
+    seat.parsing_tools.push(decision("read_files"));
+    let view = limited(&seat, &thread, &visit, 1_000).unwrap();
+    assert_eq!(view.messages.last().unwrap().role, ChatRole::Tool, "a decision is no round of tools");
+}
+
+fn decision(name: &str) -> ParsingTool {
+    let parameters = serde_json::json!({"type": "object"});
+    ParsingTool { name: name.into(), description: String::new(), parameters, parsing_only: false }
+}
+
+#[test]
+fn what_the_run_was_told_stands_behind_the_prompt_unless_the_role_goes_without() {
+    let brief = SystemContext { environment: "On linux.".into(), guidance: "Use tabs.".into() };
+    let (thread, context) = (LiveConversation::default(), context(1_000));
+    for (prompt, without, expected) in [
+        ("Be.", SystemContextExclusions::default(), "system: Be.\n\nUse tabs.\n\nOn linux."),
+        ("Be.", SystemContextExclusions { environment: true, guidance: false }, "system: Be.\n\nUse tabs."),
+        ("Be.", SystemContextExclusions { environment: true, guidance: true }, "system: Be."),
+        (" ", SystemContextExclusions { environment: false, guidance: true }, "system: On linux."),
+        (" ", SystemContextExclusions { environment: true, guidance: true }, ""),
+    ] {
+        let seat =
+            AgentSpec { system_prompt: prompt.into(), without, ..agent("a", ConversationSide::Assistant) };
+        let visit = turn(&seat, Some("go"));
+        let scene = PromptSources { brief: &brief, ..scene(&seat, &context, &thread, &visit) };
+        let shown = lines(&build_messages(&scene).unwrap());
+        let expected: Vec<&str> =
+            [expected, "user: go"].into_iter().filter(|line| !line.is_empty()).collect();
+        assert_eq!(shown, expected);
+        assert_eq!(outline(&scene).unwrap().messages, expected.len());
+    }
+}
+
+#[test]
+fn where_three_sit_everybody_has_a_name_from_the_first_word_on() {
+    let (seat, context) = (agent("coder", ConversationSide::Assistant), context(1_000));
+    let thread = thread_of(&[said(MessageAuthor::Agent("tester".into()), ChatRole::Assistant, "hm")]);
+    let visit = turn(&seat, None);
+    for (others, expected) in [(1, "user: hm"), (2, "user: [tester]: hm")] {
+        let scene = PromptSources { others, ..scene(&seat, &context, &thread, &visit) };
+        assert_eq!(lines(&build_messages(&scene).unwrap())[1], expected);
+    }
+}
+
+#[test]
+fn a_large_view_makes_room_at_once_and_keeps_its_beginning() {
+    let seat = agent("a", ConversationSide::Assistant);
+    let text = |at: usize| format!("{at} {}", "x".repeat(98));
+    for (limit, said_first, kept) in [(1_000, 11, 10), (4_000, 41, 40), (5_000, 51, 25), (50_000, 501, 350)] {
+        let context = context(limit);
+        let entries: Vec<ContextEntry> = (0..said_first)
+            .map(|at| {
+                said(MessageAuthor::Workflow, ChatRole::User, &text(at).chars().take(100).collect::<String>())
+            })
+            .collect();
+        let visit = turn(&seat, None);
+        let mut thread = thread_of(&entries);
+        let view = shown(&seat, &context, &thread, &visit).unwrap();
+        assert_eq!((view.messages.len() - 1, view.dropped), (kept, said_first - kept), "limit {limit}");
+        thread = settled(&seat, &context, &thread, &visit).0;
+        for more in 0..(limit / 100 - kept) {
+            let before = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+            thread.push(said(MessageAuthor::Workflow, ChatRole::User, &"y".repeat(100)));
+            let after = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+            assert_eq!(after[..before.len()], before, "{more} more in {limit}");
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_is_told() {
+    let (seat, context) = (agent("a", ConversationSide::Assistant), context(200));
+    let words = ["the first of all, and it is rather long for a mark", "  ", "second\nline", "third"];
+    let entries = words.map(|text| said(MessageAuthor::Workflow, ChatRole::User, text));
+    let thread = thread_of(&entries);
+    let visit = turn(&seat, None);
+    let scene = scene(&seat, &context, &thread, &visit);
+    let lost = dropped_between(&scene, WindowStart::default(), WindowStart { log: 3, visit: 0 });
+    assert_eq!((lost.entries, lost.characters), (3, 63));
+    assert_eq!(
+        (lost.first.as_str(), lost.last.as_str()),
+        ("the first of all, and it is rather long …", "second line")
+    );
+    let mut busy = turn(&seat, None);
+    busy.add(String::new(), used_tool("a").calls, Vec::new());
+    busy.add("done".into(), Vec::new(), Vec::new());
+    let scene = PromptSources { turn: &busy, ..scene };
+    let lost =
+        super::dropped_between(&scene, WindowStart { log: 4, visit: 0 }, WindowStart { log: 4, visit: 1 });
+    assert_eq!((lost.entries, lost.first.as_str()), (1, "read_files(…)"));
+}
+
+/// A turn with a call and a thought that its provider wants back.
+fn thought(author: &str, length: usize) -> ContextEntry {
+    let block = json!({"type": "redacted_thinking", "data": "c".repeat(length)});
+    ContextEntry { sealed: vec![OpaqueBlock { after: 0, block }], ..used_tool(author) }
+}
+
+#[test]
+fn sealed_thoughts_take_room_where_they_are_sent() {
+    let seat = |protocol| AgentSpec {
+        choice: ModelChoice { protocol, ..ModelChoice::default() },
+        ..agent("coder", ConversationSide::Assistant)
+    };
+    let entries = [thought("coder", 1_000), thought("other", 1_000), thought("coder", 1_000)];
+    let length = entries[0].length();
+    let thread = thread_of(&entries);
+    for (about, protocol, version, expected) in [
+        ("own ones", ModelProtocol::Anthropic, MACHINE_VERSION, 2_000),
+        ("of another protocol", ModelProtocol::Responses, MACHINE_VERSION, 0),
+        ("never sent", ModelProtocol::Chat, MACHINE_VERSION, 0),
+        ("not in runs of before", ModelProtocol::Anthropic, MEASURES_SINCE - 1, 0),
+    ] {
+        let (seat, visit) = (seat(protocol), turn(&agent("coder", ConversationSide::Assistant), None));
+        let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(50_000) };
+        let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
+        let sight = sight(&scene);
+        let all = sight.range(0, 0).rest(0);
+        assert_eq!((all.sealed, all.length), (expected, 3 * length), "{about}");
+    }
+    // 2,000 tokens, of which 400 are for the answer: 6,400 characters without the prompt's
+    let limited = |protocol| {
+        let mut seat = seat(protocol);
+        seat.choice.context_size = Some(2_000);
+        seat
+    };
+    for (about, protocol, thoughts, limit, rounds) in [
+        ("they fit", ModelProtocol::Anthropic, [2_000; 3], 50_000, 3),
+        ("they do not, and half of the room is enough", ModelProtocol::Anthropic, [2_100; 3], 50_000, 1),
+        ("two of them are enough for it", ModelProtocol::Anthropic, [5_000, 1_000, 1_000], 50_000, 2),
+        ("they are not sent", ModelProtocol::Chat, [2_100; 3], 50_000, 3),
+        ("they are no part of the conversation", ModelProtocol::Anthropic, [2_000; 3], 3 * length + 2, 3),
+        ("the newest stays, with its answers", ModelProtocol::Anthropic, [10, 10, 9_000], 50_000, 1),
+    ] {
+        let seat = limited(protocol);
+        let mut visit = turn(&seat, Some("go"));
+        for length in thoughts {
+            let entry = thought("coder", length);
+            visit.add(String::new(), entry.calls, entry.sealed);
+        }
+        let view = shown(&seat, &context(limit), &LiveConversation::default(), &visit).unwrap();
+        assert_eq!(view.messages.iter().filter(|one| !one.sealed.is_empty()).count(), rounds, "{about}");
+        assert_eq!(
+            (view.shortened, view.messages.last().unwrap().content.as_str()),
+            (0, "alpha beta"),
+            "{about}"
+        );
+        let refused = ContextSpec { trim: TrimPolicy::Error, ..context(limit) };
+        let whole = shown(&seat, &refused, &LiveConversation::default(), &visit);
+        assert_eq!(whole.is_ok(), rounds == 3, "{about}");
+        if let Err(overflow) = whole {
+            assert_eq!((overflow.field, overflow.limit), ("the model's window", 6_386), "{about}");
+        }
+        let sums = ContextSpec { trim: TrimPolicy::Summarize, ..context(limit) };
+        let (thread, turn) = (LiveConversation::default(), visit);
+        let covering = summary::covering(&scene(&seat, &sums, &thread, &turn));
+        assert_eq!(covering.is_some(), rounds < 3, "{about}");
+    }
+}
+
+/// Another server answers in the place of one that stays down (MODEL-15): what only the first one could read is not
+/// sent to it, and takes no room.
+#[test]
+fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
+    let seat = |protocol| {
+        let mut seat = agent("coder", ConversationSide::Assistant);
+        (seat.choice.protocol, seat.choice.context_size) = (protocol, Some(2_000));
+        seat
+    };
+    let first = seat(ModelProtocol::Anthropic);
+    let mut thread = thread_of(&[thought("coder", 2_000), thought("coder", 2_000)]);
+    thread.push_aside(AgentIx(0), true, thought("coder", 2_000));
+    let context = context(50_000);
+    let visit = turn(&first, None);
+    let (mut thread, _) = settled(&first, &context, &thread, &visit);
+    assert_eq!(thread.sights[&AgentIx(0)].begin(), 0);
+    thread.push(thought("coder", 400));
+    for (protocol, sealed) in [
+        (ModelProtocol::Anthropic, 6_400),
+        (ModelProtocol::Chat, 0),
+        (ModelProtocol::Responses, 0),
+        (ModelProtocol::Anthropic, 6_400),
+    ] {
+        let seat = seat(protocol);
+        let all = sight(&scene(&seat, &context, &thread, &visit)).range(0, 0).rest(0);
+        let (known, _) = settled(&seat, &context, &thread, &visit);
+        let seen = &known.sights[&AgentIx(0)];
+        assert_eq!((all.sealed, seen.range(0, 0).rest(0)), (sealed, all), "{protocol:?}");
+        let view = shown(&seat, &context, &thread, &visit).unwrap();
+        assert_eq!((seen.begin() > 0, view.dropped > 0), (sealed > 0, sealed > 0), "{protocol:?}");
+        // the sums stay with the thread; where it began does not
+        thread.sights = known.sights;
+        thread.sights.get_mut(&AgentIx(0)).unwrap().begin_at(0);
+    }
+    // a run of before goes on as it went
+    let seat = seat(ModelProtocol::Chat);
+    let before = PromptSources { version: RESTS_SINCE - 1, ..scene(&seat, &context, &thread, &visit) };
+    assert_eq!(sight(&before).range(0, 0).rest(0).sealed, 6_400);
+}
+
+/// How much is left of a long conversation once it passes a limit.
+#[test]
+fn small_views_are_cut_in_larger_steps() {
+    let seat = agent("coder", ConversationSide::Assistant);
+    let visit = turn(&seat, None);
+    for (limit, version, stays) in [
+        (4_000, MACHINE_VERSION, 40),
+        (4_100, MACHINE_VERSION, 20),
+        (10_000, MACHINE_VERSION, 50),
+        (29_900, MACHINE_VERSION, 149),
+        (30_000, MACHINE_VERSION, 210),
+        (50_000, MACHINE_VERSION, 350),
+        (10_000, MEASURES_SINCE - 1, 70),
+    ] {
+        let entry = said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100));
+        let thread = thread_of(&vec![entry; limit / 100 + 1]);
+        let context = context(limit);
+        let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
+        assert_eq!(thread.log.entries.len() - required_start(&scene).log, stays, "{limit} {version}");
+    }
+}
+
+#[test]
+fn what_sums_up_is_given_what_its_own_window_takes() {
+    let seat = agent("coder", ConversationSide::Assistant);
+    let entries: Vec<ContextEntry> = (0..60)
+        .map(|at| {
+            said(
+                MessageAuthor::Human,
+                ChatRole::User,
+                &format!("<{at}>{}", "x".repeat(if at == 5 { 9_000 } else { 300 })),
+            )
+        })
+        .collect();
+    let visit = turn(&seat, None);
+    // 2,000 tokens, of which 400 are for the answer: 6,400 characters, 1,000 of them for what stands around
+    let small = ModelChoice { context_size: Some(2_000), ..ModelChoice::default() };
+    for (summary, version, most, calls) in [
+        (Some(small.clone()), MACHINE_VERSION, 6_400, 5),
+        (Some(small), MEASURES_SINCE - 1, 12_000, 1),
+        (None, MACHINE_VERSION, 12_000, 1),
+    ] {
+        let summary = summary.map(Box::new);
+        let context = ContextSpec { trim: TrimPolicy::Summarize, summary, ..context(10_000) };
+        let mut thread = thread_of(&entries);
+        let (mut told, mut made) = (String::new(), 0);
+        loop {
+            let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
+            let Some(covering) = summary::covering(&scene) else { break };
+            let messages = summary::messages(&scene, covering);
+            let length: usize = messages.iter().map(|one| one.content.chars().count()).sum();
+            assert!(length <= most, "{length} of {most}");
+            assert!(made == 0 || messages[1].content.starts_with("[record so far]: "), "{messages:?}");
+            told.push_str(&messages[1].content);
+            made += 1;
+            let text = summary::within(&"s".repeat(9_000), covering);
+            thread.summary = Some(ConversationSummary::new(covering.covers, covering.replaced, text));
+        }
+        let covers = thread.summary.as_ref().unwrap().covers;
+        assert_eq!(made, calls, "{most}");
+        assert!((0..covers).all(|at| told.contains(&format!("<{at}>"))), "each is told once: {covers}");
+        assert!(shown(&seat, &context, &thread, &visit).unwrap().dropped == 0);
+    }
+}
+
+#[test]
+fn a_run_of_before_knows_no_window() {
+    let mut seat = agent("a", ConversationSide::Assistant);
+    seat.choice.context_size = Some(500);
+    let (context, thread, visit) = (context(50_000), LiveConversation::default(), turn(&seat, None));
+    for (version, field) in [
+        (WINDOWED_SINCE - 1, "max_length"),
+        (WINDOWED_SINCE, "the model's window"),
+        (MACHINE_VERSION, "the model's window"),
+    ] {
+        let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
+        assert_eq!(scene.limit().1, field, "{version}");
+    }
+}
+
+#[test]
+fn what_the_model_cannot_take_is_not_sent() {
+    let entries: Vec<ContextEntry> =
+        (0..20).map(|_| said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100))).collect();
+    let thread = thread_of(&entries);
+    for (size, answer, prompt, kept) in [
+        (None, None, 10, 20),
+        (Some(100_000), Some(50_000), 10, 20),
+        // of 500 tokens 100 are for an answer: 1,600 characters without the prompt's
+        (Some(500), None, 99, 15),
+        (Some(500), Some(200), 199, 10),
+        (Some(500), Some(499), 199, 8),
+    ] {
+        let mut seat =
+            AgentSpec { system_prompt: "p".repeat(prompt), ..agent("a", ConversationSide::Assistant) };
+        seat.choice.context_size = size;
+        seat.choice.parameters.max_output_tokens = answer;
+        let visit = turn(&seat, None);
+        let view = shown(&seat, &context(50_000), &thread, &visit).unwrap();
+        assert_eq!(view.messages.len() - 1, kept, "{size:?} {answer:?}");
+    }
+    let mut seat = agent("a", ConversationSide::Assistant);
+    seat.choice.context_size = Some(20);
+    let too_long = limited(&seat, &entries[..1], &turn(&seat, Some(&"i".repeat(90))), 1_000).unwrap_err();
+    assert_eq!((too_long.limit, too_long.field), (54, "the model's window"));
+}
+
+#[test]
+fn others_see_of_a_call_what_the_context_says_and_it_counts_as_shown() {
+    let seat = agent("reviewer", ConversationSide::User);
+    let mut used = used_tool("coder");
+    used.text = "looking".into();
+    used.calls[0].answer = "r".repeat(1_000);
+    let short = format!("looking\n[used read_files {{\"file_paths\":[\"a\"]}} → ok: {}…]", "r".repeat(400));
+    let whole = format!("looking\n[used read_files {{\"file_paths\":[\"a\"]}} → ok:\n{}]", "r".repeat(1_000));
+    let rows = [
+        (ToolVisibility::None, "looking", 7),
+        (ToolVisibility::Summary, short.as_str(), 427),
+        (ToolVisibility::Full, whole.as_str(), 1_027),
+    ];
+    for (tool_visibility, text, length) in rows {
+        for (limit, dropped) in [(length + 4, 0), (length + 3, 1)] {
+            let context = ContextSpec { tool_visibility, ..context(limit) };
+            let thread = thread_of(&[
+                used.clone(),
+                said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
+            ]);
+            let view = shown(&seat, &context, &thread, &turn(&seat, None)).unwrap();
+            assert_eq!(view.dropped, dropped, "{tool_visibility:?} {limit}");
+            if dropped == 0 {
+                assert_eq!(view.messages[1].content, text);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_shown_in_full_of_others_loses_its_middle_too() {
+    let seat = agent("reviewer", ConversationSide::User);
+    let mut used = used_tool("coder");
+    used.calls[0].answer = "r".repeat(5_000);
+    let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(500) };
+    let view = shown(&seat, &context, &thread_of(&[used]), &turn(&seat, None)).unwrap();
+    let text = &view.messages[1].content;
+    assert!(text.contains(render::CUT.trim()) && text.chars().count() < 560, "{}", text.chars().count());
+    assert_eq!((view.dropped, view.shortened), (0, 1));
+}
+
+#[test]
+fn the_first_messages_can_be_pinned() {
+    let mut start = said(MessageAuthor::Start, ChatRole::User, &"s".repeat(100));
+    start.pinned = true;
+    let mut entries = vec![start];
+    entries.extend(
+        "abcde".chars().map(|c| said(MessageAuthor::Workflow, ChatRole::User, &c.to_string().repeat(100))),
+    );
+    let seat = agent("a", ConversationSide::Assistant);
+    let rows: [(usize, Result<&str, usize>); 5] =
+        [(0, Ok("sde")), (1, Ok("sae")), (2, Ok("sabe")), (3, Err(400)), (9, Err(600))];
+    for (pin_first, expected) in rows {
+        let context = ContextSpec { pin_first, ..context(if pin_first == 2 { 400 } else { 300 }) };
+        let view = shown(&seat, &context, &thread_of(&entries), &turn(&seat, None));
+        let firsts = view
+            .map(|view| view.messages[1..].iter().map(|message| &message.content[..1]).collect::<String>());
+        assert_eq!(firsts.map_err(|overflow| overflow.length), expected.map(str::to_owned), "{pin_first}");
+    }
+}
+
+#[test]
+fn a_limit_in_tokens_and_trim_error() {
+    let seat = agent("a", ConversationSide::Assistant);
+    let thread = thread_of(&[
+        said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(50)),
+        said(MessageAuthor::Workflow, ChatRole::User, "y"),
+    ]);
+    let rows = [
+        (1_000, Some(12), TrimPolicy::DropOldest, Ok(1), "max_tokens"),
+        (1_000, Some(13), TrimPolicy::DropOldest, Ok(0), "max_tokens"),
+        (50, Some(13), TrimPolicy::DropOldest, Ok(1), "max_length"),
+        (
+            50,
+            None,
+            TrimPolicy::Error,
+            Err(ContextOverflow { length: 51, limit: 50, field: "max_length" }),
+            "max_length",
+        ),
+        (51, None, TrimPolicy::Error, Ok(0), "max_length"),
+        (
+            1_000,
+            Some(12),
+            TrimPolicy::Error,
+            Err(ContextOverflow { length: 51, limit: 48, field: "max_tokens" }),
+            "max_tokens",
+        ),
+    ];
+    for (max_length, max_tokens, trim, expected, field) in rows {
+        let context = ContextSpec { max_tokens, trim, ..context(max_length) };
+        let view = shown(&seat, &context, &thread, &turn(&seat, None));
+        assert_eq!(view.map(|view| view.dropped), expected, "{max_length} {max_tokens:?}");
+        assert_eq!(context.limit().1, field);
+    }
+}
+
+#[test]
+fn an_input_is_heard_as_its_visibility_says() {
+    let seat = |side, input_visibility| {
+        let id = if side == ConversationSide::User { "reviewer" } else { "coder" };
+        AgentSpec { input_visibility, ..agent(id, side) }
+    };
+    let rows = [
+        (seat(ConversationSide::Assistant, None), "user: do", true),
+        (seat(ConversationSide::Assistant, Some(InputVisibility::Private)), "user: do", false),
+        (seat(ConversationSide::User, None), "user: do", false),
+        (seat(ConversationSide::User, Some(InputVisibility::Shared)), "user: do", true),
+    ];
+    for (agent, last, stored) in rows {
+        let visit = turn(&agent, Some("do"));
+        let mut thread = LiveConversation::default();
+        let view = shown(&agent, &context(1_000), &thread, &visit).unwrap();
+        assert_eq!(lines(&view)[1..], [last]);
+        visit.store(&mut thread, false, false);
+        assert_eq!(thread.log.entries.len(), usize::from(stored));
+        // It stays what it was; to another user seat it is the person's word, as any other of the workflow.
+        let later = shown(&agent, &context(1_000), &thread, &turn(&agent, None)).unwrap();
+        assert_eq!(lines(&later)[1..], [last][usize::from(!stored)..]);
+        let other = AgentSpec { id: "review2".into(), ..agent.clone() };
+        let other_view = shown(&other, &context(1_000), &thread, &turn(&other, None)).unwrap();
+        let role = if agent.side == ConversationSide::User { "assistant: do" } else { "user: do" };
+        assert_eq!(lines(&other_view)[1..], [role][usize::from(!stored)..]);
+    }
+}
+
+#[test]
+fn private_words_stay_where_they_happened_and_only_for_their_agent() {
+    let reviewer = agent("reviewer", ConversationSide::User);
+    let mut thread = thread_of(&[said(MessageAuthor::Workflow, ChatRole::User, "task")]);
+    let mut visit = turn(&reviewer, Some("be strict"));
+    visit.add("hm".into(), Vec::new(), Vec::new());
+    visit.push_private_note("decide");
+    visit.add(String::new(), used_tool("reviewer").calls, Vec::new());
+    let during = shown(&reviewer, &context(1_000), &thread, &visit).unwrap();
+    visit.store(&mut thread, true, true);
+    thread.push(said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "next"));
+    let after = lines(&shown(&reviewer, &context(1_000), &thread, &turn(&reviewer, Some("again"))).unwrap());
+    assert_eq!(after[..during.messages.len()], lines(&during), "the beginning can be cached");
+    assert_eq!(after[during.messages.len()..], ["user: next", "user: again"]);
+    let coder = agent("coder", ConversationSide::Assistant);
+    let other = AgentTurn { agent: AgentIx(1), ..turn(&coder, None) };
+    let seen = lines(&shown(&coder, &context(1_000), &thread, &other).unwrap());
+    assert_eq!(seen[1..], ["user: task", "assistant: next"]);
+}
+
+#[test]
+fn a_summary_stands_behind_what_is_pinned_and_is_the_first_to_be_cut() {
+    let seat = agent("a", ConversationSide::Assistant);
+    let entries: Vec<ContextEntry> =
+        ["p", "old", "older", "new"].map(|text| said(MessageAuthor::Workflow, ChatRole::User, text)).to_vec();
+    let mut thread = thread_of(&entries);
+    thread.summary = Some(ConversationSummary::new(3, 2, "s".repeat(100)));
+    let text = format!("user: [summary of 2 earlier messages] {}", "s".repeat(100));
+    let spec = |limit| ContextSpec { pin_first: 1, trim: TrimPolicy::Summarize, ..context(limit) };
+    let view = |limit| shown(&seat, &spec(limit), &thread, &turn(&seat, Some("go"))).unwrap();
+    assert_eq!(lines(&view(1_000))[1..], ["user: p", &text, "user: new", "user: go"]);
+    let cut = view(100);
+    let room = cut.messages[2].content.chars().count();
+    assert_eq!((cut.dropped, cut.shortened, room), (1, 1, 97));
+    assert_eq!(lines(&view(60))[1..], ["user: p", "user: go"], "too short to say anything");
+}
+
+#[test]
+fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
+    let seat = agent("coder", ConversationSide::Assistant);
+    let mut thread = LiveConversation::default();
+    for at in 0..10 {
+        thread.push(said(
+            MessageAuthor::Agent("reviewer".into()),
+            ChatRole::User,
+            &format!("{at}{}", "x".repeat(99)),
+        ));
+        thread.push_aside(
+            AgentIx(0),
+            true,
+            said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "secret"),
+        );
+    }
+    let visit = turn(&seat, Some("go"));
+    let covered = |trim, limit, thread: &LiveConversation| {
+        let context = ContextSpec { trim, ..context(limit) };
+        let scene = scene(&seat, &context, thread, &visit);
+        summary::covering(&scene).map(|covering| (covering, summary::messages(&scene, covering)))
+    };
+    assert_eq!(covered(TrimPolicy::Summarize, 1_062, &thread), None, "it fits");
+    assert_eq!(covered(TrimPolicy::DropOldest, 900, &thread), None);
+    let (covering, messages) = covered(TrimPolicy::Summarize, 900, &thread).unwrap();
+    assert_eq!(
+        (covering.part, covering.covers, covering.replaced),
+        (SummaryPart::Log, 7, 7),
+        "half of the limit is free again"
+    );
+    let [system, user] = messages.as_slice() else { panic!("{messages:?}") };
+    assert_eq!((system.role, user.role), (ChatRole::System, ChatRole::User));
+    assert!(system.content.contains("at most 225 characters"), "{}", system.content);
+    assert!(user.content.starts_with("[reviewer]: 0xx") && user.content.contains("[reviewer]: 6xx"));
+    assert!(!user.content.contains("secret") && !user.content.contains("7xx"));
+    thread.summary = Some(ConversationSummary::new(7, 7, "the record".into()));
+    for _ in 0..6 {
+        thread.push(said(MessageAuthor::Human, ChatRole::User, &"y".repeat(100)));
+    }
+    let (covering, messages) = covered(TrimPolicy::Summarize, 900, &thread).unwrap();
+    assert_eq!((covering.covers, covering.replaced), (13, 13));
+    assert!(messages[1].content.starts_with("[record so far]: the record\n\n[reviewer]: 7xx"));
+    let short = SummaryCoverage { length: 100, ..covering };
+    assert_eq!(summary::within(&format!(" {} ", "z".repeat(500)), short).chars().count(), 100);
+}
+
+#[test]
+fn a_long_visit_has_a_record_of_its_own() {
+    let seat = agent("coder", ConversationSide::Assistant);
+    let mut visit = turn(&seat, Some("go"));
+    for _ in 0..6 {
+        visit.add("w".repeat(70), used_tool("coder").calls, Vec::new());
+    }
+    let context = ContextSpec { trim: TrimPolicy::Summarize, ..context(500) };
+    let mut thread = thread_of(&[said(MessageAuthor::Human, ChatRole::User, "short")]);
+    let asked = |thread: &LiveConversation, visit: &AgentTurn| {
+        let scene = scene(&seat, &context, thread, visit);
+        summary::covering(&scene)
+            .map(|covering| (covering, summary::messages(&scene, covering)[1].content.clone()))
+    };
+    let (covering, material) = asked(&thread, &visit).unwrap();
+    assert_eq!((covering.part, covering.covers, covering.replaced), (SummaryPart::Visit, 4, 4));
+    assert_eq!(material.matches("[coder]: ww").count(), 4, "{material}");
+    assert!(material.contains("[used read_files") && !material.contains("short"), "{material}");
+    visit.record = Some(ConversationSummary::new(covering.covers, covering.replaced, "done much".into()));
+    let view = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+    assert_eq!(view[1..4], ["user: short", "user: go", "user: [summary of 4 earlier messages] done much"]);
+    assert_eq!(view.len(), 4 + 2 * 2);
+    visit.add("w".repeat(300), Vec::new(), Vec::new());
+    let (covering, material) = asked(&thread, &visit).unwrap();
+    assert_eq!((covering.part, covering.covers, covering.replaced), (SummaryPart::Visit, 6, 6));
+    assert!(material.starts_with("[record so far]: done much"), "{material}");
+    visit.store(&mut thread, false, false);
+    assert_eq!(thread.log.entries.len(), 1 + 1 + 7, "what it leaves behind is whole");
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry() -> impl Strategy<Value = ContextEntry> {
+        (0..4_u8, 1..400_usize, 0..3_usize).prop_map(|(who, length, calls)| {
+            let author = match who {
+                0 => MessageAuthor::Workflow,
+                1 => MessageAuthor::Agent("coder".into()),
+                2 => MessageAuthor::Agent("reviewer".into()),
+                _ => MessageAuthor::Human,
+            };
+            let role = if who == 1 { ChatRole::Assistant } else { ChatRole::User };
+            let mut entry = said(author, role, &"ä".repeat(length));
+            for at in 0..calls {
+                entry.calls.push(AnsweredCall {
+                    call: ToolCall {
+                        id: format!("{at}"),
+                        name: "t".into(),
+                        arguments: "{}".into(),
+                        original: None,
+                    },
+                    answer: "r".repeat(length * 2),
+                    ok: true,
+                });
+            }
+            entry
+        })
+    }
+
+    fn options() -> impl Strategy<Value = ContextSpec> {
+        let visibilities = [ToolVisibility::None, ToolVisibility::Summary, ToolVisibility::Full];
+        (100..5_000_usize, 0..4_usize, prop::sample::select(visibilities.to_vec()), any::<bool>()).prop_map(
+            |(limit, pin_first, tool_visibility, summarize)| ContextSpec {
+                pin_first,
+                tool_visibility,
+                trim: if summarize { TrimPolicy::Summarize } else { TrimPolicy::DropOldest },
+                ..context(limit)
+            },
+        )
+    }
+
+    /// A log with asides of this agent and perhaps a summary.
+    fn thread() -> impl Strategy<Value = LiveConversation> {
+        let said = prop::collection::vec((entry(), any::<bool>()), 0..30);
+        (said, 0..40_usize, 0..600_usize).prop_map(|(entries, covers, length)| {
+            let mut thread = LiveConversation::default();
+            for (entry, aside) in entries {
+                if aside {
+                    thread.push_aside(AgentIx(0), !entry.calls.is_empty(), entry);
+                } else {
+                    thread.push(entry);
+                }
+            }
+            let covers = covers.min(thread.log.entries.len());
+            thread.summary =
+                (covers > 0).then(|| ConversationSummary::new(covers, covers, "s".repeat(length)));
+            thread
+        })
+    }
+
+    /// Calls are answered at once and in order, nothing is empty.
+    fn valid(view: &PromptMessages) -> Result<(), TestCaseError> {
+        let mut open: Vec<String> = Vec::new();
+        for message in &view.messages {
+            prop_assert!(!message.content.trim().is_empty() || !message.tool_calls.is_empty());
+            if message.role == ChatRole::Tool {
+                prop_assert_eq!(message.tool_call_id.clone(), open.first().cloned());
+                open.remove(0);
+            } else {
+                prop_assert!(open.is_empty());
+                open = message.tool_calls.iter().map(|call| call.id.clone()).collect();
+            }
+        }
+        prop_assert!(open.is_empty());
+        Ok(())
+    }
+
+    /// One visit: who, the input, a text or a decision, and how many tool rounds before it.
+    fn visit() -> impl Strategy<Value = (bool, bool, bool, usize, usize)> {
+        (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_usize, 1..60_usize)
+    }
+
+    /// Entries that come to nothing, are said by a script, or were cut off, too.
+    fn odd_entry() -> impl Strategy<Value = ContextEntry> {
+        (entry(), 0..7_u8).prop_map(|(mut entry, odd)| {
+            match odd {
+                0 => entry.text = " ".to_owned(),
+                1 => entry.text.clear(),
+                2 => entry.role = ChatRole::System,
+                3 => entry.interrupted = true,
+                4 => entry.pinned = true,
+                5 => entry.sealed = thought("", entry.text.len()).sealed,
+                _ => {}
+            }
+            entry
+        })
+    }
+
+    proptest! {
+        /// The part of the log that fits is found by sums; it is the one that a look at everything finds, while the
+        /// log grows. (`shown` compares.)
+        #[test]
+        fn what_fits_is_found_without_a_look_at_the_rest(
+            said in prop::collection::vec((odd_entry(), 0..4_u8), 0..40),
+            context in options(),
+            user in any::<bool>(),
+            input in any::<bool>(),
+            covers in 0..30_usize,
+            window in prop::option::of(200..3_000_u64),
+            elsewhere in 0..40_usize,
+        ) {
+            let mut seat = if user { agent("reviewer", ConversationSide::User) } else { agent("coder", ConversationSide::Assistant) };
+            (seat.choice.context_size, seat.choice.protocol) = (window, ModelProtocol::Anthropic);
+            let mut visit = turn(&seat, input.then_some("go"));
+            let (mut thread, mut sight) = (LiveConversation::default(), ContextIndex::default());
+            let mut brief = ContextIndex::default();
+            for (at, (entry, kind)) in said.into_iter().enumerate() {
+                // for some time another server answers, which reads no thoughts
+                let away = (elsewhere..elsewhere + 5).contains(&at);
+                seat.choice.protocol = if away { ModelProtocol::Chat } else { ModelProtocol::Anthropic };
+                match kind {
+                    0 => thread.push_aside(AgentIx(at % 2), !entry.calls.is_empty(), entry),
+                    1 => visit.entries = vec![TurnEntry { entry, private: at % 2 == 0 }],
+                    _ => thread.push(entry),
+                }
+                if at == covers && !thread.log.entries.is_empty() {
+                    let covers = thread.log.entries.len() - 1;
+                    thread.summary = Some(ConversationSummary::new(covers, covers, "s".repeat(at * 9)));
+                }
+                sight = update_index(sight, &scene(&seat, &context, &thread, &visit));
+                let place = sight.begin();
+                let mut fresh = update_index(ContextIndex::default(), &scene(&seat, &context, &thread, &visit));
+                fresh.begin_at(place);
+                let seen = |sight: &ContextIndex| {
+                    let mut known = thread.clone();
+                    known.sights.insert(AgentIx(0), sight.clone());
+                    // both compare with a look at everything
+                    let view = shown(&seat, &context, &known, &visit).map(|view| view.messages);
+                    (view, settled(&seat, &context, &known, &visit).0.sights[&AgentIx(0)].begin())
+                };
+                let (grown, anew) = (seen(&sight), seen(&fresh));
+                prop_assert_eq!(&grown.0, &anew.0);
+                prop_assert_eq!(grown.1, anew.1);
+                // one that has forgotten what no view shows any more
+                brief = update_index(brief, &scene(&seat, &context, &thread, &visit));
+                match &thread.summary {
+                    Some(_) => brief = sight.clone(),
+                    None => brief.forget(context.pin_first),
+                }
+                let told = |sight: &ContextIndex| {
+                    let mut known = thread.clone();
+                    known.sights.insert(AgentIx(0), sight.clone());
+                    let scene = scene(&seat, &context, &known, &visit);
+                    let (held, begin) = (current_start(&scene), required_start(&scene));
+                    let view = build_messages(&scene).map(|view| (view.messages, view.dropped, view.shortened));
+                    (held, begin, dropped_between(&scene, held, begin), outline(&scene), view)
+                };
+                prop_assert_eq!(told(&brief), told(&sight));
+                [&mut sight, &mut brief].into_iter().for_each(|sight| sight.begin_at(grown.1));
+            }
+        }
+
+        #[test]
+        fn a_view_is_always_valid_for_a_strict_provider(
+            thread in thread(),
+            context in options(),
+            user in any::<bool>(),
+        ) {
+            let seat = if user { agent("reviewer", ConversationSide::User) } else { agent("coder", ConversationSide::Assistant) };
+            let visit = turn(&seat, Some("go"));
+            let (limit, _) = context.limit();
+            let Ok(view) = shown(&seat, &context, &thread, &visit) else {
+                prop_assert!(context.pin_first > 0, "only pinned messages can be too much here");
+                return Ok(());
+            };
+            let newest = thread.log.entries.last().map_or(0, ContextEntry::length);
+            let newest = thread.asides.last().map_or(0, |aside| aside.entry.length()).max(newest);
+            let shown: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
+            prop_assert!(shown <= limit + newest + 40 * 60, "{shown} of {limit}");
+            valid(&view)?;
+        }
+
+        /// What an agent with private memory is shown grows at its end, visit after visit; where it has none, only
+        /// the directive and what followed it in private go.
+        #[test]
+        fn views_of_one_agent_begin_alike_while_nothing_is_left_out(
+            visits in prop::collection::vec(visit(), 1..12),
+            memory in any::<bool>(),
+        ) {
+            let seats = [agent("coder", ConversationSide::Assistant), agent("reviewer", ConversationSide::User)];
+            let mut thread = LiveConversation::default();
+            let mut before: [Vec<String>; 2] = Default::default();
+            for (user, input, decides, rounds, length) in visits {
+                let at = usize::from(user);
+                let seat = &seats[at];
+                let input = input.then(|| "i".repeat(length));
+                let mut visit = AgentTurn { agent: AgentIx(at), ..turn(seat, input.as_deref()) };
+                let start = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
+                prop_assert!(start.starts_with(&before[at]), "{:?} then {:?}", before[at], start);
+                for _ in 0..rounds {
+                    visit.add(String::new(), used_tool(&seat.id).calls, Vec::new());
+                }
+                visit.add("t".repeat(length), Vec::new(), Vec::new());
+                let end = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
+                prop_assert!(end.starts_with(&start));
+                let private = user && decides;
+                let loses = !memory && (private || visit.directive);
+                visit.store(&mut thread, private, memory);
+                before[at] = if loses { start[..start.len() - usize::from(user && input.is_some())].to_vec() } else { end };
+            }
+        }
+
+        /// A summary leaves room: the views after it grow from the same beginning until the next one is due.
+        #[test]
+        fn a_summary_is_not_due_again_at_once(lengths in prop::collection::vec(1..120_usize, 20..60)) {
+            let seat = agent("coder", ConversationSide::Assistant);
+            let context = ContextSpec { trim: TrimPolicy::Summarize, ..context(1_000) };
+            let mut thread = LiveConversation::default();
+            let (mut before, mut said_since): (Vec<String>, Option<usize>) = (Vec::new(), None);
+            for length in lengths {
+                thread.push(said(MessageAuthor::Human, ChatRole::User, &"w".repeat(length)));
+                said_since = said_since.map(|since| since + length);
+                let visit = turn(&seat, None);
+                let covering = {
+                    let scene = scene(&seat, &context, &thread, &visit);
+                    summary::covering(&scene)
+                };
+                if let Some(covering) = covering {
+                    prop_assert!(said_since.is_none_or(|since| since > 200), "{said_since:?} characters after the last");
+                    let text = summary::within(&"s".repeat(2_000), covering);
+                    thread.summary = Some(ConversationSummary::new(covering.covers, covering.replaced, text));
+                    said_since = Some(0);
+                    before.clear();
+                }
+                let view = shown(&seat, &context, &thread, &visit).unwrap();
+                prop_assert_eq!((view.dropped, view.shortened), (0, 0));
+                prop_assert!(lines(&view).starts_with(&before));
+                before = lines(&view);
+            }
+            prop_assert!(thread.summary.is_some() || thread.log.entries.iter().map(ContextEntry::length).sum::<usize>() <= 1_000);
+        }
+    }
+}

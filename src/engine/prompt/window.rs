@@ -1,0 +1,177 @@
+//! Where a view begins: the oldest groups are left out so that the rest stays below the limit (A41, CTX-5). Found by
+//! sums, so that what is left out is not looked at.
+//!
+//! A view keeps its beginning until it would pass the limit again: requests that begin alike are cached by providers.
+
+use super::limits::PromptBounds;
+use super::prompt_unit::{PromptUnit, TurnInput, range, sum, summary, visit};
+use super::render::said;
+use super::size::{sight, size};
+use super::sources::PromptSources;
+use crate::domain::context::{ContextEntry, ToolVisibility, TrimPolicy};
+use crate::engine::agent_turn::SummaryPart;
+use crate::engine::context_index::{ContextIndex, EntryRef, SpanTotals};
+
+/// Providers cache a beginning from 1,024 tokens on. A view with a smaller limit loses no more than it must; in larger
+/// ones as much is left out at once as makes room for many further requests.
+const CACHED: usize = 4_096;
+/// Of a hundred characters of the limit, so many stay then.
+const KEPT: usize = 70;
+/// In smaller views a few messages fill what is free again: more is left out, less often.
+const SMALL: usize = 30_000;
+const KEPT_OF_SMALL: usize = 50;
+/// Characters of a text that tell which one it was.
+const MARK: usize = 40;
+
+/// What of a log and of a visit is not in a view any more, unless it is never left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WindowStart {
+    /// Place in the agent's sight.
+    pub log: usize,
+    /// Entries of the visit.
+    pub visit: usize,
+}
+
+/// What went between two beginnings.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DroppedEntries {
+    pub entries: usize,
+    /// As they were shown.
+    pub characters: usize,
+    /// How the first and the last of them began.
+    pub first: String,
+    pub last: String,
+}
+
+/// Where the view of the scene's agent begins so far.
+pub fn current_start(scene: &PromptSources<'_>) -> WindowStart {
+    WindowStart { log: sight(scene).begin(), visit: scene.turn.begin }
+}
+
+/// Where it has to begin now: there as well, as long as everything since fits.
+pub fn required_start(scene: &PromptSources<'_>) -> WindowStart {
+    let spoken = TurnInput::from_turn(scene.turn);
+    let sight = sight(scene);
+    let held = WindowStart { log: sight.begin(), visit: scene.turn.begin };
+    let bounds = PromptBounds::from_sources(scene);
+    let range = range(scene, &sight);
+    let visit = visit(scene, &spoken);
+    let fixed = range.kept().plus(recorded(scene)).plus(sum(&visit));
+    let start = held.log.max(sight.owed());
+    let all = fixed.plus(range.rest(start));
+    if scene.context.trim == TrimPolicy::Error || bounds.hold(all) {
+        return WindowStart { log: start, ..held };
+    }
+    let low = bounds.lowered(all, |limit| low(limit, scene));
+    // the newest is never left out
+    let most = if visit.is_empty() { sight.len().saturating_sub(1) } else { sight.len() };
+    let log = range.fitting(|rest| low.hold(fixed.plus(rest)), most).max(start);
+    let mut total = fixed.plus(range.rest(log));
+    let mut begin = WindowStart { log, ..held };
+    for group in visit.iter().rev().skip(1).rev().filter(|group| !group.keep) {
+        if !low.hold(total)
+            && let Some((SummaryPart::Visit, at)) = group.at
+        {
+            total = total.minus(group.size());
+            begin.visit = at + 1;
+        }
+    }
+    begin
+}
+
+/// How long a view may be that has to lose something.
+fn low(limit: usize, scene: &PromptSources<'_>) -> usize {
+    match limit {
+        0..CACHED => limit,
+        CACHED..SMALL if scene.measures() => limit / 100 * KEPT_OF_SMALL,
+        _ => limit / 100 * KEPT,
+    }
+}
+
+/// What a view loses that begins at `to` and no longer at `from`.
+pub fn dropped_between(scene: &PromptSources<'_>, from: WindowStart, to: WindowStart) -> DroppedEntries {
+    let sight = sight(scene);
+    let range = range(scene, &sight);
+    let gone = range.rest(from.log).length.saturating_sub(range.rest(to.log).length);
+    let mut lost = DroppedEntries { characters: gone, ..DroppedEntries::default() };
+    let mut last = None;
+    let before = range.shown(from.log).take_while(|place| *place < to.log);
+    for place in before.filter(|place| !range.keeps(*place)) {
+        let Some((spot, ..)) = sight.item(place) else { continue };
+        lost.entries += 1;
+        let entry = match spot {
+            EntryRef::Aside(at) => scene.thread.asides.get(at).map(|aside| &aside.entry),
+            EntryRef::Log(at) => scene.thread.entry(at),
+        };
+        lost.record_entry(entry, &mut last);
+    }
+    let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
+    let visit = scene.turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
+    for part in visit {
+        lost.entries += 1;
+        lost.characters += PromptUnit::new(&part.entry, part.is_own(), scene).length;
+        lost.record_entry(Some(&part.entry), &mut last);
+    }
+    lost.last = last.map(mark).unwrap_or_default();
+    lost
+}
+
+impl DroppedEntries {
+    /// Entries go oldest first. Of those in between nothing is told.
+    fn record_entry<'a>(&mut self, entry: Option<&'a ContextEntry>, last: &mut Option<&'a ContextEntry>) {
+        let Some(entry) = entry else { return };
+        if self.first.is_empty() {
+            self.first = mark(entry);
+        }
+        *last = Some(entry);
+    }
+}
+
+/// How an entry begins, in one line.
+fn mark(entry: &ContextEntry) -> String {
+    let text = said(entry);
+    if let Some(answered) = entry.calls.first().filter(|_| text.trim().is_empty()) {
+        return shortened(format!("{}(…)", answered.call.name).chars());
+    }
+    let blanks = std::iter::once("").chain(std::iter::repeat(" "));
+    shortened(blanks.zip(text.split_whitespace()).flat_map(|(blank, word)| blank.chars().chain(word.chars())))
+}
+
+fn shortened(mut text: impl Iterator<Item = char>) -> String {
+    let mut mark: String = text.by_ref().take(MARK).collect();
+    if text.next().is_some() {
+        mark.push('…');
+    }
+    mark
+}
+
+/// What a view is made of without a look at its log, where it needs no cuts.
+pub(super) struct PromptWindow {
+    /// Items of the log, and entries of the visit, that are left out.
+    pub(super) left_out: usize,
+    /// What the log and the visit come to in messages; `None` where something has to be cut.
+    pub(super) messages: Option<usize>,
+}
+
+impl PromptWindow {
+    pub(super) fn measure(scene: &PromptSources<'_>, said: &TurnInput, sight: &ContextIndex) -> Self {
+        let range = range(scene, sight);
+        let visit = size(&visit(scene, said), scene);
+        let rest = range.rest(sight.begin());
+        let all = range.kept().plus(recorded(scene)).plus(visit).plus(rest);
+        let bounds = PromptBounds::from_sources(scene);
+        let fits = bounds.reads(all) && (scene.context.trim != TrimPolicy::Error || bounds.hold(all));
+        let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
+        let left_out = range.rest(0).groups - rest.groups + scene.turn.begin.saturating_sub(covered);
+        Self { left_out, messages: fits.then_some(all.messages) }
+    }
+}
+
+/// The summary of the log.
+fn recorded(scene: &PromptSources<'_>) -> SpanTotals {
+    summary(scene.thread).map_or_else(SpanTotals::default, |summary| {
+        let group = PromptUnit::summary(summary, scene);
+        let messages = super::render::messages(&group, ToolVisibility::None);
+        SpanTotals { messages, ..group.size() }
+    })
+}

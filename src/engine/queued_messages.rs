@@ -1,0 +1,19 @@
+//! A text that the person said unasked, and who may take it (A62).
+
+use std::collections::BTreeSet;
+
+use crate::domain::ids::CallId;
+
+#[derive(Clone, Debug)]
+pub(super) struct QueuedMessage {
+    pub(super) text: String,
+    /// The script that may take it.
+    pub(super) offered: Option<CallId>,
+}
+
+impl QueuedMessage {
+    /// Nobody among those that are still waited for looks at it.
+    pub(super) fn is_free(&self, held: &BTreeSet<CallId>) -> bool {
+        self.offered.is_none_or(|call| !held.contains(&call))
+    }
+}

@@ -1,0 +1,73 @@
+//! Calls that a replay need not make, because their answers are known.
+
+use crate::domain::ids::CallId;
+
+/// Whom a call asks. An answer of the wrong kind is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SkippedCallKind {
+    Script = 1,
+    Model = 2,
+}
+
+/// By the number of the call: who has answered it.
+#[derive(Clone, Debug, Default)]
+pub struct ReplaySkips {
+    calls: Vec<u8>,
+    /// Whatever is asked is not put together.
+    all: bool,
+}
+
+/// A higher number is damage, and not worth the memory: ten million calls.
+const MOST: u64 = 10_000_000;
+
+impl ReplaySkips {
+    /// For those who never hand on what is asked for: every call, whoever may answer it.
+    pub fn all() -> Self {
+        Self { calls: Vec::new(), all: true }
+    }
+
+    pub fn add(&mut self, call: CallId, asks: SkippedCallKind) {
+        let Some(at) = usize::try_from(call.0).ok().filter(|_| call.0 < MOST) else { return };
+        if self.calls.len() <= at {
+            self.calls.resize(at + 1, 0);
+        }
+        self.calls[at] |= asks as u8;
+    }
+
+    /// This one is made after all.
+    pub fn forget(&mut self, call: CallId) {
+        if let Some(who) = usize::try_from(call.0).ok().and_then(|at| self.calls.get_mut(at)) {
+            *who = 0;
+        }
+    }
+
+    pub fn has(&self, call: CallId, asks: SkippedCallKind) -> bool {
+        let at = usize::try_from(call.0).ok();
+        self.all || at.and_then(|at| self.calls.get(at)).is_some_and(|who| who & asks as u8 != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_spared_by_an_answer_of_its_own_kind() {
+        let mut spared = ReplaySkips::default();
+        spared.add(CallId(3), SkippedCallKind::Script);
+        spared.add(CallId(u64::MAX), SkippedCallKind::Model);
+        let rows = [
+            (3, SkippedCallKind::Script, true),
+            (3, SkippedCallKind::Model, false),
+            (2, SkippedCallKind::Script, false),
+            (u64::MAX, SkippedCallKind::Model, false),
+        ];
+        for (call, asks, expected) in rows {
+            assert_eq!(spared.has(CallId(call), asks), expected, "{call} {asks:?}");
+            assert!(ReplaySkips::all().has(CallId(call), asks), "{call} {asks:?}");
+        }
+        spared.forget(CallId(3));
+        spared.forget(CallId(9));
+        assert!(!spared.has(CallId(3), SkippedCallKind::Script));
+    }
+}

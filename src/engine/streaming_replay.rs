@@ -1,0 +1,121 @@
+//! A replay for those who only want to see what happened: events, costs, and where the run stands. It need not know what
+//! comes next, so a journal can be fed while it is still being read.
+//!
+//! Refuses what only a replay with the whole journal at hand can do: leaving out what a run went back behind, and
+//! budgets that appear in the middle of a run.
+
+use std::sync::Arc;
+
+use super::event::RunEvent;
+use super::input::Input;
+use super::machine::Machine;
+use super::replay::is_bounded;
+use super::replay_skips::ReplaySkips;
+use super::run_spec::RunSpec;
+use crate::domain::ids::Timestamp;
+
+/// Hears the events as they come.
+pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
+
+/// Inputs go in one by one; the events are those of a whole replay (FSM-27). None of them is kept.
+#[derive(Debug)]
+pub struct StreamingReplay {
+    machine: Machine,
+    /// The machine does not put together what it asks of models and scripts.
+    spares: bool,
+    fed: usize,
+    /// Inputs from one look for what can be let go of to the next.
+    apart: usize,
+    /// What was said long ago was let go of.
+    gone: bool,
+    /// Is fed when it is known what follows it.
+    held: Option<(Timestamp, Input)>,
+}
+
+/// See [`Look::forgetting`].
+const APART: usize = 512;
+
+/// A journal that has to be replayed as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NeedsFullReplay;
+
+impl StreamingReplay {
+    pub fn new(spec: Arc<RunSpec>) -> Self {
+        let spares = !is_bounded(&spec.program);
+        let mut machine = Machine::new(spec);
+        if spares {
+            machine.skip_calls(Arc::new(ReplaySkips::all()));
+        }
+        Self { machine, spares, fed: 0, apart: APART, gone: false, held: None }
+    }
+
+    /// Lets go of what no view shows any more each time after so many inputs.
+    #[must_use]
+    pub fn with_compaction(self, inputs: usize) -> Self {
+        Self { apart: inputs.max(1), ..self }
+    }
+
+    /// Takes the next input.
+    ///
+    /// # Errors
+    /// It makes earlier ones void, brings a budget that earlier ones should have known, or looks back at what was let go
+    /// of.
+    pub fn feed(
+        &mut self,
+        at: Timestamp,
+        input: Input,
+        told: ReplayEventSink<'_>,
+    ) -> Result<(), NeedsFullReplay> {
+        // a script's word on a whole conversation, and agents of a new definition, need all that was said
+        let (void, program, rewrites) = match &input {
+            Input::Returned(returned) => (returned.kept < self.fed, returned.program.as_ref(), false),
+            Input::Resumed(resumed) => (false, resumed.program.as_ref(), false),
+            Input::Evaluated { outcome, .. } => (false, None, !outcome.patch.contexts.is_empty()),
+            Input::Started { .. }
+            | Input::Cancelled { .. }
+            | Input::Said { .. }
+            | Input::Steered(_)
+            | Input::SnapshotTaken { .. }
+            | Input::SnapshotFailed { .. }
+            | Input::ScriptFailed { .. }
+            | Input::Replied { .. }
+            | Input::ModelFailed { .. }
+            | Input::Approved { .. }
+            | Input::ToolDone { .. }
+            | Input::Answered { .. }
+            | Input::Stopped { .. }
+            | Input::Elapsed { .. } => (false, None, false),
+        };
+        let late = self.gone && (rewrites || program.is_some());
+        if void || late || self.spares && program.is_some_and(is_bounded) {
+            return Err(NeedsFullReplay);
+        }
+        self.fed += 1;
+        if let Some((at, earlier)) = self.held.replace((at, input)) {
+            if let Some((_, Input::Returned(returned))) = &self.held {
+                // a run that goes back stands still in the middle of the input before
+                self.machine.halt_before(returned.step);
+            }
+            self.feed_machine(at, earlier, told);
+        }
+        Ok(())
+    }
+
+    /// Where the run stands. Not for going on: what it waits for was never put together.
+    pub fn finish(mut self, told: ReplayEventSink<'_>) -> Machine {
+        if let Some((at, input)) = self.held.take() {
+            self.feed_machine(at, input, told);
+        }
+        self.machine.skip_calls(Arc::default());
+        self.machine
+    }
+
+    fn feed_machine(&mut self, at: Timestamp, input: Input, told: ReplayEventSink<'_>) {
+        let mut output = self.machine.handle(at, input);
+        output.events.drain(..).for_each(|event| told(at, event));
+        self.machine.reuse(output);
+        if self.spares && self.fed.is_multiple_of(self.apart) {
+            self.gone = self.machine.forget_old();
+        }
+    }
+}

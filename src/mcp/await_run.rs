@@ -1,0 +1,205 @@
+//! Staying with a run until it stops, for the request that set it going.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+
+use super::backend::McpBackend;
+use super::error::{McpCallError, ToolResultError};
+use super::pause_timeouts;
+use super::progress::ProgressNotifier;
+use super::reminders::PauseReminder;
+use super::response::{PendingAction, may_answer};
+use super::sampling::ClientSampling;
+use super::transport::ClientPresence;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
+use crate::domain::run_error::RunError;
+use crate::engine::event::RunEvent;
+use crate::runtime::command::RunCommand;
+use crate::runtime::handle::{EventReceiver, RuntimeHandle};
+use crate::runtime::resume_tokens::ResumeToken;
+
+/// How long is waited for further requests of the same moment.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// How often is looked whether the run is there at all.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Whose request it is.
+#[derive(Clone, Copy)]
+pub(super) struct RequestClient<'c> {
+    pub(super) context: &'c RequestContext<RoleServer>,
+    pub(super) presence: &'c ClientPresence,
+}
+
+/// Waits until the run has stopped, or asks its client for a model's answer that the client does not give right away. `events` were subscribed to before it was
+/// set going. A request that is cancelled cancels its run; one whose client went away leaves it.
+pub(super) async fn await_run(
+    backend: &dyn McpBackend,
+    run: &RunId,
+    events: EventReceiver,
+    client: RequestClient<'_>,
+) -> Result<RunSummary, McpCallError> {
+    follow(backend, run, events, client, true).await
+}
+
+/// The same for who only looks: what a request gives up goes on.
+pub(super) async fn watch_run(
+    backend: &dyn McpBackend,
+    run: &RunId,
+    events: EventReceiver,
+    client: RequestClient<'_>,
+) -> Result<RunSummary, McpCallError> {
+    follow(backend, run, events, client, false).await
+}
+
+async fn follow(
+    backend: &dyn McpBackend,
+    run: &RunId,
+    mut events: EventReceiver,
+    client: RequestClient<'_>,
+    cancels: bool,
+) -> Result<RunSummary, McpCallError> {
+    let (handle, interactions, context) = (backend.handle(), backend.interactions(), client.context);
+    let (mut asked, mut tasks) = (interactions.watch(), handle.task_broker().watch());
+    let mut progress = ProgressNotifier::from_context(context);
+    let mut sampling = ClientSampling::new(interactions, &context.peer);
+    let mut looks = tokio::time::interval(LOOK_AGAIN);
+    let (mut cancelled, mut over) = (false, false);
+    let mut last = None;
+    loop {
+        if !cancelled && interactions.has_unclaimed_call(run) {
+            sampling.see_to(run);
+        }
+        let asks = interactions.has_unclaimed_call(run) || handle.task_broker().has_unclaimed_task(run);
+        // who set it going may be the one on whom the other run waits
+        let queues = cancels && handle.awaited_lock_holder(run).is_some();
+        if !cancelled && (asks || queues) && sampling.is_idle() {
+            // branches ask at the same time
+            tokio::time::sleep(TOGETHER).await;
+            break;
+        }
+        tokio::select! {
+            biased;
+            () = client.presence.gone() => break,
+            () = context.ct.cancelled(), if !cancelled => {
+                if !cancels {
+                    break;
+                }
+                cancelled = true;
+                handle.send(run, RunCommand::Cancel);
+            }
+            () = progress.send(), if progress.is_busy() => {}
+            event = events.recv() => {
+                let Some(published) = event else { break };
+                if published.run != *run {
+                    continue;
+                }
+                if let RunEvent::Finished { status, error, .. } = published.event {
+                    last = Some((status, error));
+                    break;
+                }
+                progress.queue_event(&published.event);
+            }
+            _ = asked.changed() => {}
+            _ = tasks.changed() => {}
+            () = sampling.next(), if !sampling.is_idle() => {}
+            _ = looks.tick() => {
+                // it may have told its end before anybody listened; what it told since is read before the next look
+                let gone = !handle.running().contains(run);
+                if over && gone {
+                    break;
+                }
+                over = gone;
+            }
+        }
+    }
+    progress.finish().await;
+    final_summary(handle, run, last).await
+}
+
+/// How a run stands that was followed, `last` by what it told of its end.
+async fn final_summary(
+    handle: &RuntimeHandle,
+    run: &RunId,
+    last: Option<(RunStatus, Option<Box<RunError>>)>,
+) -> Result<RunSummary, McpCallError> {
+    if last.is_some() {
+        await_release(handle, run).await;
+    }
+    let mut summary = summary(handle, run)?;
+    if let (RunStatus::Running, Some((status, error))) = (summary.progress.status, last) {
+        // its end could not be recorded
+        summary.progress.status = status;
+        summary.progress.error = error.map(|error| *error);
+    }
+    Ok(summary)
+}
+
+/// The end of a run is told before it lets go of the project's files: whoever hears of it may start the next one.
+pub(super) async fn await_release(handle: &RuntimeHandle, run: &RunId) {
+    let gone = async {
+        while handle.running().contains(run) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let _ = tokio::time::timeout(LOOK_AGAIN, gone).await;
+}
+
+/// How a run stands by what is stored of it.
+pub(super) fn summary(handle: &RuntimeHandle, run: &RunId) -> Result<RunSummary, McpCallError> {
+    let found = handle.summary(run.as_str());
+    found.map_err(|error| {
+        ToolResultError::new("store", "The history cannot be read", error.message).hint(error.hint).into()
+    })
+}
+
+/// What a paused run waits for, with a token for everything that the client may answer: the same one as long as it is
+/// valid.
+pub(super) fn offers(backend: &dyn McpBackend, run: &RunSummary) -> Vec<PendingAction> {
+    if run.progress.status != RunStatus::Paused {
+        return Vec::new();
+    }
+    run.progress.pauses.iter().map(|pause| offer(backend, &run.id, pause)).collect()
+}
+
+fn offer(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> PendingAction {
+    let (handle, reminders) = (backend.handle(), backend.reminders());
+    let now = handle.ports().clock.now();
+    let ttl_seconds = pause_timeouts::lasts(pause, now);
+    let allowed = may_answer(pause, backend.remote_approvals());
+    let good = |token: &ResumeToken| handle.is_token_valid(token);
+    let new = || {
+        let token = handle.issue_token(run, pause.call, ttl_seconds).ok()?;
+        if let Some(reminder) = Arc::clone(reminders).remind((run.clone(), pause.call)) {
+            let pause = (run.clone(), pause.clone());
+            tokio::spawn(warn_in_time(handle.clone(), pause, ttl_seconds, reminder));
+        }
+        Some(token)
+    };
+    let given = || reminders.token((run.clone(), pause.call), now, good, new);
+    let token = allowed.then(given).flatten();
+    let left = token.as_ref().map(|token| pause_timeouts::seconds(now, token.expires));
+    PendingAction { token, pause: pause.clone(), ttl_seconds: left.unwrap_or(ttl_seconds) }
+}
+
+/// A line in the log when five sixths of a token's time are over and it is still needed (B4).
+async fn warn_in_time(
+    handle: RuntimeHandle,
+    (run, pause): (RunId, OpenPause),
+    ttl_seconds: u64,
+    _reminder: PauseReminder,
+) {
+    let left = Duration::from_secs(ttl_seconds) / 6;
+    tokio::time::sleep(left * 5).await;
+    let still = |run: RunSummary| {
+        let open = run.progress.pauses.iter().any(|open| open.call == pause.call);
+        open && run.progress.status == RunStatus::Paused
+    };
+    if handle.summary(run.as_str()).is_ok_and(still) {
+        let seconds = left.as_secs();
+        tracing::warn!(%run, state = pause.state, "nobody has resumed it yet: a token expires in {seconds} s");
+    }
+}

@@ -1,0 +1,45 @@
+//! `continue_workflow`: a run that was paused, whose process died, whose client went away, or of which a step failed that can be tried
+//! again, is taken up where it stands.
+
+use serde_json::Value;
+
+use super::super::arguments::ToolArguments;
+use super::super::error::{McpCallError, ToolResultError, from_resume_error};
+use super::tool_call::{McpToolCall, run_of};
+use crate::domain::ids::CallId;
+use crate::domain::journal::{PauseReason, RunStatus, RunSummary};
+use crate::engine::input::UserAnswer;
+
+pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflowId"], &[])?;
+    let id = arguments.text("workflowId")?.unwrap_or_default();
+    let run = run_of(call.backend, &id)?;
+    let failed = failed(&run);
+    if run.progress.status != RunStatus::Interrupted && failed.is_empty() && !is_freely_paused(&run) {
+        let detail = format!("it is {}, and nothing of it can be tried again", run.progress.status.as_str());
+        let hint = match run.progress.status {
+            RunStatus::Running => "pause_workflow pauses it, wherever it is driven",
+            _ => "get_workflow_status tells what it needs",
+        };
+        return Err(ToolResultError::new("not_continued", "The run was not cut off", detail)
+            .hint(Some(hint.to_owned()))
+            .into());
+    }
+    let (handle, mut going) = call.backend.prepare_resume(&run)?;
+    going.answers = failed.into_iter().map(|call| (call, UserAnswer::Continue)).collect();
+    let events = handle.subscribe(false);
+    handle.resume(&run.id, going).await.map_err(|error| from_resume_error(&error))?;
+    call.follow(&run.id, events).await
+}
+
+/// It was paused, and nobody is asked anything.
+fn is_freely_paused(run: &RunSummary) -> bool {
+    let open = &run.progress.pauses;
+    run.progress.status == RunStatus::Paused && matches!(open.as_slice(), [only] if only.needs_no_answer())
+}
+
+/// The steps of a failed run that can be tried again.
+fn failed(run: &RunSummary) -> Vec<CallId> {
+    let open = run.progress.pauses.iter().filter(|_| run.progress.status == RunStatus::Failed);
+    open.filter(|pause| pause.reason == PauseReason::Error).map(|pause| pause.call).collect()
+}

@@ -1,0 +1,111 @@
+//! From the id that a sub-agent has to the run behind it, taking the run up again where its process died.
+
+use std::time::Duration;
+
+use super::super::backend::McpBackend;
+use super::super::error::McpCallError;
+use super::super::steps::SubAgentError;
+use super::tool_call::run_of;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
+use crate::runtime::task_queue::may_belong_to_run;
+
+/// Who takes the same run up at the same moment is waited for: how long each time, and how often.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LOOKS: usize = 200;
+
+/// The run of a task, and whether it is driven here.
+pub(super) struct FoundTask {
+    pub(super) run: RunSummary,
+    pub(super) here: bool,
+}
+
+/// # Errors
+/// There is no such task in this project, or its run cannot go on.
+pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<FoundTask, SubAgentError> {
+    let desk = backend.handle().task_broker();
+    let run = desk
+        .run_for_task(id)
+        .or_else(|| searched(backend, |run| may_belong_to_run(id, run)).map(|run| run.id))
+        .ok_or_else(SubAgentError::unknown)?;
+    for look in 0..LOOKS {
+        let driven = backend.handle().running().contains(&run);
+        let run = run_of(backend, run.as_str()).map_err(|_| SubAgentError::unknown())?;
+        if driven {
+            return known(backend, id, run, true);
+        }
+        if is_resuming(backend, &run) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            continue;
+        }
+        let stands = run.progress.status != RunStatus::Interrupted;
+        // an id that is none of the run's sets nothing going
+        if stands || desk.run_for_task(id).is_none() {
+            if !read(backend, &run).await? {
+                tokio::time::sleep(LOOK_AGAIN).await;
+                continue;
+            }
+            if desk.run_for_task(id).is_none() {
+                return Err(SubAgentError::unknown());
+            }
+        }
+        if stands {
+            return known(backend, id, run, false);
+        }
+        let taken = resume_run(backend, &run).await;
+        if let Err(fault) = taken
+            && look + 1 == LOOKS
+        {
+            return Err(fault);
+        }
+        if !backend.handle().running().contains(&run.id) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+    Err(SubAgentError::new("not_running", "the workflow could not be taken up again; try once more"))
+}
+
+fn known(
+    backend: &dyn McpBackend,
+    id: &str,
+    run: RunSummary,
+    here: bool,
+) -> Result<FoundTask, SubAgentError> {
+    if backend.handle().task_broker().run_for_task(id).is_none() {
+        return Err(SubAgentError::unknown());
+    }
+    Ok(FoundTask { run, here })
+}
+
+/// After a restart, ids are looked for among the runs of the project.
+pub(super) fn searched(backend: &dyn McpBackend, fits: impl Fn(&RunId) -> bool) -> Option<RunSummary> {
+    let query = RunQuery { project: Some(backend.project().to_owned()), ..RunQuery::default() };
+    let runs = backend.handle().ports().store.list(&query).ok()?;
+    runs.into_iter().find(|run| fits(&run.id))
+}
+
+/// Whether this process has claimed a run that it does not drive yet, or has just ceased to drive.
+fn is_resuming(backend: &dyn McpBackend, run: &RunSummary) -> bool {
+    run.progress.status == RunStatus::Running && backend.handle().ports().store.is_driver_of(&run.id)
+}
+
+/// `false`: somebody takes the run up meanwhile.
+async fn read(backend: &dyn McpBackend, run: &RunSummary) -> Result<bool, SubAgentError> {
+    let failed = |why: &str| SubAgentError::new("store", format!("the run cannot be read: {why}"));
+    let (handle, run) = (backend.handle().clone(), run.clone());
+    // others are served while a long journal is read
+    let read = tokio::task::spawn_blocking(move || handle.load_tasks(&run)).await;
+    read.map_err(|_| failed("there is a bug in the program"))?.map_err(|error| failed(&error.message))
+}
+
+async fn resume_run(backend: &dyn McpBackend, run: &RunSummary) -> Result<(), SubAgentError> {
+    let failed =
+        |text: String| SubAgentError::new("not_running", format!("the workflow cannot go on: {text}"));
+    let (handle, going) = backend.prepare_resume(run).map_err(|reason| failed(reason.message))?;
+    handle.resume(&run.id, going).await.map_err(|error| failed(error.to_string()))
+}
+
+/// Errors of the protocol stay what they are; everything else is the tool's own answer.
+pub(super) fn worker(arguments: &mut super::super::arguments::ToolArguments) -> Result<String, McpCallError> {
+    Ok(arguments.text("worker_id")?.unwrap_or_default())
+}

@@ -1,0 +1,81 @@
+//! Answers to interactions of a server that died: their run is taken up, and asks the same again.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::super::backend::McpBackend;
+use super::find_task::searched;
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunStatus;
+use crate::domain::model::ModelReply;
+use crate::runtime::delegated_calls::{is_id_valid, may_belong_to_run, recorded_replies};
+
+/// How long each time, and how often, it is waited for until the run asks.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const LOOKS: usize = 500;
+
+pub(super) enum RecoveredCall {
+    /// What was asked in its place is open under this id.
+    Open(String),
+    /// The run has this very answer.
+    Answered(RunId),
+    Unknown,
+}
+
+pub(super) async fn recover_call(
+    backend: &dyn McpBackend,
+    id: &str,
+    response: &Map<String, Value>,
+) -> RecoveredCall {
+    let Some(run) = searched(backend, |run| may_belong_to_run(id, run)) else {
+        return RecoveredCall::Unknown;
+    };
+    let handle = backend.handle();
+    let ports = handle.ports();
+    if !is_id_valid(&*ports.store, &run.id, id, ports.clock.now()) {
+        return RecoveredCall::Unknown;
+    }
+    if run.progress.status == RunStatus::Interrupted {
+        let Ok((handle, going)) = backend.prepare_resume(&run) else { return RecoveredCall::Unknown };
+        // somebody else may take it up at the same moment
+        let _ = handle.resume(&run.id, going).await;
+    }
+    let answered = || recorded_replies(&*ports.store, &run.id).iter().any(|reply| is_said(reply, response));
+    for _ in 0..LOOKS {
+        // read before the heir is looked for: what the run asks in between is found in the next look
+        let (asks, runs) =
+            (backend.interactions().has_unclaimed_call(&run.id), handle.running().contains(&run.id));
+        if let Some(heir) = backend.interactions().adopt_id(id, &run.id) {
+            return RecoveredCall::Open(heir);
+        }
+        // an equal answer to another question is no repetition while this one may still be asked
+        if asks || !runs {
+            break;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    if answered() { RecoveredCall::Answered(run.id) } else { RecoveredCall::Unknown }
+}
+
+/// Whether a reply of the journal is what a success says.
+fn is_said(reply: &ModelReply, response: &Map<String, Value>) -> bool {
+    let Some(data) = response.get("data") else { return false };
+    let calls = &reply.tool_calls;
+    let arguments = |at: usize| -> Value {
+        calls.get(at).and_then(|call| serde_json::from_str(&call.arguments).ok()).unwrap_or_default()
+    };
+    if calls.len() == 1 && [data.get("object"), Some(data)].contains(&Some(&arguments(0))) {
+        return true;
+    }
+    let text = data.as_str().or_else(|| data["text"].as_str()).unwrap_or_default();
+    let said = data["toolCalls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let same = |(at, call): (usize, &Value)| {
+        let given = match &call["arguments"] {
+            Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
+            value => value.clone(),
+        };
+        call["name"] == calls[at].name.as_str() && given == arguments(at)
+    };
+    text == reply.text && said.len() == calls.len() && said.iter().enumerate().all(same)
+}

@@ -1,0 +1,85 @@
+//! A call of a tool, with what it may use.
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use super::super::await_run::{self, RequestClient};
+use super::super::backend::McpBackend;
+use super::super::error::{McpCallError, unknown_workflow_id};
+use super::super::response;
+use super::super::steps;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::runtime::handle::EventReceiver;
+
+pub(in crate::mcp) struct McpToolCall<'c> {
+    pub(in crate::mcp) backend: &'c dyn McpBackend,
+    pub(in crate::mcp) arguments: Option<JsonObject>,
+    pub(in crate::mcp) client: RequestClient<'c>,
+}
+
+impl McpToolCall<'_> {
+    /// Stays with a run until it stops or needs this client, and tells how it stands then. `events` were subscribed to
+    /// before it was set going.
+    pub(super) async fn follow(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
+        let stands = await_run::await_run(self.backend, run, events, self.client).await?;
+        Ok(status_json(self.backend, &stands))
+    }
+
+    /// The same for a run that somebody else has set going: cancelling this request leaves it alone.
+    pub(super) async fn watch(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
+        let stands = await_run::watch_run(self.backend, run, events, self.client).await?;
+        Ok(status_json(self.backend, &stands))
+    }
+
+    /// How a run stands of which this was heard before; one that goes on here is waited for.
+    pub(super) async fn again(&self, run: &RunId) -> Result<Value, McpCallError> {
+        let events = self.backend.handle().subscribe(false);
+        if self.backend.handle().running().contains(run) {
+            return self.watch(run, events).await;
+        }
+        self.now(run)
+    }
+
+    pub(super) fn now(&self, run: &RunId) -> Result<Value, McpCallError> {
+        Ok(status_json(self.backend, &await_run::summary(self.backend.handle(), run)?))
+    }
+}
+
+/// A run of this project, by its whole id.
+pub(in crate::mcp) fn run_of(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
+    let known = backend.handle().summary(id).ok();
+    let run = known.filter(|run| run.id.as_str() == id && run.project == backend.project());
+    run.ok_or_else(|| unknown_workflow_id(id))
+}
+
+/// How a run stands now, with tokens for what the client may answer, and the model calls that it is to make.
+pub(super) fn status_json(backend: &dyn McpBackend, run: &RunSummary) -> Value {
+    let open = match run.progress.status {
+        RunStatus::Running => backend.interactions().open_calls(&run.id),
+        _ => Vec::new(),
+    };
+    let now = backend.handle().ports().clock.now();
+    if let Some(asked) = response::directive(run, &open, now) {
+        return asked;
+    }
+    let mut told = handed_out(backend, run)
+        .unwrap_or_else(|| response::run_status_json(run, &await_run::offers(backend, run)));
+    if let Some(other) =
+        backend.handle().awaited_lock_holder(&run.id).filter(|_| run.progress.status == RunStatus::Running)
+    {
+        response::queues(&mut told, &other);
+    }
+    told
+}
+
+/// The tasks of a run for which somebody is to start sub-agents.
+fn handed_out(backend: &dyn McpBackend, run: &RunSummary) -> Option<Value> {
+    let handle = backend.handle();
+    let tasks = handle.task_broker().open_tasks(&run.id);
+    if run.progress.status != RunStatus::Running || tasks.is_empty() {
+        return None;
+    }
+    let program = handle.load_record(run.id.as_str()).ok()?.program;
+    Some(steps::fields(run, &tasks, &program, backend.serial()))
+}

@@ -1,0 +1,144 @@
+//! What is not done, in two ways: as an error of the protocol, where the request itself is wrong (an unknown tool, a
+//! missing argument, a forged id), and as an answer, where the caller can read it and do better.
+
+use rmcp::ErrorData;
+use serde_json::{Value, json};
+
+use super::backend::McpBackendError;
+use crate::runtime::resume::ResumeError;
+use crate::runtime::resume_tokens::TokenError;
+
+/// Seed 003: what is said of a token that is of no use.
+pub(super) const NO_TOKEN: &str = "Resume token expired or invalid. Please start the workflow again.";
+
+pub(super) enum McpCallError {
+    /// JSON-RPC's invalid params.
+    Request(ErrorData),
+    /// A result of the tool that says what is wrong (B16).
+    Answer(Box<ToolResultError>),
+}
+
+/// The error of an answer.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct ToolResultError {
+    pub(super) code: &'static str,
+    pub(super) title: String,
+    pub(super) detail: String,
+    pub(super) hint: Option<String>,
+    /// More fields of the error.
+    pub(super) more: Value,
+}
+
+impl ToolResultError {
+    pub(super) fn new(code: &'static str, title: &str, detail: impl Into<String>) -> Self {
+        Self { code, title: title.to_owned(), detail: detail.into(), hint: None, more: json!({}) }
+    }
+
+    pub(super) fn hint(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+
+    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
+        self.more[name] = value;
+        self
+    }
+}
+
+impl From<ErrorData> for McpCallError {
+    fn from(error: ErrorData) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<ToolResultError> for McpCallError {
+    fn from(problem: ToolResultError) -> Self {
+        Self::Answer(Box::new(problem))
+    }
+}
+
+impl From<McpBackendError> for McpCallError {
+    fn from(McpBackendError { message, hint }: McpBackendError) -> Self {
+        ToolResultError::new("refused", "This cannot be done now", message).hint(hint).into()
+    }
+}
+
+/// The request is wrong; `data` names what, for programs.
+pub(super) fn invalid(message: impl Into<String>, data: Value) -> McpCallError {
+    McpCallError::Request(ErrorData::invalid_params(message.into(), Some(data)))
+}
+
+pub(super) fn unknown_workflow_id(id: &str) -> McpCallError {
+    invalid(format!("Unknown workflowId: {}", short(id)), json!({"type": "unknown_workflow"}))
+}
+
+/// What becomes of an answer that was not taken. `missing` are the required outputs that it lacks.
+pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCallError {
+    let hint = error.hint();
+    let text = error.to_string();
+    match error {
+        TokenError::Unknown => invalid(NO_TOKEN, json!({"type": "token_unknown"})),
+        TokenError::Expired(_, run) => {
+            ToolResultError::new("token_expired", "The resume token expired", NO_TOKEN)
+                .hint(Some(format!(
+                    "the run still waits: get_workflow_status with workflowId {run} gives a new token"
+                )))
+                .with("workflowId", json!(run))
+                .into()
+        }
+        TokenError::Late { run, status, .. } => {
+            let detail = "The resume token expired, and the workflow went on without these results.";
+            let hint = format!(
+                "the run is {}: get_workflow_status with workflowId {run} tells what came of it",
+                status.as_str()
+            );
+            ToolResultError::new("token_expired", "The resume token expired", detail)
+                .hint(Some(hint))
+                .with("workflowId", json!(run))
+                .into()
+        }
+        TokenError::Unfit { problem, left } => {
+            let detail = if missing.is_empty() {
+                problem.clone()
+            } else {
+                format!("Missing required output: {}", missing.join(", "))
+            };
+            let hint =
+                format!("the token stays valid for {left} more: call resume_workflow again with all results");
+            ToolResultError::new("validation", "The results do not fit", detail)
+                .hint(Some(hint))
+                .with("missing", json!(missing))
+                .with("problem", json!(problem))
+                .with("triesLeft", json!(left))
+                .into()
+        }
+        TokenError::Forbidden(_) => {
+            ToolResultError::new("not_permitted", "A person must decide this", text).hint(hint).into()
+        }
+        TokenError::Spent => {
+            ToolResultError::new("token_spent", "The resume token is worth nothing now", text)
+                .hint(Some("get_workflow_status with the workflowId gives a new token".to_owned()))
+                .into()
+        }
+        TokenError::Stale => ToolResultError::new("token_stale", "The resume token no longer fits", text)
+            .hint(Some("get_workflow_status with the workflowId tells how the run stands".to_owned()))
+            .into(),
+        TokenError::Resume(ResumeError::Conflict) => {
+            ToolResultError::new("token_conflict", "The resume token was used already", text)
+                .hint(hint)
+                .into()
+        }
+        TokenError::Resume(error) => from_resume_error(&error),
+    }
+}
+
+pub(super) fn from_resume_error(error: &ResumeError) -> McpCallError {
+    ToolResultError::new("not_resumed", "The run does not go on", error.to_string()).hint(error.hint()).into()
+}
+
+/// The beginning of what somebody sent.
+pub(super) fn short(text: &str) -> String {
+    const MOST: usize = 80;
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let cut: String = text.chars().map(plain).take(MOST).collect();
+    if text.chars().nth(MOST).is_some() { format!("{cut}…") } else { cut }
+}

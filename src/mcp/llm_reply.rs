@@ -1,0 +1,124 @@
+//! What a client says that its own model answered, as our own providers would report it.
+
+use serde_json::{Map, Value};
+
+use super::response::required_decision;
+use crate::domain::cost::TokenUsage;
+use crate::domain::message::ToolCall;
+use crate::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
+use crate::domain::tool::ParsingTool;
+
+/// An error that the client's call ended in, under a name of its own, so that the rules of the state decide (C6).
+/// What does not fit the model's window is told as by any model: the conversation can be cut.
+pub(super) fn error(details: &Map<String, Value>) -> ModelError {
+    let text = |name: &str| details.get(name).and_then(Value::as_str).unwrap_or_default();
+    let detail = match (text("message"), text("type")) {
+        ("", "") => "the client's model call failed".to_owned(),
+        ("", kind) => kind.to_owned(),
+        (message, _) => message.to_owned(),
+    };
+    let kind = text("type");
+    let is = |words: &[&str]| words.iter().any(|word| kind.to_lowercase().contains(word));
+    if is(&["context", "too_long"]) {
+        return ModelError::TooLong { detail };
+    }
+    let transient = is(&["rate_limit", "overloaded", "server_error", "api_error", "unavailable", "timeout"]);
+    let detail = if kind.is_empty() || detail == kind { detail } else { format!("{kind}: {detail}") };
+    ModelError::Delegated { transient, detail }
+}
+
+/// What a success says (C5, C7).
+///
+/// # Errors
+/// It is none: what is missing, or does not fit.
+pub(super) fn reply(id: &str, request: &ModelRequest, data: &Value) -> Result<ModelReply, String> {
+    let (text, tool_calls) = match required_decision(request) {
+        Some(tool) => (String::new(), vec![decision(id, tool, data)?]),
+        None => spoken(id, data)?,
+    };
+    let usage = match (data["usage"]["inputTokens"].as_u64(), data["usage"]["outputTokens"].as_u64()) {
+        (None, None) => None,
+        (prompt, completion) => Some((prompt.unwrap_or(0), completion.unwrap_or(0))),
+    };
+    let estimate = || {
+        let said: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
+        let heard: usize = request.messages.iter().map(|message| message.content.len()).sum();
+        (tokens(heard), tokens(text.len() + said))
+    };
+    let (prompt, completion) = usage.unwrap_or_else(estimate);
+    let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+    Ok(ModelReply {
+        text,
+        reasoning: String::new(),
+        tool_calls,
+        sealed: Vec::new(),
+        usage: TokenUsage { prompt, completion, ..TokenUsage::default() },
+        usage_estimated: usage.is_none(),
+        model: None,
+        finish,
+        duration_ms: 0,
+        price: None,
+        failed: Vec::new(),
+    })
+}
+
+/// About so many in so many bytes of text.
+fn tokens(bytes: usize) -> u64 {
+    bytes.div_ceil(4) as u64
+}
+
+/// What is wrong, and where in the value.
+pub(super) fn located(error: &jsonschema::ValidationError<'_>) -> String {
+    match error.instance_path().to_string() {
+        at if at.is_empty() => error.to_string(),
+        at => format!("{at}: {error}"),
+    }
+}
+
+/// `data.object`, or else `data` itself, whichever fits the schema.
+fn decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall, String> {
+    let validator = jsonschema::validator_for(&tool.parameters)
+        .map_err(|error| format!("the schema of `{}` cannot be used: {error}", tool.name))?;
+    let judge = |value: &Value| -> Vec<String> {
+        validator.iter_errors(value).map(|error| located(&error)).collect()
+    };
+    let mut problems = Vec::new();
+    for (name, value) in [("data.object", data.get("object")), ("data", Some(data))] {
+        let Some(value) = value else { continue };
+        match judge(value) {
+            found if found.is_empty() => {
+                let (id, name) = (format!("{id}-1"), tool.name.clone());
+                return Ok(ToolCall { id, name, arguments: value.to_string(), original: None });
+            }
+            found => problems.push(format!("`{name}` does not fit the schema: {}", found.join("; "))),
+        }
+    }
+    Err(problems.join("; "))
+}
+
+/// Words, calls of tools, or both.
+fn spoken(id: &str, data: &Value) -> Result<(String, Vec<ToolCall>), String> {
+    let calls = data["toolCalls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut asked = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        let name = call["name"].as_str().ok_or_else(|| format!("`data.toolCalls[{at}]` has no `name`"))?;
+        let arguments = match &call["arguments"] {
+            Value::String(text) => text.clone(),
+            Value::Null => "{}".to_owned(),
+            value => value.to_string(),
+        };
+        let own = call["id"].as_str().filter(|own| !own.is_empty()).map(str::to_owned);
+        asked.push(ToolCall {
+            id: own.unwrap_or_else(|| format!("{id}-{}", at + 1)),
+            name: name.to_owned(),
+            arguments,
+            original: None,
+        });
+    }
+    let text = data.as_str().or_else(|| data["text"].as_str());
+    match text {
+        Some(text) => Ok((text.to_owned(), asked)),
+        None if !asked.is_empty() => Ok((String::new(), asked)),
+        None => Err("`data.text` is missing (a text, or `data.toolCalls`)".to_owned()),
+    }
+}

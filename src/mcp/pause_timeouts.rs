@@ -1,0 +1,135 @@
+//! Questions to clients whose time is up where the workflow says what follows without an answer: its `default`, or the
+//! state of its `on_timeout` (B4, B5). All others wait on.
+//!
+//! Looked after by every server of the project: also what another one asked, before it ended, moves on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::backend::McpBackend;
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{OpenPause, RunQuery, RunStatus, RunSummary};
+use crate::runtime::resume_tokens::DEFAULT_TTL_SECONDS;
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_millis(500);
+/// A run that could not go on is tried again after this time.
+const AGAIN_MS: i64 = 60_000;
+
+/// How long a token for a pause is to last, in seconds.
+pub(super) fn lasts(pause: &OpenPause, now: Timestamp) -> u64 {
+    match moves_on_at(pause) {
+        Some(end) => left_ms(now, end).div_ceil(1_000).max(1),
+        None => ttl_ms(pause).div_ceil(1_000).max(1),
+    }
+}
+
+/// Seconds from one time to another as they are told: whole ones, at least one.
+pub(super) fn seconds(now: Timestamp, end: Timestamp) -> u64 {
+    (left_ms(now, end).saturating_add(500) / 1_000).max(1)
+}
+
+fn left_ms(now: Timestamp, end: Timestamp) -> u64 {
+    u64::try_from(end.0.saturating_sub(now.0)).unwrap_or(0)
+}
+
+/// When the run goes on without an answer, if it ever does.
+fn moves_on_at(pause: &OpenPause) -> Option<Timestamp> {
+    let ttl = i64::try_from(ttl_ms(pause)).unwrap_or(i64::MAX);
+    let moves = pause.action.as_ref().is_some_and(|asked| asked.moves_on);
+    moves.then(|| Timestamp(pause.since.0.saturating_add(ttl)))
+}
+
+fn ttl_ms(pause: &OpenPause) -> u64 {
+    let declared = pause.action.as_ref().and_then(|asked| asked.ttl_ms);
+    declared.unwrap_or(DEFAULT_TTL_SECONDS * 1_000)
+}
+
+/// Lets runs go on whose time is up, as long as the server is there.
+pub(super) async fn keep(backend: Arc<dyn McpBackend>) {
+    let (mut seen, mut waiting) = (None, Vec::new());
+    let mut tried: HashMap<(RunId, CallId), Timestamp> = HashMap::new();
+    loop {
+        let ports = backend.handle().ports();
+        let (now, changes) = (ports.clock.now(), ports.store.changes().ok());
+        if changes.is_none() || changes != seen {
+            (seen, waiting) = (changes, questions(&*backend));
+        }
+        tried.retain(|_, at| at.0.saturating_add(AGAIN_MS) > now.0);
+        for (end, run, call) in &waiting {
+            let pause = (run.clone(), *call);
+            if *end > now || tried.contains_key(&pause) {
+                continue;
+            }
+            tried.insert(pause, now);
+            if let Err(why) = move_on(&*backend, run, *call).await {
+                tracing::warn!(%run, "nobody has answered in time, and the run cannot go on: {why}");
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// What runs of this project wait for until a certain time.
+fn questions(backend: &dyn McpBackend) -> Vec<(Timestamp, RunId, CallId)> {
+    let query = RunQuery {
+        project: Some(backend.project().to_owned()),
+        statuses: vec![RunStatus::Paused],
+        ..RunQuery::default()
+    };
+    let paused = backend.handle().ports().store.list(&query).unwrap_or_default();
+    let of_run = |run: RunSummary| {
+        let timed = |pause: &OpenPause| Some((moves_on_at(pause)?, run.id.clone(), pause.call));
+        run.progress.pauses.iter().filter_map(timed).collect::<Vec<_>>()
+    };
+    paused.into_iter().flat_map(of_run).collect()
+}
+
+async fn move_on(backend: &dyn McpBackend, run: &RunId, call: CallId) -> Result<(), String> {
+    let summary = backend.handle().summary(run.as_str()).map_err(|error| error.message)?;
+    let open = |pause: &OpenPause| pause.call == call;
+    if summary.progress.status != RunStatus::Paused || !summary.progress.pauses.iter().any(open) {
+        return Ok(());
+    }
+    let (handle, mut going) = backend.prepare_resume(&summary).map_err(|reason| reason.message)?;
+    going.elapsed = vec![call];
+    handle.resume(run, going).await.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::delegation::DelegationRequest;
+    use crate::domain::journal::PauseReason;
+
+    #[test]
+    fn a_token_lasts_as_long_as_the_question() {
+        let pause = |action: Option<DelegationRequest>| OpenPause {
+            call: CallId(1),
+            state: "ask".to_owned(),
+            reason: PauseReason::Input,
+            message: String::new(),
+            kind: None,
+            choices: Vec::new(),
+            required_outputs: Vec::new(),
+            schema: None,
+            default: None,
+            action: action.map(Box::new),
+            since: Timestamp(1_000),
+        };
+        let asked =
+            |ttl_ms, moves_on| Some(DelegationRequest { ttl_ms, moves_on, ..DelegationRequest::default() });
+        for (action, now, lasts_s) in [
+            (None, 9_000, 1_800),
+            (asked(Some(1), false), 9_000, 1),
+            (asked(Some(60_000), false), 9_000, 60),
+            (asked(Some(60_000), true), 1_000, 60),
+            (asked(Some(60_000), true), 31_500, 30),
+            (asked(Some(60_000), true), 61_500, 1),
+            (asked(None, true), 801_000, 1_000),
+        ] {
+            assert_eq!(lasts(&pause(action.clone()), Timestamp(now)), lasts_s, "{action:?} at {now}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! How a run stands, as clients are told it: completed, failed, waiting, running (seeds 000 and 003, B1 to B16).
+
+mod llm_directive;
+mod pending_actions;
+mod plain_text;
+
+use std::collections::HashSet;
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+pub(super) use self::llm_directive::{llm_request_json, required_decision};
+pub(super) use self::pending_actions::{ANSWER, PendingAction, action, may_answer};
+pub(super) use self::plain_text::SUB_AGENTS;
+use super::error::ToolResultError;
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::domain::project_lock::LockHolder;
+use crate::domain::run_error::RunError;
+use crate::runtime::delegated_calls::DelegatedCall;
+
+/// Where a run is found as a resource.
+pub(super) const RUNS: &str = "synthdev://runs/";
+
+/// The name of the state at which a list of states ends.
+const END: &str = "stop";
+/// Stands in a path for what is too much of it.
+const CUT: &str = "…";
+
+/// How a run stands. `offers` are what it waits for, with the tokens that were given out for it.
+pub(super) fn run_status_json(run: &RunSummary, offers: &[PendingAction]) -> Value {
+    let mut fields = head(status_of(run, offers), run);
+    match run.progress.status {
+        RunStatus::Completed => {
+            fields.insert("success".to_owned(), json!(true));
+            let output = run.progress.output.clone().unwrap_or_default();
+            fields.insert("data".to_owned(), data(&output));
+            fields.insert("output".to_owned(), output);
+        }
+        RunStatus::Failed => failed(run, &mut fields),
+        RunStatus::Paused => pending_actions::fields(run, offers, &mut fields),
+        RunStatus::Running => {
+            fields.insert("currentStep".to_owned(), json!(run.progress.path.last()));
+            pending_actions::elsewhere(run, &mut fields);
+        }
+        RunStatus::Interrupted => {
+            let message = "The run was cut off. continue_workflow takes it up where it stands.";
+            fields.insert("message".to_owned(), json!(message));
+        }
+        RunStatus::Cancelled => {
+            fields.insert("success".to_owned(), json!(false));
+            fields.insert("message".to_owned(), json!("The run was cancelled."));
+        }
+    }
+    Value::Object(fields)
+}
+
+/// What a run asks its client's model, if it does.
+pub(super) fn directive(run: &RunSummary, open: &[DelegatedCall], now: Timestamp) -> Option<Value> {
+    let asked = llm_directive::fields(run, open, now)?;
+    let mut fields = head(llm_directive::PENDING, run);
+    fields.extend(asked);
+    Some(Value::Object(fields))
+}
+
+/// The run goes on when another one has ended.
+pub(super) fn queues(told: &mut Value, other: &LockHolder) {
+    told["waitsForFiles"] =
+        json!({"workflowId": other.run, "workflowName": other.workflow, "process": other.pid});
+    if told["status"] == RunStatus::Running.as_str() {
+        told["message"] = json!(format!(
+            "It waits before it changes files: {other}. It goes on when that run has ended; \
+             get_workflow_status with \"wait\": true tells."
+        ));
+    }
+}
+
+/// What was not done, and why (B16).
+pub(super) fn error_json(problem: ToolResultError) -> Value {
+    let ToolResultError { code, title, detail, hint, more } = problem;
+    let mut error = Map::new();
+    error.insert("type".to_owned(), json!(code));
+    error.insert("title".to_owned(), json!(title));
+    error.insert("detail".to_owned(), json!(detail));
+    if let Some(hint) = hint {
+        error.insert("hint".to_owned(), json!(hint));
+    }
+    error.extend(more.as_object().cloned().unwrap_or_default());
+    json!({"status": "error", "success": false, "error": error})
+}
+
+/// The same for a program, and in words for whoever reads only those.
+pub(super) fn result(answer: Value) -> CallToolResult {
+    let wrong = matches!(answer["status"].as_str(), Some("failed" | "error"));
+    let mut result = CallToolResult::success(vec![ContentBlock::text(plain_text::readable(&answer))]);
+    result.is_error = Some(wrong);
+    result.structured_content = Some(answer);
+    result
+}
+
+pub(super) fn head(status: &str, run: &RunSummary) -> Map<String, Value> {
+    let head = json!({
+        "status": status,
+        "workflowId": run.id,
+        "workflowName": run.workflow,
+        "completedSteps": completed_steps(run),
+    });
+    head.as_object().cloned().unwrap_or_default()
+}
+
+fn status_of(run: &RunSummary, offers: &[PendingAction]) -> &'static str {
+    match run.progress.status {
+        RunStatus::Paused if offers.iter().any(|offer| offer.token.is_some()) => pending_actions::AWAITING,
+        status => status.as_str(),
+    }
+}
+
+/// Fields of an output that is an object, else the output under its own name.
+fn data(output: &Value) -> Value {
+    match output {
+        Value::Object(_) => output.clone(),
+        Value::Null => json!({}),
+        other => json!({"output": other}),
+    }
+}
+
+/// The names of states in the order of their visits, `name#2` for the second visit (B11); without those in which the
+/// run, a branch or an item stands, or stood when it was withdrawn.
+fn completed_steps(run: &RunSummary) -> Vec<String> {
+    let mut path: Vec<&str> = run.progress.path.iter().map(String::as_str).collect();
+    if run.progress.status != RunStatus::Completed {
+        leave_out_last(&mut path);
+    }
+    let mut visits = std::collections::HashMap::<&str, usize>::new();
+    let numbered = path.into_iter().map(|state| {
+        let visit = visits.entry(state).or_default();
+        *visit += 1;
+        if *visit == 1 { state.to_owned() } else { format!("{state}#{visit}") }
+    });
+    numbered.collect()
+}
+
+/// Takes out the last state of the run, of each branch, item and sub-workflow, unless it is its end: a state is left
+/// when the next one of the same list is entered.
+fn leave_out_last(path: &mut Vec<&str>) {
+    let mut seen = HashSet::new();
+    let is_last = |name: &str| {
+        let (list, state) = name.rsplit_once('/').unwrap_or(("", name));
+        state != CUT && seen.insert(list.to_owned()) && state != END
+    };
+    let last: Vec<bool> = path.iter().rev().copied().map(is_last).collect();
+    let mut last = last.into_iter().rev();
+    path.retain(|_| last.next() != Some(true));
+}
+
+fn failed(run: &RunSummary, fields: &mut Map<String, Value>) {
+    let error = run.progress.error.clone().unwrap_or_default();
+    let causes = std::iter::successors(Some(&error), |error| error.cause.as_deref());
+    let errors: Vec<Value> = causes.map(|cause| problem(run, cause)).collect();
+    fields.insert("success".to_owned(), json!(false));
+    fields.insert("failedStep".to_owned(), json!(error.state));
+    fields.insert("error".to_owned(), problem(run, &error));
+    fields.insert("errors".to_owned(), json!(errors));
+    if !run.progress.pauses.is_empty() {
+        let message =
+            format!("What failed can be tried again: continue_workflow, or synthdev runs retry {}", run.id);
+        fields.insert("message".to_owned(), json!(message));
+    }
+}
+
+fn problem(run: &RunSummary, error: &RunError) -> Value {
+    let mut problem = json!({
+        "type": error.code,
+        "title": error.title,
+        "detail": error.detail,
+        "instance": format!("{RUNS}{}", run.id),
+    });
+    if let Some(hint) = &error.hint {
+        problem["hint"] = json!(hint);
+    }
+    problem
+}

@@ -1,0 +1,115 @@
+//! The model call that a run asks its client for, as seed 001 has it (C1, DELEG-18).
+
+use serde_json::{Map, Value, json};
+
+use super::super::timestamp::iso;
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::RunSummary;
+use crate::domain::message::ChatMessage;
+use crate::domain::model::{ModelRequest, ToolChoice};
+use crate::domain::tool::ParsingTool;
+use crate::runtime::delegated_calls::{DelegatedCall, PROVIDER};
+
+pub(super) const PENDING: &str = "pending_agent_llm_action";
+
+const MESSAGE: &str = "The workflow requires an LLM call from the agent. Details provided in llmRequestForAgent. Agent \
+    must call agent_llm with this interactionId in response.";
+const INSTRUCTIONS: &str = "Agent, please perform the LLM call using llmRequestForAgent and then invoke the 'agent_llm' \
+    tool with your response, including this interactionId.";
+
+/// The parsing tool that must be called: what is asked for is its arguments, an object of that schema.
+pub(in crate::mcp) fn required_decision(request: &ModelRequest) -> Option<&ParsingTool> {
+    let ToolChoice::Named(name) = &request.tool_choice else { return None };
+    request.parsing_tools.iter().find(|tool| tool.name == *name)
+}
+
+pub(super) fn fields(run: &RunSummary, open: &[DelegatedCall], now: Timestamp) -> Option<Map<String, Value>> {
+    let first = open.first()?;
+    let mut fields = one(run, first, now);
+    if open.len() > 1 {
+        let all: Vec<Value> =
+            open.iter().map(|interaction| Value::Object(one(run, interaction, now))).collect();
+        fields.insert("pendingInteractions".to_owned(), Value::Array(all));
+    }
+    Some(fields)
+}
+
+fn one(run: &RunSummary, interaction: &DelegatedCall, now: Timestamp) -> Map<String, Value> {
+    let id = &interaction.id;
+    let left = interaction.expires.0.saturating_sub(now.0).max(0).unsigned_abs().div_ceil(1_000);
+    let fields = json!({
+        "toolResponseSource": "taskmaster_to_agent",
+        "status": PENDING,
+        "message": MESSAGE,
+        "llmRequestForAgent": llm_request_json(
+            &interaction.request,
+            &run.workflow,
+            &conversation(&interaction.request, &interaction.run),
+        ),
+        "interactionId": id,
+        "pendingInteractionSignalToAgent": {
+            "type": "agent_must_respond_via_agent_llm",
+            "interactionId": id,
+            "instructions": INSTRUCTIONS,
+        },
+        "expiresAt": iso(interaction.expires),
+        "expiresInSeconds": left,
+    });
+    fields.as_object().cloned().unwrap_or_default()
+}
+
+/// A model call as somebody is asked to make it.
+pub(in crate::mcp) fn llm_request_json(request: &ModelRequest, command: &str, conversation: &str) -> Value {
+    let choice = &request.choice;
+    let model = Some(&choice.model).filter(|model| !model.is_empty() && *model != PROVIDER);
+    let wanted = required_decision(request);
+    let mut asked = json!({
+        "apiKey": null,
+        "modelId": model,
+        "messages": request.messages.iter().map(message).collect::<Vec<_>>(),
+        "maxTokens": choice.parameters.max_output_tokens,
+        "temperature": choice.parameters.temperature,
+        "originalCommand": command,
+        "role": request.agent,
+        "serviceType": if wanted.is_some() { "generateObject" } else { "generateText" },
+        "conversationId": conversation,
+    });
+    if let Some(tool) = wanted {
+        asked["objectName"] = json!(tool.name);
+        asked["schema"] = tool.parameters.clone();
+        return asked;
+    }
+    let tool = |name: &str, description: &str, parameters: &Value| json!({"name": name, "description": description, "parameters": parameters});
+    let tools = request.tools.iter().map(|one| tool(&one.name, &one.description, &one.parameters));
+    let decisions =
+        request.parsing_tools.iter().map(|one| tool(&one.name, &one.description, &one.parameters));
+    let tools: Vec<Value> = tools.chain(decisions).collect();
+    if !tools.is_empty() {
+        asked["tools"] = json!(tools);
+        asked["toolChoice"] = match &request.tool_choice {
+            ToolChoice::Auto => json!("auto"),
+            ToolChoice::Required => json!("required"),
+            ToolChoice::Named(name) => json!({"name": name}),
+        };
+    }
+    asked
+}
+
+/// Branches talk to the same agent at the same time, each in a conversation of its own.
+fn conversation(request: &ModelRequest, run: &RunId) -> String {
+    match request.state.rsplit_once('/') {
+        Some((branch, _)) => format!("{run}/{branch}/{}", request.agent),
+        None => format!("{run}/{}", request.agent),
+    }
+}
+
+fn message(message: &ChatMessage) -> Value {
+    let mut told = json!({"role": message.role.as_str(), "content": message.content});
+    if !message.tool_calls.is_empty() {
+        told["toolCalls"] = json!(message.tool_calls);
+    }
+    if let Some(id) = &message.tool_call_id {
+        told["toolCallId"] = json!(id);
+    }
+    told
+}

@@ -1,0 +1,169 @@
+//! What a run waits for: the action of seed 003 with the token that answers it, or that a person must decide.
+
+use serde_json::{Map, Value, json};
+
+use super::super::timestamp::iso;
+use crate::domain::journal::{OpenPause, PauseReason, RunSummary};
+use crate::runtime::resume_tokens::ResumeToken;
+
+/// Under which name a client gives an answer that has no name of its own.
+pub(in crate::mcp) const ANSWER: &str = "answer";
+
+pub(super) const AWAITING: &str = "awaiting_llm_action";
+
+/// Something that the run waits for; with a token if the client may answer it.
+#[derive(Clone, PartialEq, Debug)]
+pub(in crate::mcp) struct PendingAction {
+    pub(in crate::mcp) pause: OpenPause,
+    pub(in crate::mcp) token: Option<ResumeToken>,
+    pub(in crate::mcp) ttl_seconds: u64,
+}
+
+/// Whether a client may answer it: what a person must decide only where the server was started so.
+pub(in crate::mcp) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
+    match pause.reason {
+        PauseReason::Input => match pause.kind.as_deref() {
+            Some("approval") => remote_approvals,
+            kind => kind.is_some(),
+        },
+        PauseReason::Approval | PauseReason::UncertainEffect => remote_approvals,
+        PauseReason::Error
+        | PauseReason::Limit
+        | PauseReason::Budget
+        | PauseReason::User
+        | PauseReason::Delegate => false,
+    }
+}
+
+pub(super) fn fields(run: &RunSummary, offers: &[PendingAction], fields: &mut Map<String, Value>) {
+    if matches!(offers, [only] if only.pause.needs_no_answer()) {
+        let message = "The workflow was paused. continue_workflow takes it up where it stands.";
+        fields.insert("message".to_owned(), json!(message));
+        return;
+    }
+    let answerable: Vec<Value> = offers.iter().filter_map(asked).collect();
+    let left: Vec<Value> =
+        offers.iter().filter(|offer| offer.token.is_none()).map(|offer| left_open(&offer.pause)).collect();
+    if let Some(first) = answerable.first().and_then(Value::as_object) {
+        fields.extend(first.clone());
+    } else {
+        let message = format!("A person must decide before this goes on: synthdev resume {}", run.id);
+        fields.insert("message".to_owned(), json!(message));
+    }
+    if answerable.len() > 1 {
+        fields.insert("pending".to_owned(), Value::Array(answerable));
+    }
+    if !left.is_empty() {
+        fields.insert("waitsForPerson".to_owned(), Value::Array(left));
+    }
+}
+
+/// Of a run that works; a person may be asked something in it where it is driven.
+pub(super) fn elsewhere(run: &RunSummary, fields: &mut Map<String, Value>) {
+    let open: Vec<Value> = run.progress.pauses.iter().map(left_open).collect();
+    let message = if open.is_empty() {
+        "The workflow runs. Ask get_workflow_status for its result."
+    } else {
+        "A person is asked where the workflow is driven. After pause_workflow it can be answered elsewhere."
+    };
+    fields.insert("message".to_owned(), json!(message));
+    if !open.is_empty() {
+        fields.insert("waitsForPerson".to_owned(), Value::Array(open));
+    }
+}
+
+fn asked(offer: &PendingAction) -> Option<Value> {
+    let PendingAction { pause, token, ttl_seconds } = offer;
+    let token = token.as_ref()?;
+    let action = action(pause);
+    let outputs: Vec<&str> =
+        action["requiredOutputs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let what = if pause.action.is_some() { "Do what the prompt says" } else { "Ask your user" };
+    let usual = || {
+        let results =
+            if outputs.is_empty() { "an object that fits the schema".to_owned() } else { outputs.join(", ") };
+        format!("{what}, then call resume_workflow with this resumeToken and results: {results}")
+    };
+    let own = pause.action.as_ref().map(|asked| asked.told.clone()).filter(|told| !told.is_empty());
+    let mut message = own.unwrap_or_else(usual);
+    if pause.action.as_ref().is_some_and(|asked| asked.moves_on) {
+        message.push_str(". When the token has expired, the workflow goes on without them");
+    }
+    Some(json!({
+        "state": pause.state,
+        "resumeToken": token.text,
+        "expiresAt": iso(token.expires),
+        "expiresInSeconds": ttl_seconds,
+        "action": action,
+        "message": message,
+    }))
+}
+
+fn left_open(pause: &OpenPause) -> Value {
+    json!({"state": pause.state, "reason": pause.reason, "message": pause.message})
+}
+
+/// S3.7, field for field.
+pub(in crate::mcp) fn action(pause: &OpenPause) -> Value {
+    let outputs = &pause.required_outputs;
+    let mut action = match &pause.action {
+        Some(asked) => json!({
+            "type": asked.task,
+            "description": asked.description,
+            "prompt": asked.prompt,
+            "requiredOutputs": outputs,
+        }),
+        None => json!({
+            "type": kind(pause),
+            "description": pause.message,
+            "prompt": prompt(pause),
+            "requiredOutputs": if outputs.is_empty() { answer(pause) } else { outputs.clone() },
+        }),
+    };
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            action[name] = value;
+        }
+    };
+    let list = |list: &[String]| (!list.is_empty()).then(|| json!(list));
+    add("availableTools", pause.action.as_ref().and_then(|asked| list(&asked.available_tools)));
+    add("context", pause.action.as_ref().and_then(|asked| asked.context.clone()));
+    add("choices", list(&pause.choices));
+    add("schema", pause.schema.clone());
+    add("default", pause.default.clone());
+    action
+}
+
+/// Under which name a single answer comes; an object of which no key is asked for has none.
+fn answer(pause: &OpenPause) -> Vec<String> {
+    match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Input, Some("outputs")) => Vec::new(),
+        (PauseReason::Input, _) => vec![ANSWER.to_owned()],
+        _ => vec!["decision".to_owned()],
+    }
+}
+
+fn kind(pause: &OpenPause) -> &'static str {
+    match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Approval | PauseReason::UncertainEffect, _) | (_, Some("approval")) => "approval",
+        (_, Some("choice")) => "decision",
+        _ => "input",
+    }
+}
+
+fn prompt(pause: &OpenPause) -> String {
+    let how = match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Approval, _) => {
+            "Answer {\"decision\": \"allow\"} or {\"decision\": \"deny\", \"reason\": …}."
+        }
+        (PauseReason::UncertainEffect, _) => {
+            "Answer {\"decision\": \"repeat\"}, {\"decision\": \"done\", \"result\": …} or {\"decision\": \"skip\"}."
+        }
+        (_, Some("approval" | "boolean")) => "Answer {\"answer\": true} or {\"answer\": false}.",
+        (_, Some("number")) => "Answer {\"answer\": NUMBER}.",
+        (_, Some("choice")) => "Answer {\"answer\": ONE OF THE CHOICES}.",
+        (_, Some("outputs")) => "Answer with the required outputs.",
+        _ => "Answer {\"answer\": \"…\"}.",
+    };
+    format!("{}\n\n{how}", pause.message)
+}

@@ -1,0 +1,71 @@
+//! A step as a sub-agent gets it (S4.4, S4.13).
+
+use serde_json::{Value, json};
+
+use super::super::response::{action, llm_request_json};
+use crate::domain::journal::OpenPause;
+use crate::runtime::task_queue::{
+    AckedAction, AssignedAck, AssignedStep, TaskStepKind, TaskStepWork, step_id,
+};
+
+/// `task` is the name under which the sub-agent knows its work, `id` its workflow id: nothing else of what is around it
+/// is told.
+pub(in crate::mcp) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> Value {
+    let step = &handed.step;
+    let kind = step.work.kind();
+    let parameters = match &step.work {
+        TaskStepWork::Tool(invocation) => invocation.arguments.clone(),
+        TaskStepWork::Model(request) => llm_request_json(request, task, &format!("{id}/{}", request.agent)),
+        TaskStepWork::Prompt(pause) if kind == TaskStepKind::Request => action(pause),
+        TaskStepWork::Prompt(pause) => prompt(pause),
+    };
+    let kind = match kind {
+        TaskStepKind::Command => "shell",
+        TaskStepKind::McpCall => "mcp_call",
+        TaskStepKind::Model => "llm_call",
+        TaskStepKind::Question => "prompt",
+        TaskStepKind::Request => "delegate",
+    };
+    json!({
+        "step_id": step_id(step.call),
+        "type": kind,
+        "parameters": parameters,
+        "timeout": handed.lasts_ms.div_ceil(1_000),
+        "state": step.state,
+        "attempt": handed.attempt,
+        "state_version": handed.version,
+    })
+}
+
+/// What the server has done itself: to be acknowledged, with whatever result (D3).
+pub(in crate::mcp) fn completed_step_json(told: &AssignedAck) -> Value {
+    let (kind, parameters) = match &told.ack.done {
+        AckedAction::Set { set, removed } if removed.is_empty() => ("set_state", json!({"updates": set})),
+        AckedAction::Set { set, removed } => ("set_state", json!({"updates": set, "removed": removed})),
+        AckedAction::Returned(result) => ("return", json!({"result": result})),
+    };
+    json!({
+        "step_id": told.ack.id(),
+        "type": kind,
+        "parameters": parameters,
+        "timeout": told.lasts_ms.div_ceil(1_000),
+        "state": told.ack.state,
+        "attempt": 1,
+        "state_version": told.version,
+    })
+}
+
+fn prompt(pause: &OpenPause) -> Value {
+    let kind = pause.kind.as_deref().unwrap_or("text");
+    let kind = if kind == "boolean" { "confirm" } else { kind };
+    let mut parameters = json!({"prompt_type": kind, "message": pause.message});
+    if !pause.choices.is_empty() {
+        parameters["choices"] = json!(pause.choices);
+    }
+    for (name, value) in [("schema", &pause.schema), ("default", &pause.default)] {
+        if let Some(value) = value {
+            parameters[name] = value.clone();
+        }
+    }
+    parameters
+}

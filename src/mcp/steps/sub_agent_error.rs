@@ -1,0 +1,62 @@
+//! What goes wrong between a sub-agent and the server, as its tools tell it (S4.22).
+
+use serde_json::{Value, json};
+
+use crate::runtime::task_queue::{SubmitError, TaskOutcome};
+
+/// Why a sub-agent does not get what it asks for: a code for programs and a text.
+#[derive(Clone, PartialEq, Debug)]
+pub(in crate::mcp) struct SubAgentError {
+    pub(in crate::mcp) code: String,
+    pub(in crate::mcp) text: String,
+    /// More fields of the answer.
+    more: Value,
+}
+
+impl SubAgentError {
+    pub(in crate::mcp) fn new(code: &str, text: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), text: text.into(), more: json!({}) }
+    }
+
+    pub(in crate::mcp) fn with(mut self, name: &str, value: Value) -> Self {
+        self.more[name] = value;
+        self
+    }
+
+    pub(in crate::mcp) fn unknown() -> Self {
+        Self::from_submit_error(SubmitError::UnknownWorkflow)
+    }
+
+    pub(in crate::mcp) fn from_end(code: &str, text: &str) -> Self {
+        Self::new(code, text)
+    }
+
+    pub(in crate::mcp) fn from_submit_error(error: SubmitError) -> Self {
+        let text = error.to_string();
+        match error {
+            SubmitError::UnknownWorkflow => Self::new("unknown_workflow", text),
+            SubmitError::UnknownStep => Self::new("unknown_step", text),
+            SubmitError::Completed => Self::new("step_already_completed", text),
+            SubmitError::Over(TaskOutcome::Complete(_)) => {
+                Self::new("workflow_complete", "the workflow is complete")
+            }
+            SubmitError::Over(TaskOutcome::Failed { code, text }) => Self::new(&code, text),
+            SubmitError::LeaseLost => Self::new("lease_lost", text),
+            SubmitError::Version(version) => {
+                Self::new("version_conflict", text).with("state_version", json!(version))
+            }
+            SubmitError::NotRunning => Self::new("not_running", text),
+            SubmitError::NotRecorded => Self::new("not_recorded", text),
+        }
+    }
+
+    /// `field` is where the tool has its text: `error` or `message`.
+    pub(in crate::mcp) fn into_json(self, field: &str) -> Value {
+        let mut told = json!({"status": "error", "code": self.code});
+        told[field] = json!(self.text);
+        if let (Some(told), Value::Object(more)) = (told.as_object_mut(), self.more) {
+            told.extend(more);
+        }
+        told
+    }
+}

@@ -1,0 +1,136 @@
+//! How messages reach the protocol library and leave it: lines of JSON, or exchanges over HTTP.
+//!
+//! Owns what the library leaves open: what is no JSON is answered (-32700), what is no message, too (-32600), and an id
+//! of a request that is still open is not taken twice. One type for every way, so that the library is compiled once.
+
+mod http_exchange;
+mod json_lines;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+pub(super) use self::http_exchange::{HttpExchange, OutgoingMessage, OutgoingReceiver, ResponseRouter};
+pub(super) use self::json_lines::JsonLineTransport;
+
+/// A longer message is refused: 16 MiB.
+pub(super) const LONGEST: usize = 16 << 20;
+
+const PARSE_ERROR: i32 = -32700;
+pub(super) const INVALID_REQUEST: i32 = -32600;
+
+/// Whether a client is there.
+#[derive(Default)]
+pub(super) struct ClientPresence {
+    open: AtomicBool,
+    gone: watch::Sender<bool>,
+}
+
+impl ClientPresence {
+    /// There was a handshake, or a request that needs none.
+    pub(super) fn open(&self) {
+        self.open.store(true, Ordering::Release);
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// The client went away, or the server ends: nobody cancelled anything.
+    pub(super) fn mark_gone(&self) {
+        self.gone.send_replace(true);
+    }
+
+    /// Waits until that happens.
+    pub(super) async fn gone(&self) {
+        let mut gone = self.gone.subscribe();
+        // who could still say so is this very value
+        let _ = gone.wait_for(|gone| *gone).await;
+    }
+}
+
+pub(super) enum McpTransport {
+    Lines(JsonLineTransport),
+    Exchange(HttpExchange),
+}
+
+impl Transport<RoleServer> for McpTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        match self {
+            Self::Lines(lines) => lines.send(message),
+            Self::Exchange(exchange) => exchange.send(message),
+        }
+    }
+
+    fn receive(&mut self) -> impl Future<Output = Option<ClientJsonRpcMessage>> + Send {
+        let received: BoxFuture<'_, _> = match self {
+            Self::Lines(lines) => lines.receive().boxed(),
+            Self::Exchange(exchange) => exchange.receive().boxed(),
+        };
+        received
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), io::Error>> + Send {
+        let closed: BoxFuture<'_, _> = match self {
+            Self::Lines(lines) => lines.close().boxed(),
+            Self::Exchange(_) => std::future::ready(Ok(())).boxed(),
+        };
+        closed
+    }
+}
+
+/// What some bytes say; an error is what they are answered.
+pub(super) fn message_in(bytes: &[u8]) -> Result<ClientJsonRpcMessage, Value> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| refused(Value::Null, PARSE_ERROR, &format!("Parse error: {error}")))?;
+    let id = match &value["id"] {
+        id @ (Value::String(_) | Value::Number(_)) => id.clone(),
+        _ => Value::Null,
+    };
+    serde_json::from_value(value)
+        .map_err(|_| refused(id, INVALID_REQUEST, "Invalid request: this is no message of JSON-RPC 2.0"))
+}
+
+pub(super) fn refused(id: Value, code: i32, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// The answer to a request whose id another one has that is still open.
+pub(super) fn id_in_use(id: &RequestId) -> Value {
+    let id = id.clone().into_json_value();
+    refused(id, INVALID_REQUEST, "Invalid request: a request with this id is still open")
+}
+
+/// The request that a message cancels. It gets no answer any more.
+pub(super) fn cancels(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Notification(told) => match &told.notification {
+            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The request that a message answers.
+pub(super) fn answers(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Response(response) => Some(&response.id),
+        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
+}

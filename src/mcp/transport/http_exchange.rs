@@ -1,0 +1,188 @@
+//! Messages of one client that come and go with separate requests: each answer finds the request that waits for it.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rmcp::model::{
+    ClientJsonRpcMessage, GetExtensions, GetMeta, JsonRpcMessage, JsonRpcRequest, ProgressToken, RequestId,
+    ServerJsonRpcMessage, ServerNotification,
+};
+use rmcp::service::OriginatingRequestId;
+use tokio::sync::mpsc;
+
+use super::answers;
+
+/// Messages that wait to be read by the client, for each of its requests.
+const ROOM: usize = 256;
+/// Messages that belong to no request are kept until the client listens for them; the oldest go first.
+const KEPT: usize = 64;
+
+/// A message on its way to the client.
+pub(in crate::mcp) struct OutgoingMessage {
+    pub(in crate::mcp) text: String,
+    /// It answers the request: nothing follows.
+    pub(in crate::mcp) last: bool,
+    /// The code of the error that it is.
+    pub(in crate::mcp) code: Option<i32>,
+}
+
+/// What comes for one request, or for a client that listens.
+pub(in crate::mcp) type OutgoingReceiver = mpsc::Receiver<OutgoingMessage>;
+
+/// Where answers are handed out.
+#[derive(Default)]
+pub(in crate::mcp) struct ResponseRouter {
+    state: Mutex<ResponseRouterState>,
+}
+
+#[derive(Default)]
+struct ResponseRouterState {
+    /// There is one request only: everything belongs to it.
+    alone: bool,
+    open: HashMap<RequestId, OpenRequest>,
+    listening: Option<mpsc::Sender<OutgoingMessage>>,
+    kept: VecDeque<OutgoingMessage>,
+}
+
+struct OpenRequest {
+    to: mpsc::Sender<OutgoingMessage>,
+    progress: Option<ProgressToken>,
+}
+
+impl ResponseRouter {
+    /// For one request.
+    pub(in crate::mcp) fn alone() -> Self {
+        Self { state: Mutex::new(ResponseRouterState { alone: true, ..ResponseRouterState::default() }) }
+    }
+
+    /// Before a request is handed on; `None` if another one with this id is open.
+    pub(in crate::mcp) fn expect<R: GetMeta<Metadata = rmcp::model::RequestMetaObject>>(
+        &self,
+        request: &JsonRpcRequest<R>,
+    ) -> Option<OutgoingReceiver> {
+        let mut state = self.state();
+        if state.open.contains_key(&request.id) {
+            return None;
+        }
+        let (to, waiting) = mpsc::channel(ROOM);
+        let progress = request.request.get_meta().get_progress_token();
+        state.open.insert(request.id.clone(), OpenRequest { to, progress });
+        Some(waiting)
+    }
+
+    /// A request gets no answer any more.
+    pub(in crate::mcp) fn forget(&self, id: &RequestId) {
+        self.state().open.remove(id);
+    }
+
+    /// What belongs to no request; `None` if somebody listens already.
+    pub(in crate::mcp) fn listen(&self) -> Option<OutgoingReceiver> {
+        let mut state = self.state();
+        if state.listening.as_ref().is_some_and(|listening| !listening.is_closed()) {
+            return None;
+        }
+        let (to, waiting) = mpsc::channel(ROOM);
+        for event in state.kept.drain(..) {
+            let _ = to.try_send(event);
+        }
+        state.listening = Some(to);
+        Some(waiting)
+    }
+
+    pub(in crate::mcp) fn is_busy(&self) -> bool {
+        let state = self.state();
+        let listening = state.listening.as_ref().is_some_and(|listening| !listening.is_closed());
+        listening || !state.open.is_empty()
+    }
+
+    /// Nothing comes any more: everybody who waits is told so.
+    pub(in crate::mcp) fn close(&self) {
+        let mut state = self.state();
+        state.open.clear();
+        state.listening = None;
+    }
+
+    /// Whom a message is for. Without anybody it is kept, or nobody misses it.
+    fn place(
+        &self,
+        message: &ServerJsonRpcMessage,
+        event: OutgoingMessage,
+    ) -> Option<(mpsc::Sender<OutgoingMessage>, OutgoingMessage)> {
+        let mut state = self.state();
+        let of = |state: &ResponseRouterState, id: &RequestId| state.open.get(id).map(|open| open.to.clone());
+        let to = match message {
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+                let id = answers(message)?;
+                return state.open.remove(id).map(|open| (open.to, event));
+            }
+            JsonRpcMessage::Request(asked) => {
+                let origin = asked.request.extensions().get::<OriginatingRequestId>();
+                origin.and_then(|origin| of(&state, &origin.0))
+            }
+            JsonRpcMessage::Notification(told) => match &told.notification {
+                ServerNotification::ProgressNotification(told) => {
+                    let token = Some(&told.params.progress_token);
+                    let open = state.open.values().find(|open| open.progress.as_ref() == token)?;
+                    Some(open.to.clone())
+                }
+                _ => None,
+            },
+        };
+        let listening = || state.listening.clone().filter(|listening| !listening.is_closed());
+        let only = || state.open.values().next().filter(|_| state.alone).map(|open| open.to.clone());
+        if let Some(to) = to.or_else(listening).or_else(only) {
+            return Some((to, event));
+        }
+        if state.kept.len() == KEPT {
+            state.kept.pop_front();
+        }
+        state.kept.push_back(event);
+        None
+    }
+
+    fn state(&self) -> MutexGuard<'_, ResponseRouterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(in crate::mcp) struct HttpExchange {
+    pub(in crate::mcp) inbox: mpsc::Receiver<ClientJsonRpcMessage>,
+    pub(in crate::mcp) desk: Arc<ResponseRouter>,
+}
+
+impl HttpExchange {
+    /// In the order of the calls, as long as the client reads.
+    pub(super) fn send(&mut self, message: ServerJsonRpcMessage) -> BoxFuture<'static, io::Result<()>> {
+        let event = match event(&message) {
+            Ok(event) => event,
+            Err(error) => return std::future::ready(Err(error)).boxed(),
+        };
+        let Some((to, event)) = self.desk.place(&message, event) else {
+            return std::future::ready(Ok(())).boxed();
+        };
+        let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client listens no more");
+        match to.try_send(event) {
+            Ok(()) => std::future::ready(Ok(())).boxed(),
+            Err(mpsc::error::TrySendError::Closed(_)) => std::future::ready(Err(gone())).boxed(),
+            Err(mpsc::error::TrySendError::Full(event)) => {
+                async move { to.send(event).await.map_err(|_| gone()) }.boxed()
+            }
+        }
+    }
+
+    pub(super) async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.inbox.recv().await
+    }
+}
+
+fn event(message: &ServerJsonRpcMessage) -> io::Result<OutgoingMessage> {
+    let text = serde_json::to_string(message).map_err(io::Error::other)?;
+    let code = match message {
+        JsonRpcMessage::Error(error) => Some(error.error.code.0),
+        _ => None,
+    };
+    Ok(OutgoingMessage { text, last: answers(message).is_some(), code })
+}

@@ -1,0 +1,183 @@
+//! Lines of JSON in, lines of JSON out.
+//!
+//! Only whole lines are written, one at a time. A notification that comes before any handshake ends nothing.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, watch};
+
+use super::{ClientPresence, INVALID_REQUEST, LONGEST, answers, cancels, id_in_use, message_in, refused};
+
+/// How long requests that came before the end of the input may take to be answered.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+type JsonLineInput = Box<dyn AsyncRead + Unpin + Send>;
+type JsonLineOutput = Box<dyn AsyncWrite + Unpin + Send>;
+
+pub(in crate::mcp) struct JsonLineTransport {
+    input: BufReader<JsonLineInput>,
+    output: Arc<Mutex<JsonLineOutput>>,
+    line: Vec<u8>,
+    /// The rest of a line that is too long is skipped.
+    skipping: bool,
+    presence: Arc<ClientPresence>,
+    unanswered: watch::Sender<UnansweredRequests>,
+}
+
+#[derive(Default)]
+struct UnansweredRequests {
+    requests: HashSet<RequestId>,
+    /// Answers on their way.
+    own: usize,
+}
+
+impl UnansweredRequests {
+    fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.own == 0
+    }
+}
+
+struct LineTooLong;
+
+impl JsonLineTransport {
+    pub(in crate::mcp) fn new(
+        input: impl AsyncRead + Unpin + Send + 'static,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+        presence: Arc<ClientPresence>,
+    ) -> Self {
+        Self {
+            input: BufReader::new(Box::new(input)),
+            output: Arc::new(Mutex::new(Box::new(output))),
+            line: Vec::new(),
+            skipping: false,
+            presence,
+            unanswered: watch::Sender::default(),
+        }
+    }
+
+    pub(super) fn send(&mut self, message: ServerJsonRpcMessage) -> BoxFuture<'static, io::Result<()>> {
+        let (output, unanswered) = (Arc::clone(&self.output), self.unanswered.clone());
+        async move {
+            // whoever reads an answer may use its id again at once
+            let answered = answers(&message).is_some_and(|id| {
+                unanswered.send_modify(|open| {
+                    open.requests.remove(id);
+                    open.own += 1;
+                });
+                true
+            });
+            let written = match serde_json::to_string(&message) {
+                Ok(text) => write(&output, text).await,
+                Err(error) => Err(io::Error::other(error)),
+            };
+            if answered {
+                unanswered.send_modify(|open| open.own = open.own.saturating_sub(1));
+            }
+            written
+        }
+        .boxed()
+    }
+
+    pub(super) async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let Some(line) = self.line().await else {
+                self.last_words().await;
+                self.presence.mark_gone();
+                return None;
+            };
+            if line.is_err() {
+                let text = format!("Invalid request: a message has at most {LONGEST} bytes");
+                self.say(&refused(Value::Null, INVALID_REQUEST, &text));
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match message_in(&line) {
+                Ok(JsonRpcMessage::Request(request)) => {
+                    let new =
+                        self.unanswered.send_if_modified(|open| open.requests.insert(request.id.clone()));
+                    if new {
+                        return Some(JsonRpcMessage::Request(request));
+                    }
+                    self.say(&id_in_use(&request.id));
+                }
+                Ok(message) if self.presence.is_open() => {
+                    if let Some(id) = cancels(&message) {
+                        self.unanswered.send_if_modified(|open| open.requests.remove(id));
+                    }
+                    return Some(message);
+                }
+                Ok(_) => tracing::debug!("a message before any handshake was dropped"),
+                Err(answer) => self.say(&answer),
+            }
+        }
+    }
+
+    pub(super) async fn close(&mut self) -> io::Result<()> {
+        self.output.lock().await.flush().await
+    }
+
+    /// The next line; `None` at the end. May be dropped and called again at any point: what was read is kept.
+    async fn line(&mut self) -> Option<Result<(), LineTooLong>> {
+        loop {
+            let read = match self.input.fill_buf().await {
+                Ok([]) | Err(_) => return None,
+                Ok(read) => read,
+            };
+            let end = read.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(read.len(), |at| at + 1);
+            let room = self.line.len() + taken <= LONGEST;
+            if room && !self.skipping {
+                self.line.extend_from_slice(&read[..taken]);
+            }
+            self.input.consume(taken);
+            if !room {
+                self.line.clear();
+                self.skipping = true;
+            }
+            match (end, self.skipping) {
+                (None, _) => {}
+                (Some(_), false) => return Some(Ok(())),
+                (Some(_), true) => {
+                    self.skipping = false;
+                    return Some(Err(LineTooLong));
+                }
+            }
+        }
+    }
+
+    /// Answers what is no request, on a task of its own: whoever waits for the next message may stop waiting at any
+    /// point, and the answer must not be lost with that.
+    fn say(&self, value: &Value) {
+        let (output, unanswered, text) =
+            (Arc::clone(&self.output), self.unanswered.clone(), value.to_string());
+        unanswered.send_modify(|open| open.own += 1);
+        tokio::spawn(async move {
+            let _ = write(&output, text).await;
+            unanswered.send_modify(|open| open.own = open.own.saturating_sub(1));
+        });
+    }
+
+    /// Requests that came before the end of the input are answered, as far as that takes no time.
+    async fn last_words(&mut self) {
+        let mut left = self.unanswered.subscribe();
+        let _ = tokio::time::timeout(LAST_WORDS, left.wait_for(UnansweredRequests::is_empty)).await;
+    }
+}
+
+async fn write(output: &Mutex<JsonLineOutput>, mut text: String) -> io::Result<()> {
+    text.push('\n');
+    let mut output = output.lock().await;
+    output.write_all(text.as_bytes()).await?;
+    output.flush().await
+}

@@ -1,0 +1,129 @@
+//! Ending a run for good (HIST-2): one that is driven here is told so, one that another process drives is ended there, and
+//! one that nobody drives is closed in the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::command::{ControlAction, RunCommand};
+use super::control_requests::PauseOutcome;
+use super::driver_message::DriverMessage;
+use super::handle::RuntimeHandle;
+use super::journal;
+use super::journal_replay;
+use super::preview::RecentEvents;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunProgress, RunStatus, RunSummary};
+use crate::engine::input::Input;
+use crate::engine::machine::MachineOutput;
+use crate::ports::run_store::StoreError;
+
+/// A run that is neither driven nor free is one or the other soon.
+const SOON: Duration = Duration::from_millis(1);
+
+/// How long another process may take to end its run.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What was done to end a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CancelOutcome {
+    /// It is driven here and was told to end: its end is still to come.
+    Told,
+    /// It has ended.
+    Done,
+}
+
+impl RuntimeHandle {
+    /// Ends a run for good, wherever it is driven: what waits or was interrupted is cancelled. One that is just being
+    /// taken up here is waited for, and told.
+    ///
+    /// # Errors
+    /// The process that drives it does not end it in time, it is a conversation there, it has ended, or the store cannot be written.
+    pub async fn cancel(&self, run: &RunId) -> Result<CancelOutcome, StoreError> {
+        let until = Instant::now() + PATIENCE;
+        let mut alone = false;
+        loop {
+            self.task_broker().wait_until_resumed(run).await;
+            if self.shared.send(run, DriverMessage::Command(RunCommand::End)) {
+                return Ok(CancelOutcome::Told);
+            }
+            match self.ports().store.claim(run) {
+                Ok(before) => return self.cancel_idle(run, before).map(|()| CancelOutcome::Done),
+                // somebody here began to take it up in between
+                Err(_) if self.task_broker().is_resuming(run) || self.shared.drives(run) => {}
+                Err(refused) => {
+                    // whoever had it may have let go of it meanwhile, but only once
+                    let asked = self.cancel_elsewhere(run).await?;
+                    // it may have come to its end by itself
+                    let status = self.summary(run.as_str())?.progress.status;
+                    if asked && matches!(status, RunStatus::Cancelled | RunStatus::Completed) {
+                        return Ok(CancelOutcome::Done);
+                    }
+                    if !asked && std::mem::replace(&mut alone, true) || Instant::now() >= until {
+                        return Err(refused);
+                    }
+                }
+            }
+            tokio::time::sleep(SOON).await;
+        }
+    }
+
+    /// `false`: no other process drives it.
+    async fn cancel_elsewhere(&self, run: &RunId) -> Result<bool, StoreError> {
+        match self.ask_driver(run, ControlAction::Cancel, PATIENCE).await? {
+            Some(PauseOutcome::Done) => Ok(true),
+            Some(PauseOutcome::Told(pid)) => Err(StoreError {
+                message: format!(
+                    "process {} was told to cancel run {run} and has not done so within {} s",
+                    pid.unwrap_or_default(),
+                    PATIENCE.as_secs()
+                ),
+                hint: Some(
+                    "look whether that process still works; ending it leaves the run interrupted".to_owned(),
+                ),
+            }),
+            Some(PauseOutcome::Unheard(pid)) => Err(StoreError {
+                message: format!("process {pid}, which drives run {run}, does not answer"),
+                hint: Some(
+                    "it ends the run when it works again; ending that process leaves the run interrupted"
+                        .to_owned(),
+                ),
+            }),
+            None => Ok(false),
+        }
+    }
+
+    /// Of a run that was claimed for this: it is given back if it cannot be cancelled.
+    fn cancel_idle(&self, run: &RunId, before: RunSummary) -> Result<(), StoreError> {
+        let status = before.progress.status;
+        let done = if matches!(status, RunStatus::Completed | RunStatus::Cancelled) {
+            let message = format!("run {run} is {} already", status.as_str());
+            Err(StoreError { message, hint: None })
+        } else {
+            self.cancel_claimed(run)
+        };
+        if done.is_err() {
+            self.give_back(run, before.progress);
+        }
+        done
+    }
+
+    fn cancel_claimed(&self, run: &RunId) -> Result<(), StoreError> {
+        let (at, store) = (self.ports().clock.now(), Arc::clone(&self.ports().store));
+        let journal_replay::ReplayedState { mut machine, mut events, .. } =
+            journal_replay::read(&*store, run)?.play();
+        let input = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
+        let MachineOutput { effects: _, events: now } = machine.handle(at, input.clone());
+        let mut rows = Vec::new();
+        journal::rows(at, &input, &[], &now, &mut rows)?;
+        // one that has failed for good takes no more inputs: only its status changes
+        if now.is_empty() {
+            rows.clear();
+        }
+        let progress = RunProgress { status: RunStatus::Cancelled, updated: at, ..machine.progress() };
+        events.extend(now.into_iter().map(|event| (at, event)));
+        let glance = RecentEvents::from_events(events).to_preview_json();
+        store.append_and_end_tokens(run, &rows, Some(&progress), &[], glance.as_deref())
+    }
+}

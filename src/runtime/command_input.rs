@@ -1,0 +1,61 @@
+//! What a front-end asks of a run, as the input that the machine takes.
+
+use std::sync::PoisonError;
+
+use super::command::RunCommand;
+use super::driver_message::{DriverMessage, PartialReplies};
+use super::redact::SecretRedactor;
+use crate::engine::input::Input;
+use crate::engine::steering::SteeringAction;
+
+/// `None`: it is no input of the run.
+pub(super) fn as_input(
+    mail: DriverMessage,
+    partial: &PartialReplies,
+    redactor: &SecretRedactor,
+) -> Option<Input> {
+    Some(match mail {
+        DriverMessage::Broken
+        | DriverMessage::Unbegun(..)
+        | DriverMessage::Submitted(_)
+        | DriverMessage::Repeats { .. }
+        | DriverMessage::Control(..)
+        | DriverMessage::Files(_)
+        | DriverMessage::Command(
+            RunCommand::Leave | RunCommand::AllowNetwork { .. } | RunCommand::AllowUnsandboxed { .. },
+        ) => {
+            return None;
+        }
+        DriverMessage::Input(input) => {
+            if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = &input {
+                partial.lock().unwrap_or_else(PoisonError::into_inner).remove(call);
+            }
+            input
+        }
+        DriverMessage::Command(RunCommand::Cancel) => cancelled(partial, redactor, false),
+        DriverMessage::Command(RunCommand::Interrupt) => interrupted(partial, redactor),
+        DriverMessage::Command(RunCommand::End) => cancelled(partial, redactor, true),
+        DriverMessage::Command(RunCommand::Approve { call, decision }) => Input::Approved { call, decision },
+        DriverMessage::Command(RunCommand::Answer { call, answer }) => Input::Answered { call, answer },
+        DriverMessage::Command(RunCommand::Steer(steering)) => Input::Steered(Box::new(steering)),
+        DriverMessage::Command(RunCommand::Say { text }) => Input::Said { text },
+    })
+}
+
+/// What they used is asked for when their calls are stopped.
+fn interrupted(partial: &PartialReplies, redactor: &SecretRedactor) -> Input {
+    let all = partial.lock().unwrap_or_else(PoisonError::into_inner);
+    let texts = all.iter().filter_map(|(call, streamed)| Some((*call, streamed.redacted_text(redactor)?)));
+    let partial = texts.collect();
+    Input::Steered(Box::new(SteeringAction::Interrupt { partial }))
+}
+
+fn cancelled(partial: &PartialReplies, redactor: &SecretRedactor, end: bool) -> Input {
+    let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+    let (mut texts, mut used) = (Vec::new(), Vec::new());
+    for (call, streamed) in all {
+        texts.extend(streamed.redacted_text(redactor).map(|text| (call, text)));
+        used.extend(streamed.all().into_iter().map(|used| (call, used)));
+    }
+    Input::Cancelled { partial: texts, end, used }
+}

@@ -1,0 +1,212 @@
+//! One process asks another to pause or end a run that it drives (DELEG-1: a run is the same wherever it is looked at).
+//!
+//! Whoever asks is told when it is done: the run can be claimed then. Refuses to let others answer, approve or say
+//! anything in a run that is driven elsewhere: they take it up for that.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::active_runs::ActiveRuns;
+use super::command::{ControlAction, ControlOrigin};
+use super::driver_message::DriverMessage;
+use super::handle::RuntimeHandle;
+use super::runtime_context::RuntimeContext;
+use super::task_queue::TaskBroker;
+use crate::domain::ids::RunId;
+use crate::ports::run_store::{DriverAnswers, DriverRequest, StoreError};
+
+/// What came of pausing a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PauseOutcome {
+    /// Nobody drives it now.
+    Done,
+    /// It was told, and something was still under way when the time to wait was over; in which process, if not here.
+    Told(Option<u32>),
+    /// The process that drives it has not even heard it by then.
+    Unheard(u32),
+}
+
+/// A driver that does not listen is asked again so often, and so much later.
+const TRIES: u32 = 150;
+const SOON: Duration = Duration::from_millis(20);
+
+/// A process that lives no longer than that does not listen. Whoever asks tries for much longer.
+const AT_ONCE: Duration = Duration::from_millis(200);
+
+#[derive(Serialize, Deserialize)]
+struct ControlRequest {
+    run: RunId,
+    control: ControlAction,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ControlReply {
+    /// It was heard; what comes of it follows.
+    Heard,
+    /// The run is not driven there any more.
+    Done,
+    /// It was not driven there when that was asked.
+    NotDriven,
+    /// It is a conversation: that belongs to who talks in it.
+    Conversation,
+    /// It is not understood there: that program is an older one.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Hears what others want of the runs that are driven here, as long as any can be.
+async fn hear(
+    mut requests: BoxStream<'static, DriverRequest>,
+    runs: Weak<ActiveRuns>,
+    desk: Arc<TaskBroker>,
+) {
+    while let Some(DriverRequest { text, answers }) = requests.next().await {
+        let (Some(runs), desk) = (runs.upgrade(), Arc::clone(&desk)) else { return };
+        tokio::spawn(async move {
+            // who asked may have gone
+            let tell = |answer: ControlReply| serde_json::to_string(&answer).map(|told| answers.send(told));
+            let _ = tell(ControlReply::Heard);
+            let told = match serde_json::from_str::<ControlRequest>(&text) {
+                Ok(ControlRequest { run, control }) => {
+                    let carried = async {
+                        desk.wait_until_resumed(&run).await;
+                        carry_out(&runs, &run, control, ControlOrigin::Others).await
+                    };
+                    tokio::select! {
+                        told = carried => told,
+                        // what was told stays told; nobody waits for it any more
+                        () = answers.closed() => return,
+                    }
+                }
+                Err(_) => ControlReply::Unknown,
+            };
+            let _ = tell(told);
+        });
+    }
+}
+
+async fn carry_out(
+    runs: &ActiveRuns,
+    run: &RunId,
+    control: ControlAction,
+    whose: ControlOrigin,
+) -> ControlReply {
+    let Some(outbox) = runs.outbox(run) else { return ControlReply::NotDriven };
+    let (answer, taken) = oneshot::channel();
+    // one that ends in that moment does not answer
+    if outbox.send(DriverMessage::Control(control, whose, answer)).is_ok() && taken.await == Ok(false) {
+        return ControlReply::Conversation;
+    }
+    runs.until_left(run, &outbox).await;
+    ControlReply::Done
+}
+
+impl RuntimeHandle {
+    /// From the first run of this process on others may ask for it. A command that is done at once has no use for that.
+    pub(super) fn listen(&self) {
+        let RuntimeContext { ports, runs, desk, .. } = &*self.shared;
+        runs.listens(|| {
+            let (store, runs, desk) = (Arc::downgrade(&ports.store), Arc::downgrade(runs), Arc::clone(desk));
+            let hearing = async move {
+                sleep(AT_ONCE).await;
+                let Some(requests) = store.upgrade().map(|store| store.requests()) else { return };
+                hear(requests, runs, desk).await;
+            };
+            tokio::spawn(hearing).abort_handle()
+        });
+    }
+
+    /// Pauses a run, wherever it is driven: what is under way there ends, and nothing new begins. One that nobody drives
+    /// stays as it is. `patience`: how long that is waited for.
+    ///
+    /// # Errors
+    /// It is a conversation, its driver cannot be asked, or the store cannot be read.
+    pub async fn pause(&self, run: &RunId, patience: Duration) -> Result<PauseOutcome, StoreError> {
+        self.task_broker().wait_until_resumed(run).await;
+        if self.shared.runs.drives(run) {
+            let here = timeout(
+                patience,
+                carry_out(&self.shared.runs, run, ControlAction::Pause, ControlOrigin::Own),
+            )
+            .await;
+            return match here {
+                Ok(ControlReply::Conversation) => Err(conversation(run, "here")),
+                Ok(
+                    ControlReply::Done
+                    | ControlReply::Heard
+                    | ControlReply::NotDriven
+                    | ControlReply::Unknown,
+                ) => Ok(PauseOutcome::Done),
+                Err(_) => Ok(PauseOutcome::Told(None)),
+            };
+        }
+        Ok(match self.ask_driver(run, ControlAction::Pause, patience).await? {
+            Some(told) => told,
+            None => PauseOutcome::Done,
+        })
+    }
+
+    /// `None`: no other process drives it.
+    pub(super) async fn ask_driver(
+        &self,
+        run: &RunId,
+        control: ControlAction,
+        patience: Duration,
+    ) -> Result<Option<PauseOutcome>, StoreError> {
+        let asked = serde_json::to_string(&ControlRequest { run: run.clone(), control }).unwrap_or_default();
+        let until = Instant::now() + patience;
+        let (mut tries, mut asks) = (TRIES, 0_u32);
+        while let Some(DriverAnswers { pid, answers }) = self.ports().store.ask_driver(run, asked.clone())? {
+            asks += 1;
+            let mut heard = false;
+            let told = match timeout_at(until, last_of(answers, &mut heard)).await {
+                Ok(told) => told,
+                Err(_) if heard => return Ok(Some(PauseOutcome::Told(Some(pid)))),
+                Err(_) => return Ok(Some(PauseOutcome::Unheard(pid))),
+            };
+            match told {
+                Some(ControlReply::Done) => return Ok(Some(PauseOutcome::Done)),
+                Some(ControlReply::Conversation) => return Err(conversation(run, "in another process")),
+                // it is ending, or only writes something into the run
+                Some(ControlReply::NotDriven | ControlReply::Heard) | None if tries > 0 => {
+                    tries -= 1;
+                    sleep(SOON).await;
+                }
+                _ => return Err(deaf(run, pid)),
+            }
+        }
+        // its process may have ended with it, before it could answer
+        Ok((asks > 0).then_some(PauseOutcome::Done))
+    }
+}
+
+/// What came of it in the end; `None`: nothing that is understood.
+async fn last_of(mut answers: BoxStream<'static, String>, heard: &mut bool) -> Option<ControlReply> {
+    let mut last = None;
+    while let Some(told) = answers.next().await {
+        last = serde_json::from_str(&told).ok();
+        *heard |= last == Some(ControlReply::Heard);
+    }
+    last
+}
+
+fn deaf(run: &RunId, pid: u32) -> StoreError {
+    StoreError {
+        message: format!("run {run} belongs to process {pid}, which does not let go of it"),
+        hint: Some("do it there, or end that process: then the run is free".to_owned()),
+    }
+}
+
+fn conversation(run: &RunId, place: &str) -> StoreError {
+    StoreError {
+        message: format!("run {run} is a conversation that goes on {place}"),
+        hint: Some("it ends where somebody talks in it, with /exit".to_owned()),
+    }
+}

@@ -1,0 +1,304 @@
+//! Model calls that somebody outside makes: each stays open until it is answered (seed 001, C1 to C10).
+//!
+//! Owned by one process. When it dies, the crash rule repeats the call as a new interaction, which the old id answers, too.
+
+mod durable_ids;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+
+use self::durable_ids::{DurableIdParts, RunSeedCache};
+pub use self::durable_ids::{TTL, is_id_valid, may_belong_to_run, recorded_replies};
+use super::resume_tokens::{hash, sorted};
+use super::runtime_context::RuntimePorts;
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::ports::clock::{ClockPort, IdSource};
+use crate::ports::model::{DeltaSink, ModelPort};
+use crate::ports::run_store::RunStore;
+
+/// The provider whose models are the client's.
+pub const PROVIDER: &str = "agentllm";
+/// Answered ones that are remembered, so that a repetition is told the same (C3).
+const REMEMBERED: usize = 1_000;
+/// Answers that do not fit before the call fails (DELEG-21).
+const TRIES: u32 = 5;
+
+/// A call that waits for its answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DelegatedCall {
+    pub id: String,
+    pub run: RunId,
+    pub request: ModelRequest,
+    pub expires: Timestamp,
+}
+
+/// What came of an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DelegatedAnswerOutcome {
+    Taken,
+    /// It was answered so before; nothing happened now.
+    Duplicate,
+    /// It was answered otherwise before: the first answer counts.
+    Conflict,
+    Unknown,
+}
+
+#[derive(Default)]
+struct DelegatedCallTable {
+    open: BTreeMap<String, PendingDelegatedCall>,
+    /// Oldest first: id, run, hash of what was answered.
+    answered: Vec<(String, RunId, String)>,
+    /// Ids of a process that died, each with the one that was asked in its place.
+    heirs: BTreeMap<String, String>,
+    /// How many were asked.
+    asked: u64,
+}
+
+struct PendingDelegatedCall {
+    interaction: DelegatedCall,
+    number: u64,
+    tries: u32,
+    /// Somebody asks the client's model right now.
+    claimed: bool,
+    answer: oneshot::Sender<Result<ModelReply, ModelError>>,
+}
+
+/// All open ones of this process.
+pub struct DelegatedCalls {
+    table: Mutex<DelegatedCallTable>,
+    count: watch::Sender<u64>,
+}
+
+impl Default for DelegatedCalls {
+    fn default() -> Self {
+        Self { table: Mutex::default(), count: watch::Sender::new(0) }
+    }
+}
+
+impl DelegatedCalls {
+    /// Of one run, in the order in which they were asked.
+    pub fn open_calls(&self, run: &RunId) -> Vec<DelegatedCall> {
+        let table = self.table();
+        let mut own: Vec<&PendingDelegatedCall> =
+            table.open.values().filter(|one| one.interaction.run == *run).collect();
+        own.sort_by_key(|one| one.number);
+        own.into_iter().map(|one| one.interaction.clone()).collect()
+    }
+
+    /// Whether a run asks for anything that nobody sees to.
+    pub fn has_unclaimed_call(&self, run: &RunId) -> bool {
+        self.table().open.values().any(|one| one.interaction.run == *run && !one.claimed)
+    }
+
+    /// Sees to one, unless somebody does already. Others can answer it nevertheless; the first answer counts.
+    pub fn claim(&self, id: &str) -> Option<DelegatedCallClaim<'_>> {
+        let mut table = self.table();
+        let waiting = table.open.get_mut(id).filter(|waiting| !waiting.claimed)?;
+        waiting.claimed = true;
+        let interaction = waiting.interaction.clone();
+        Some(DelegatedCallClaim { interactions: self, interaction })
+    }
+
+    /// The id under which one is open or was answered here: itself, or the one that was asked in its place.
+    pub fn resolve(&self, id: &str) -> Option<String> {
+        let table = self.table();
+        let id = table.heirs.get(id).map_or(id, String::as_str);
+        let known = table.open.contains_key(id) || table.answered.iter().any(|(known, ..)| known == id);
+        known.then(|| id.to_owned())
+    }
+
+    /// An id of a process that died stands from now on for what this run asks in its place, if it does already.
+    pub fn adopt_id(&self, id: &str, run: &RunId) -> Option<String> {
+        let what = DurableIdParts::parse(id)?.what;
+        let mut table = self.table();
+        let same = |waiting: &&PendingDelegatedCall| {
+            let open = &waiting.interaction;
+            let asks = DurableIdParts::parse(&open.id).is_some_and(|parts| parts.what == what);
+            open.run == *run && asks && !table.heirs.values().any(|heir| *heir == open.id)
+        };
+        let heir = table.open.values().filter(same).min_by_key(|waiting| waiting.number);
+        let heir = heir.map(|waiting| waiting.interaction.id.clone())?;
+        table.heirs.insert(id.to_owned(), heir.clone());
+        Some(heir)
+    }
+
+    pub fn find(&self, id: &str) -> Option<DelegatedCall> {
+        self.table().open.get(id).map(|one| one.interaction.clone())
+    }
+
+    /// The run of one that was answered.
+    pub fn run_for_answered(&self, id: &str) -> Option<RunId> {
+        self.table().answered.iter().find(|(known, ..)| known == id).map(|(_, run, _)| run.clone())
+    }
+
+    /// Changes whenever something is asked.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
+    }
+
+    /// Hands in an answer. `said` is all that was said, to tell a repetition, in any order of
+    /// its keys, from another answer.
+    pub fn answer(
+        &self,
+        id: &str,
+        said: &Value,
+        answer: Result<ModelReply, ModelError>,
+    ) -> DelegatedAnswerOutcome {
+        let said = hash(&sorted(said.clone()).to_string());
+        let mut table = self.table();
+        if let Some((.., before)) = table.answered.iter().find(|(known, ..)| known == id) {
+            return if *before == said {
+                DelegatedAnswerOutcome::Duplicate
+            } else {
+                DelegatedAnswerOutcome::Conflict
+            };
+        }
+        let Some(waiting) = table.open.remove(id) else { return DelegatedAnswerOutcome::Unknown };
+        table.answered.push((id.to_owned(), waiting.interaction.run, said));
+        if table.answered.len() > REMEMBERED {
+            table.answered.remove(0);
+        }
+        // nobody waits any more if the run was cancelled this very moment
+        let _ = waiting.answer.send(answer);
+        DelegatedAnswerOutcome::Taken
+    }
+
+    /// Counts an answer that does not fit; how many more may come. With the last one the call fails.
+    pub fn count_misfit(&self, id: &str, why: &str) -> u32 {
+        let mut table = self.table();
+        let Some(waiting) = table.open.get_mut(id) else { return 0 };
+        waiting.tries += 1;
+        let left = TRIES.saturating_sub(waiting.tries);
+        if left == 0
+            && let Some(waiting) = table.open.remove(id)
+        {
+            let detail = format!("the client gave {TRIES} answers that do not fit: {why}");
+            let _ = waiting.answer.send(Err(ModelError::Unfit { detail }));
+        }
+        left
+    }
+
+    fn ask(&self, interaction: DelegatedCall) -> oneshot::Receiver<Result<ModelReply, ModelError>> {
+        let (answer, answered) = oneshot::channel();
+        let mut table = self.table();
+        let number = table.asked;
+        table.asked += 1;
+        table.open.insert(
+            interaction.id.clone(),
+            PendingDelegatedCall { interaction, number, tries: 0, claimed: false, answer },
+        );
+        drop(table);
+        self.count.send_modify(|count| *count += 1);
+        answered
+    }
+
+    fn withdraw(&self, id: &str) {
+        self.table().open.remove(id);
+    }
+
+    fn table(&self) -> MutexGuard<'_, DelegatedCallTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The models of one run: those of the provider `agentllm` are asked for here, all others where they were before.
+pub struct DelegatingModelPort {
+    run: RunId,
+    interactions: Arc<DelegatedCalls>,
+    others: Arc<dyn ModelPort>,
+    clock: Arc<dyn ClockPort>,
+    ids: Arc<dyn IdSource>,
+    store: Arc<dyn RunStore>,
+    seed: RunSeedCache,
+}
+
+impl DelegatingModelPort {
+    /// For the models of one run that is driven under these ports.
+    pub fn new(run: RunId, interactions: Arc<DelegatedCalls>, ports: &RuntimePorts) -> Self {
+        Self {
+            run,
+            interactions,
+            others: Arc::clone(&ports.models),
+            clock: Arc::clone(&ports.clock),
+            ids: Arc::clone(&ports.ids),
+            store: Arc::clone(&ports.store),
+            seed: RunSeedCache::default(),
+        }
+    }
+}
+
+impl ModelPort for DelegatingModelPort {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        if request.choice.provider != PROVIDER {
+            return self.others.call(request, sink);
+        }
+        Box::pin(self.delegate(request))
+    }
+
+    fn body(&self, request: &ModelRequest) -> Option<Value> {
+        if request.choice.provider == PROVIDER { None } else { self.others.body(request) }
+    }
+}
+
+impl DelegatingModelPort {
+    async fn delegate(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
+        let begun = self.clock.now();
+        let ttl = i64::try_from(TTL.as_millis()).unwrap_or(i64::MAX);
+        let seed = self.seed.get_or_load(&*self.store, &self.run, self.ids.seed());
+        let interaction = DelegatedCall {
+            id: durable_ids::id_of(&self.run, seed, request, begun, self.ids.seed()),
+            run: self.run.clone(),
+            request: request.clone(),
+            expires: Timestamp(begun.0.saturating_add(ttl)),
+        };
+        // whoever gives this up takes the question back
+        let _open = OpenCallGuard { interactions: &self.interactions, id: interaction.id.clone() };
+        let answered = self.interactions.ask(interaction);
+        // who was silent for so long is asked again when somebody takes the run up
+        let silent = || ModelError::Delegated {
+            transient: false,
+            detail: format!("the client did not answer within {} minutes", TTL.as_secs() / 60),
+        };
+        let answer = tokio::time::timeout(TTL, answered).await;
+        let mut reply = answer.map_err(|_| silent())?.map_err(|_| silent())??;
+        reply.duration_ms = u64::try_from(self.clock.now().0.saturating_sub(begun.0)).unwrap_or(0);
+        Ok(reply)
+    }
+}
+
+/// One that somebody sees to; dropped without an answer it is open to all again.
+pub struct DelegatedCallClaim<'i> {
+    interactions: &'i DelegatedCalls,
+    pub interaction: DelegatedCall,
+}
+
+impl Drop for DelegatedCallClaim<'_> {
+    fn drop(&mut self) {
+        let mut table = self.interactions.table();
+        if let Some(waiting) = table.open.get_mut(&self.interaction.id) {
+            waiting.claimed = false;
+            drop(table);
+            self.interactions.count.send_modify(|count| *count += 1);
+        }
+    }
+}
+
+struct OpenCallGuard<'i> {
+    interactions: &'i DelegatedCalls,
+    id: String,
+}
+
+impl Drop for OpenCallGuard<'_> {
+    fn drop(&mut self) {
+        self.interactions.withdraw(&self.id);
+    }
+}

@@ -1,0 +1,175 @@
+//! Ids of interactions that outlive the process that gave them out: an id tells its run and what was asked, and cannot
+//! be made by who does not know the run's seed. Kept nowhere: the journal has all that is needed to know one again.
+
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{JournalRowKind, RunHeader};
+use crate::domain::model::{ModelReply, ModelRequest};
+use crate::engine::input::Input;
+use crate::ports::run_store::{JournalRowRef, RunReader, RunStore};
+
+/// How long an answer is waited for (DELEG-25).
+pub const TTL: Duration = Duration::from_secs(15 * 60);
+/// Hexadecimal digits of its parts: whose it is, what was asked, when, luck, and the proof.
+const TAG: usize = 16;
+const WHAT: usize = 16;
+const SECONDS: usize = 8;
+const LUCK: usize = 8;
+const PROOF: usize = 32;
+
+/// What is known of an id without the run's seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DurableIdParts<'i> {
+    tag: &'i str,
+    pub(super) what: &'i str,
+    seconds: &'i str,
+    luck: &'i str,
+    proof: &'i str,
+}
+
+impl<'i> DurableIdParts<'i> {
+    pub(super) fn parse(id: &'i str) -> Option<Self> {
+        let fits = id.len() == TAG + WHAT + SECONDS + LUCK + PROOF && id.is_ascii();
+        let (tag, rest) = fits.then(|| id.split_at(TAG))?;
+        let (what, rest) = rest.split_at(WHAT);
+        let (seconds, rest) = rest.split_at(SECONDS);
+        let (luck, proof) = rest.split_at(LUCK);
+        Some(Self { tag, what, seconds, luck, proof })
+    }
+
+    fn made(&self, run: &RunId, seed: u64) -> String {
+        let Self { what, seconds, luck, .. } = self;
+        hex(&format!("interaction {seed:016x} {run} {what} {seconds} {luck}"), PROOF)
+    }
+}
+
+/// Whether an id can be one of this run.
+pub fn may_belong_to_run(id: &str, run: &RunId) -> bool {
+    DurableIdParts::parse(id).is_some_and(|parts| parts.tag == tag_of(run))
+}
+
+/// Whether this run gave an id out, and it still counts.
+pub fn is_id_valid(store: &dyn RunStore, run: &RunId, id: &str, now: Timestamp) -> bool {
+    let Some(parts) = DurableIdParts::parse(id).filter(|_| may_belong_to_run(id, run)) else { return false };
+    let Ok(seconds) = i64::from_str_radix(parts.seconds, 16) else { return false };
+    let age = (now.0 / 1_000).saturating_sub(seconds);
+    let fresh = u64::try_from(age).is_ok_and(|age| age <= TTL.as_secs());
+    fresh && seed_of(store, run).is_some_and(|seed| parts.made(run, seed) == parts.proof)
+}
+
+/// What models have answered in a run, as far as it is written down.
+pub fn recorded_replies(store: &dyn RunStore, run: &RunId) -> Vec<ModelReply> {
+    let inputs = inputs(store, run).into_iter();
+    inputs
+        .filter_map(|input| if let Input::Replied { reply, .. } = input { Some(reply) } else { None })
+        .collect()
+}
+
+/// The seed of one run, read when it is first needed.
+#[derive(Default)]
+pub(super) struct RunSeedCache(OnceLock<u64>);
+
+impl RunSeedCache {
+    /// `luck` stands in for one that cannot be read: the id then counts in this process only.
+    pub(super) fn get_or_load(&self, store: &dyn RunStore, run: &RunId, luck: u64) -> u64 {
+        *self.0.get_or_init(|| seed_of(store, run).unwrap_or(luck))
+    }
+}
+
+pub(super) fn id_of(run: &RunId, seed: u64, request: &ModelRequest, now: Timestamp, luck: u64) -> String {
+    let said: Vec<(&str, &str)> =
+        request.messages.iter().map(|message| (message.role.as_str(), message.content.as_str())).collect();
+    let what = hex(&format!("{} {} {said:?}", request.state, request.agent), WHAT);
+    let seconds = format!("{:08x}", u32::try_from(now.0 / 1_000).unwrap_or(0));
+    let (tag, luck) = (tag_of(run), format!("{:08x}", luck & 0xffff_ffff));
+    let parts = DurableIdParts { tag: &tag, what: &what, seconds: &seconds, luck: &luck, proof: "" };
+    let proof = parts.made(run, seed);
+    [tag.as_str(), &what, &seconds, &luck, &proof].concat()
+}
+
+fn seed_of(store: &dyn RunStore, run: &RunId) -> Option<u64> {
+    let mut first = FirstInput::default();
+    store.read(run, &mut first).ok()?;
+    if let Some(Input::Started { seed }) = first.0 { Some(seed) } else { None }
+}
+
+/// A run begins with its seed: nothing after its first input is read for it, however long the run is.
+#[derive(Default)]
+struct FirstInput(Option<Input>);
+
+impl RunReader for FirstInput {
+    fn header(&mut self, _: RunHeader) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()> {
+        if row.kind != JournalRowKind::Input {
+            return ControlFlow::Continue(());
+        }
+        self.0 = serde_json::from_str(row.body).ok();
+        ControlFlow::Break(())
+    }
+}
+
+fn inputs(store: &dyn RunStore, run: &RunId) -> Vec<Input> {
+    let rows = store.load(run).map(|(_, rows)| rows).unwrap_or_default();
+    let inputs = rows.iter().filter(|row| row.kind == JournalRowKind::Input);
+    inputs.filter_map(|row| serde_json::from_str(&row.body).ok()).collect()
+}
+
+fn tag_of(run: &RunId) -> String {
+    hex(&format!("interactions of {run}"), TAG)
+}
+
+fn hex(text: &str, digits: usize) -> String {
+    let mut all: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    all.truncate(digits);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::model::{ModelChoice, ToolChoice};
+
+    #[test]
+    fn an_id_is_proof_only_for_its_run_its_request_and_its_time() {
+        let (one, other) = (RunId("r1".to_owned()), RunId("r2".to_owned()));
+        let request = |state: &str| ModelRequest {
+            agent: "a".to_owned(),
+            state: state.to_owned(),
+            choice: ModelChoice::default(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            parsing_tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+        };
+        let id = id_of(&one, 7, &request("a"), Timestamp(5_000), 9);
+        assert!(may_belong_to_run(&id, &one) && !may_belong_to_run(&id, &other));
+        let parts = DurableIdParts::parse(&id).unwrap();
+        assert_eq!((parts.made(&one, 7).as_str(), parts.seconds), (parts.proof, "00000005"));
+        for (run, seed) in [(&one, 8), (&other, 7)] {
+            assert_ne!(parts.made(run, seed), parts.proof);
+        }
+        for forged in [
+            DurableIdParts { what: "0000000000000000", ..parts },
+            DurableIdParts { seconds: "00000006", ..parts },
+        ] {
+            assert_ne!(forged.made(&one, 7), parts.proof);
+        }
+        let again = id_of(&one, 7, &request("a"), Timestamp(6_000), 1);
+        assert_eq!(DurableIdParts::parse(&again).unwrap().what, parts.what);
+        assert_ne!(
+            DurableIdParts::parse(&id_of(&one, 7, &request("b"), Timestamp(5_000), 9)).unwrap().what,
+            parts.what
+        );
+        for wrong in ["", "x", &id[1..], &"ä".repeat(40)] {
+            assert_eq!(DurableIdParts::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What reaches a driver.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::oneshot::Sender;
+
+use super::command::{ControlAction, ControlOrigin, RunCommand};
+use super::redact::SecretRedactor;
+use crate::domain::cost::AttemptUsage;
+use crate::domain::ids::CallId;
+use crate::domain::number_format::thousands;
+use crate::engine::effect::Effect;
+use crate::engine::input::Input;
+use crate::ports::lock::{LockError, ProjectLockGuard};
+use crate::ports::run_store::StoreError;
+
+/// What reaches a driver.
+pub(super) enum DriverMessage {
+    Command(RunCommand),
+    Input(Input),
+    /// An effect did not begin, because the store refused to take down that it would.
+    Unbegun(Box<Effect>, StoreError),
+    /// An attempt at a model call has failed that is paid for: may there be another one?
+    Repeats {
+        call: CallId,
+        answer: Sender<bool>,
+    },
+    /// It is to be paused or ended: whether that is done.
+    Control(ControlAction, ControlOrigin, Sender<bool>),
+    /// The project's files are the run's to change, or the lock cannot be asked.
+    Files(Result<ProjectLockGuard, LockError>),
+    /// A sub-agent's result.
+    Submitted(Box<SubmittedResult>),
+    /// A task that performed an effect panicked: its answer will never come.
+    Broken,
+}
+
+/// The result of a step that was handed out.
+pub(super) struct SubmittedResult {
+    pub(super) call: CallId,
+    pub(super) input: Input,
+    /// What makes it the same as another one; stands in the journal with it.
+    pub(super) mark: String,
+    /// Whether it is written down.
+    pub(super) answer: Sender<bool>,
+}
+
+/// What has come of the model calls in flight; kept when the person cancels. A call that is not in it was stopped: a
+/// piece that arrives later belongs to nobody.
+pub(super) type PartialReplies = Arc<Mutex<BTreeMap<CallId, PartialReply>>>;
+
+/// Bytes that are kept of an answer that does not come to its end. An interruption is answered at once, however much has
+/// streamed: what is kept is cleaned, recorded and shown to the model before anything else happens.
+pub(super) const MOST_KEPT: usize = 256 << 10;
+
+/// What has come of one model call by now.
+#[derive(Default, Debug)]
+pub(super) struct PartialReply {
+    /// Of the attempt under way, its beginning.
+    text: String,
+    /// Bytes that came after that and are not kept.
+    beyond: usize,
+    /// By the attempt under way, as far as it is known.
+    used: Option<AttemptUsage>,
+    /// By those that failed before it.
+    failed: Vec<AttemptUsage>,
+}
+
+impl PartialReply {
+    /// More of the text.
+    pub(super) fn push_text(&mut self, text: &str) {
+        let room = MOST_KEPT - self.text.len();
+        // what follows a gap is no part of the beginning
+        let end = if self.beyond == 0 { text.floor_char_boundary(text.len().min(room)) } else { 0 };
+        self.text.push_str(&text[..end]);
+        self.beyond += text.len() - end;
+    }
+
+    /// What was said, without keys and with a word about what is missing; `None`: nothing.
+    pub(super) fn redacted_text(&self, redactor: &SecretRedactor) -> Option<String> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let text = redactor.clean_cut(self.text.clone());
+        let beyond = thousands(self.beyond as u64);
+        let told = || format!("{text}\n\n[… {beyond} bytes more had streamed: they are not kept]");
+        Some(if self.beyond == 0 { text } else { told() })
+    }
+
+    /// Later reports replace earlier ones.
+    pub(super) fn uses(&mut self, used: AttemptUsage) {
+        self.used = Some(used);
+    }
+
+    /// The attempt has failed, and another begins: what streamed is void, what it used is paid for.
+    pub(super) fn fails(&mut self) {
+        self.text.clear();
+        self.beyond = 0;
+        self.failed.extend(self.used.take());
+    }
+
+    /// What the failed attempts used; an answer knows for itself what it used.
+    pub(super) fn before(&self) -> Vec<AttemptUsage> {
+        self.failed.clone()
+    }
+
+    /// The same, for who pays for it now.
+    pub(super) fn take_failed(&mut self) -> Vec<AttemptUsage> {
+        std::mem::take(&mut self.failed)
+    }
+
+    /// What all attempts used.
+    pub(super) fn all(&self) -> Vec<AttemptUsage> {
+        self.failed.iter().chain(&self.used).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_flood_is_kept_and_the_rest_counted() {
+        let plain = SecretRedactor::new(Vec::new());
+        let keyed = SecretRedactor::new(vec!["sk-0123456789abcdef".to_owned()]);
+        for piece in [1, 7, 1_000, 3 * MOST_KEPT] {
+            let mut streamed = PartialReply::default();
+            let text = "ab ü ".repeat(MOST_KEPT / 3);
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let (next, later) = rest.split_at(rest.ceil_char_boundary(piece.min(rest.len())));
+                streamed.push_text(next);
+                rest = later;
+            }
+            let said = streamed.redacted_text(&plain).unwrap();
+            let (kept, told) = said.split_once("\n\n[… ").unwrap();
+            assert!(text.starts_with(kept) && (MOST_KEPT - 1..=MOST_KEPT).contains(&kept.len()), "{piece}");
+            assert_eq!(
+                told,
+                format!(
+                    "{} bytes more had streamed: they are not kept]",
+                    thousands((text.len() - kept.len()) as u64)
+                )
+            );
+            streamed.fails();
+            assert_eq!(streamed.redacted_text(&plain), None, "the next attempt begins anew");
+            streamed.push_text("so far");
+            assert_eq!(streamed.redacted_text(&plain).as_deref(), Some("so far"));
+        }
+        // a key that the cut goes through
+        let mut streamed = PartialReply::default();
+        streamed.push_text(&"x".repeat(MOST_KEPT - 12));
+        streamed.push_text("sk-0123456789abcdef and more");
+        assert!(!streamed.redacted_text(&keyed).unwrap().contains("sk-01"), "most of a key is one");
+    }
+}

@@ -1,0 +1,448 @@
+//! Performs effects through ports. Each runs as a task of its own and answers with one input.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use serde_json::json;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use super::context_window;
+use super::driver_message::{DriverMessage, PartialReplies, PartialReply};
+use super::network_access::NetworkAnswer;
+use super::retry;
+use super::runtime_context::RuntimeContext;
+use crate::domain::approval::ApprovalDecision;
+use crate::domain::cost::AttemptUsage;
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{JournalRow, JournalRowKind};
+use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
+use crate::domain::script::ScriptJob;
+use crate::domain::secret::REDACTION_MARK;
+use crate::domain::snapshot::SnapshotRequest;
+use crate::domain::tool::{RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolRisk};
+use crate::engine::effect::{Effect, UserQuestion};
+use crate::engine::event::RunEvent;
+use crate::engine::input::{Input, UserAnswer};
+use crate::ports::model::DeltaSink;
+use crate::ports::run_store::StoreError;
+
+#[derive(Clone)]
+pub(super) struct EffectExecutor {
+    pub(super) run: RunId,
+    pub(super) shared: Arc<RuntimeContext>,
+    pub(super) outbox: UnboundedSender<DriverMessage>,
+    pub(super) partial: PartialReplies,
+    pub(super) interactive: bool,
+}
+
+impl EffectExecutor {
+    /// Begins an effect; the handle stops it. Effects that only wait for a person start no task.
+    pub(super) fn perform(&self, effect: Effect) -> Option<(CallId, AbortHandle)> {
+        let me = self.clone();
+        let (call, task) = match effect {
+            Effect::TakeSnapshot { call, label, note } => {
+                (call, self.spawn(async move { me.take_snapshot(call, label, note).await }))
+            }
+            Effect::Evaluate { call, job } => (call, self.spawn(async move { me.evaluate(call, job).await })),
+            Effect::CallModel { call, request } => {
+                (call, self.spawn(async move { me.call_model(call, &request).await }))
+            }
+            Effect::RunTool { call, invocation, risk } => {
+                (call, self.spawn(async move { me.run_tool(call, invocation, risk).await }))
+            }
+            Effect::AskApproval { call, state, invocation, risk, until } => (
+                call,
+                self.spawn(async move { me.ask_approval(call, state, &invocation, (risk, until)).await }),
+            ),
+            Effect::AskPerson { call, question } => {
+                self.without_a_person(call, &question);
+                return None;
+            }
+            Effect::SetTimer { call, delay_ms, .. } => (
+                call,
+                self.spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+                    me.answer(Input::Elapsed { call });
+                }),
+            ),
+            Effect::Abort { .. } | Effect::Finish => return None,
+        };
+        Some((call, task))
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        let outbox = self.outbox.clone();
+        let guarded = async move {
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                let _ = outbox.send(DriverMessage::Broken);
+            }
+        };
+        tokio::spawn(guarded).abort_handle()
+    }
+
+    fn answer(&self, input: Input) {
+        // A closed inbox means that the run is over: nobody needs the answer.
+        let _ = self.outbox.send(DriverMessage::Input(input));
+    }
+
+    fn publish(&self, event: RunEvent) {
+        self.shared.bus.publish(&self.run, self.shared.ports.clock.now(), event);
+    }
+
+    async fn take_snapshot(&self, call: CallId, label: String, note: String) {
+        let store = Arc::clone(&self.shared.ports.snapshots);
+        let request = SnapshotRequest { label, note, run: Some(self.run.clone()) };
+        let taken = tokio::task::spawn_blocking(move || store.take(&request)).await;
+        self.answer(match taken {
+            Ok(Ok(info)) => Input::SnapshotTaken { call, info },
+            Ok(Err(error)) => {
+                let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                Input::SnapshotFailed { call, reason: format!("{}{hint}", error.message) }
+            }
+            Err(error) => Input::SnapshotFailed { call, reason: format!("the snapshot broke: {error}") },
+        });
+    }
+
+    async fn evaluate(&self, call: CallId, job: ScriptJob) {
+        self.answer(match self.shared.ports.scripts.evaluate(job).await {
+            Ok(outcome) => Input::Evaluated { call, outcome },
+            Err(error) => Input::ScriptFailed { call, error },
+        });
+    }
+
+    /// What has come of a call by now; nothing where it was stopped.
+    fn streamed<T>(&self, call: CallId, look: impl FnOnce(&mut PartialReply) -> T) -> Option<T> {
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&call).map(look)
+    }
+
+    /// After an attempt that was paid for, its budgets may have no room for another one.
+    fn may_repeat(&self, call: CallId) -> BoxFuture<'static, bool> {
+        let paid = self.streamed(call, |streamed| {
+            streamed.fails();
+            !streamed.before().is_empty()
+        });
+        if paid != Some(true) {
+            return ready(true).boxed();
+        }
+        let (answer, allowed) = oneshot::channel();
+        let _ = self.outbox.send(DriverMessage::Repeats { call, answer });
+        // nobody answers when the run is over
+        async move { allowed.await.unwrap_or(false) }.boxed()
+    }
+
+    async fn call_model(&self, call: CallId, request: &ModelRequest) {
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(call, PartialReply::default());
+        let request = match context_window::fitting(request) {
+            Ok(request) => request,
+            Err(error) => {
+                return self.answer(Input::ModelFailed {
+                    call,
+                    error,
+                    attempts: 0,
+                    used: Vec::new(),
+                    again: false,
+                });
+            }
+        };
+        let request = &*request;
+        // The journal is made durable while the model thinks: one sync a call, felt by nobody.
+        let store = Arc::clone(&self.shared.ports.store);
+        let synced = tokio::task::spawn_blocking(move || store.sync());
+        let deltas = self.shared.bus.wants_deltas();
+        let sink = RedactingDeltaSink { call, performer: self, deltas, held: Mutex::default() };
+        let waiting = |attempt: u32, delay: Duration, error: &ModelError| {
+            sink.release();
+            self.streamed(call, PartialReply::fails);
+            self.publish(RunEvent::ModelRetry {
+                call,
+                agent: request.agent.clone(),
+                attempt,
+                delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                reason: self.shared.redactor.clean(error.to_string()),
+            });
+        };
+        let ports = &self.shared.ports;
+        let luck = || ports.ids.seed();
+        let policy = self.shared.options.retry;
+        let allowed = || self.may_repeat(call);
+        let tried = retry::call(&*ports.models, request, &sink, policy, &luck, &allowed, &waiting).await;
+        let retry::RetryOutcome { result, attempts, again } = tried;
+        sink.release();
+        let _ = synced.await;
+        let used = |which: fn(&PartialReply) -> Vec<AttemptUsage>| {
+            self.streamed(call, |streamed| which(streamed)).unwrap_or_default()
+        };
+        self.answer(match result {
+            Ok(mut reply) => {
+                // a recording may tell of some itself
+                reply.failed.extend(used(PartialReply::before));
+                Input::Replied { call, reply }
+            }
+            Err(error) => Input::ModelFailed { call, error, attempts, used: used(PartialReply::all), again },
+        });
+    }
+
+    async fn run_tool(&self, call: CallId, invocation: ToolInvocation, risk: ToolRisk) {
+        let decided = invocation.clone().with_original_arguments();
+        if risk != ToolRisk::Read && decided.holds_redaction_mark() {
+            return self.answer(Input::ToolDone { call, outcome: refused_for_mark(&decided.tool) });
+        }
+        let unsandboxed = match self.without_sandbox(call, &invocation, &decided).await {
+            Ok(unsandboxed) => unsandboxed,
+            Err(outcome) => return self.answer(Input::ToolDone { call, outcome }),
+        };
+        if let Err(error) = self.write_begun(call, &decided).await {
+            let effect = Effect::RunTool { call, invocation, risk };
+            let _ = self.outbox.send(DriverMessage::Unbegun(Box::new(effect), error));
+            return;
+        }
+        let mut outcome = if unsandboxed {
+            self.shared.ports.tools.run_without_sandbox(&decided).await
+        } else {
+            self.execute(call, &decided).await
+        };
+        outcome.content = self.shared.redactor.clean(outcome.content);
+        outcome.summary = self.shared.redactor.clean(outcome.summary);
+        self.answer(Input::ToolDone { call, outcome });
+    }
+
+    /// Whether the call is executed without a sandbox, because none works here and the user said yes to this one.
+    ///
+    /// # Errors
+    /// It must not be executed: what to answer instead.
+    async fn without_sandbox(
+        &self,
+        call: CallId,
+        invocation: &ToolInvocation,
+        decided: &ToolInvocation,
+    ) -> Result<bool, ToolOutcome> {
+        let Some(reason) = self.shared.ports.tools.lacks_sandbox(decided) else { return Ok(false) };
+        if !self.interactive {
+            return Err(not_executed(&decided.tool, &reason));
+        }
+        if self.shared.exceptions.unsandboxed.take(&self.run, decided)
+            || self.ask_unsandboxed((call, None), invocation, decided, &reason).await
+        {
+            return Ok(true);
+        }
+        Err(not_executed(&decided.tool, &format!("{reason}, and the user denied this call without one")))
+    }
+
+    async fn ask_unsandboxed(
+        &self,
+        (call, until): (CallId, Option<Timestamp>),
+        invocation: &ToolInvocation,
+        decided: &ToolInvocation,
+        reason: &str,
+    ) -> bool {
+        let preview = self.shared.ports.tools.preview(decided).await;
+        let answered = self.shared.exceptions.unsandboxed.ask(&self.run, call);
+        self.publish(RunEvent::UnsandboxedAsked {
+            call,
+            agent: invocation.agent.clone(),
+            tool: invocation.tool.clone(),
+            arguments: self.shared.redactor.clean_data(invocation.arguments.clone()),
+            preview: preview.map(|preview| Box::new(self.clean(preview))),
+            reason: reason.to_owned(),
+            until,
+        });
+        answered.await.unwrap_or(false)
+    }
+
+    /// A command that lacks the network has it when the user says so, and is executed once more then.
+    async fn execute(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
+        let RuntimeContext { ports, exceptions, .. } = &*self.shared;
+        let network = &exceptions.network;
+        if network.is_granted(&self.run) {
+            return ports.tools.run_with_network(decided).await;
+        }
+        let outcome = ports.tools.run(decided).await;
+        if !outcome.network_denied || !self.interactive {
+            return outcome;
+        }
+        let answered = network.ask(&self.run, call);
+        self.publish(RunEvent::NetworkAsked {
+            call,
+            agent: decided.agent.clone(),
+            tool: decided.tool.clone(),
+            arguments: self.shared.redactor.clean_data(decided.arguments.clone()),
+        });
+        match answered.await {
+            Ok(NetworkAnswer::Call | NetworkAnswer::Run) => ports.tools.run_with_network(decided).await,
+            Ok(NetworkAnswer::Deny) | Err(_) => outcome,
+        }
+    }
+
+    /// What a reopened run needs to know of a call that has consequences (§1.7).
+    ///
+    /// # Errors
+    /// It cannot be written: the call must not begin.
+    async fn write_begun(&self, call: CallId, invocation: &ToolInvocation) -> Result<(), StoreError> {
+        let tools = &self.shared.ports.tools;
+        let repeat = tools.rerun_policy(invocation);
+        let foreseen = match repeat {
+            RerunPolicy::Safe => return Ok(()),
+            RerunPolicy::Compare => match tools.plan_file_edit(invocation).await {
+                None => return Ok(()),
+                foreseen => foreseen,
+            },
+            RerunPolicy::Ask => None,
+        };
+        let foreseen = self.shared.redactor.clean_data(foreseen);
+        let body = serde_json::to_string(&foreseen).map_err(|error| StoreError {
+            message: format!("what a tool will do cannot be written: {error}"),
+            hint: None,
+        })?;
+        let row = JournalRow::new(JournalRowKind::Begun, self.shared.ports.clock.now(), Some(call), body);
+        self.shared.ports.store.append(&self.run, &[row], None)?;
+        if repeat == RerunPolicy::Ask {
+            // a command must not run twice: that it begins is on the disk before it does
+            let store = Arc::clone(&self.shared.ports.store);
+            let _ = tokio::task::spawn_blocking(move || store.sync()).await;
+        }
+        Ok(())
+    }
+
+    async fn ask_approval(
+        &self,
+        call: CallId,
+        state: String,
+        invocation: &ToolInvocation,
+        (risk, until): (ToolRisk, Option<Timestamp>),
+    ) {
+        let decided = invocation.clone().with_original_arguments();
+        if let Some(reason) = self.shared.ports.tools.refusal(&decided) {
+            // the user is not asked for what no answer allows
+            let reason = self.shared.redactor.clean(reason);
+            return self.answer(Input::Approved { call, decision: ApprovalDecision::Refuse { reason } });
+        }
+        if !self.interactive {
+            // the run is parked and waits
+            return;
+        }
+        if let Some(reason) = self.shared.ports.tools.lacks_sandbox(&decided) {
+            // one question for both: the approval, and that nothing holds the command
+            let allowed = self.ask_unsandboxed((call, until), invocation, &decided, &reason).await;
+            if allowed {
+                self.shared.exceptions.unsandboxed.keep(&self.run, &decided);
+            }
+            let decision =
+                if allowed { ApprovalDecision::Allow } else { ApprovalDecision::Deny { reason: None } };
+            return self.answer(Input::Approved { call, decision });
+        }
+        let preview = self.shared.ports.tools.preview(&decided).await;
+        self.publish(RunEvent::ApprovalAsked {
+            call,
+            state,
+            agent: invocation.agent.clone(),
+            tool: invocation.tool.clone(),
+            risk,
+            arguments: invocation.arguments.clone(),
+            preview: preview.map(|preview| Box::new(self.clean(preview))),
+            until,
+        });
+    }
+
+    fn clean(&self, preview: ToolPreview) -> ToolPreview {
+        match preview {
+            ToolPreview::Diff { path, diff } => {
+                ToolPreview::Diff { path, diff: self.shared.redactor.clean(diff) }
+            }
+            ToolPreview::Text { text } => ToolPreview::Text { text: self.shared.redactor.clean(text) },
+            ToolPreview::Command { command, cwd, warning } => {
+                ToolPreview::Command { command: self.shared.redactor.clean(command), cwd, warning }
+            }
+        }
+    }
+
+    /// Headless: a conversation without a partner ends; any other question stays open and the run is parked.
+    fn without_a_person(&self, call: CallId, question: &UserQuestion) {
+        if !self.interactive && *question == UserQuestion::Message {
+            self.answer(Input::Answered { call, answer: UserAnswer::Stop });
+        }
+    }
+}
+
+/// The mark stands for a key that the caller has never seen. Executed, it would be taken for the text itself: a file would
+/// lose its key, a command would mean another path.
+fn refused_for_mark(tool: &str) -> ToolOutcome {
+    let problem = format!(
+        "nothing was executed: the arguments hold `{REDACTION_MARK}`, which stands for a key that is hidden from you. Leave \
+         that part of the file alone (edit other lines), or let a command read the key from its variable"
+    );
+    ToolOutcome {
+        content: json!({"success": false, "tool": tool, "time_ms": 0, "error": problem}).to_string(),
+        summary: format!("refused: the arguments hold `{REDACTION_MARK}` instead of a key"),
+        ..ToolOutcome::default()
+    }
+}
+
+fn not_executed(tool: &str, reason: &str) -> ToolOutcome {
+    let problem = format!("nothing was executed: {reason}");
+    ToolOutcome {
+        content: json!({"success": false, "tool": tool, "time_ms": 0, "error": problem}).to_string(),
+        summary: problem,
+        lacks_sandbox: true,
+        ..ToolOutcome::default()
+    }
+}
+
+struct RedactingDeltaSink<'a> {
+    call: CallId,
+    performer: &'a EffectExecutor,
+    deltas: bool,
+    /// The end of what streamed, which may be the beginning of a key (CFG-20).
+    held: Mutex<Option<(DeltaKind, String)>>,
+}
+
+impl RedactingDeltaSink<'_> {
+    /// What was held back is no key after all: nothing follows it.
+    fn release(&self) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((kind, text)) = held {
+            self.show(kind, self.performer.shared.redactor.clean_cut(text));
+        }
+    }
+
+    fn show(&self, kind: DeltaKind, text: String) {
+        if !text.is_empty() {
+            self.performer.publish(RunEvent::Delta { call: self.call, kind, text });
+        }
+    }
+}
+
+impl DeltaSink for RedactingDeltaSink<'_> {
+    fn report_usage(&self, used: AttemptUsage) {
+        self.performer.streamed(self.call, |streamed| streamed.uses(used));
+    }
+
+    fn delta(&self, kind: DeltaKind, text: &str) {
+        if kind == DeltaKind::Text {
+            self.performer.streamed(self.call, |streamed| streamed.push_text(text));
+        }
+        if !self.deltas {
+            return;
+        }
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match held.take() {
+            Some((same, before)) if same == kind => before,
+            Some((other, before)) => {
+                self.show(other, before);
+                String::new()
+            }
+            None => String::new(),
+        };
+        let redactor = &self.performer.shared.redactor;
+        let mut clean = redactor.clean(before + text);
+        let open = clean.split_off(redactor.settled(&clean));
+        if !open.is_empty() {
+            *held = Some((kind, open));
+        }
+        self.show(kind, clean);
+    }
+}

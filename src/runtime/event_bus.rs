@@ -1,0 +1,196 @@
+//! Carries the events of all runs to everyone who watches.
+//!
+//! A watcher that is slower than a model holds one piece of each answer, however many have streamed: pieces that nobody
+//! has taken yet become one. Every other event is kept as it is, in order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::domain::ids::{RunId, Timestamp};
+use crate::engine::event::{PublishedEvent, RunEvent};
+
+#[derive(Default)]
+pub(super) struct EventBus {
+    watchers: Mutex<Vec<EventSubscriber>>,
+}
+
+struct EventSubscriber {
+    to: Arc<EventQueue>,
+    deltas: bool,
+}
+
+/// The events of all runs, for one watcher.
+pub struct EventReceiver {
+    from: Arc<EventQueue>,
+}
+
+/// What a watcher has not taken yet.
+#[derive(Default)]
+struct EventQueue {
+    waiting: Mutex<QueuedEvents>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct QueuedEvents {
+    events: VecDeque<PublishedEvent>,
+    /// One of both sides is gone.
+    closed: bool,
+}
+
+impl EventBus {
+    pub(super) fn subscribe(&self, deltas: bool) -> EventReceiver {
+        let queue = Arc::<EventQueue>::default();
+        let watcher = EventSubscriber { to: Arc::clone(&queue), deltas };
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
+        EventReceiver { from: queue }
+    }
+
+    /// Whether anyone wants streamed pieces: headless runs without `--events` save that work.
+    pub(super) fn wants_deltas(&self) -> bool {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|watcher| watcher.deltas)
+    }
+
+    pub(super) fn publish(&self, run: &RunId, at: Timestamp, event: RunEvent) {
+        let delta = matches!(event, RunEvent::Delta { .. });
+        let published = PublishedEvent { run: run.clone(), at, event };
+        self.watchers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|watcher| (delta && !watcher.deltas) || watcher.to.push(&published));
+    }
+}
+
+impl Drop for EventSubscriber {
+    fn drop(&mut self) {
+        self.to.close();
+    }
+}
+
+impl Drop for EventReceiver {
+    fn drop(&mut self) {
+        self.from.close();
+    }
+}
+
+impl EventReceiver {
+    /// The next event; `None` when there will be no more.
+    pub async fn recv(&mut self) -> Option<PublishedEvent> {
+        loop {
+            {
+                let mut waiting = self.from.lock();
+                match waiting.events.pop_front() {
+                    None if !waiting.closed => {}
+                    next => return next,
+                }
+            }
+            self.from.arrived.notified().await;
+        }
+    }
+
+    /// The next event that is there already.
+    pub fn try_recv(&mut self) -> Option<PublishedEvent> {
+        self.from.lock().events.pop_front()
+    }
+
+    /// How many events wait.
+    pub fn waiting_events(&self) -> usize {
+        self.from.lock().events.len()
+    }
+}
+
+impl EventQueue {
+    fn lock(&self) -> std::sync::MutexGuard<'_, QueuedEvents> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `false`: the watcher is gone.
+    fn push(&self, published: &PublishedEvent) -> bool {
+        let mut waiting = self.lock();
+        if waiting.closed {
+            return false;
+        }
+        if !waiting.joined(published) {
+            waiting.events.push_back(published.clone());
+            drop(waiting);
+            self.arrived.notify_one();
+        }
+        true
+    }
+
+    fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_one();
+    }
+}
+
+impl QueuedEvents {
+    /// A streamed piece goes to the one of the same answer that waits at the end, where only pieces of answers stand
+    /// behind that.
+    fn joined(&mut self, published: &PublishedEvent) -> bool {
+        let RunEvent::Delta { call, kind, text } = &published.event else { return false };
+        for earlier in self.events.iter_mut().rev() {
+            let RunEvent::Delta { call: of, kind: same, text: before } = &mut earlier.event else { break };
+            if earlier.run == published.run && of == call && same == kind {
+                before.push_str(text);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::CallId;
+    use crate::domain::model::DeltaKind;
+
+    #[test]
+    fn pieces_that_nobody_takes_become_one() {
+        let bus = EventBus::default();
+        let (mut all, mut calm) = (bus.subscribe(true), bus.subscribe(false));
+        let run = RunId::from("r");
+        let delta =
+            |call, kind, text: &str| RunEvent::Delta { call: CallId(call), kind, text: text.to_owned() };
+        let other = |text: &str| RunEvent::Warning { code: "x".to_owned(), text: text.to_owned() };
+        let tell = |event| bus.publish(&run, Timestamp(0), event);
+        tell(other("first"));
+        for _ in 0..50_000 {
+            tell(delta(1, DeltaKind::Reasoning, "r"));
+            tell(delta(1, DeltaKind::Text, "a"));
+            tell(delta(2, DeltaKind::Text, "b"));
+        }
+        assert_eq!((all.waiting_events(), calm.waiting_events()), (4, 1));
+        tell(other("second"));
+        tell(delta(1, DeltaKind::Text, "again"));
+        let taken: Vec<RunEvent> = std::iter::from_fn(|| all.try_recv()).map(|one| one.event).collect();
+        let expected = [
+            other("first"),
+            delta(1, DeltaKind::Reasoning, &"r".repeat(50_000)),
+            delta(1, DeltaKind::Text, &"a".repeat(50_000)),
+            delta(2, DeltaKind::Text, &"b".repeat(50_000)),
+            other("second"),
+            delta(1, DeltaKind::Text, "again"),
+        ];
+        assert!(taken == expected, "{} events", taken.len());
+        assert_eq!(std::iter::from_fn(|| calm.try_recv()).count(), 2);
+    }
+
+    #[tokio::test]
+    async fn both_sides_may_go() {
+        let bus = EventBus::default();
+        let run = RunId::from("r");
+        let event = || RunEvent::Warning { code: "x".to_owned(), text: String::new() };
+        drop(bus.subscribe(true));
+        bus.publish(&run, Timestamp(0), event());
+        assert!(!bus.wants_deltas(), "who has gone wants nothing");
+        let mut events = bus.subscribe(true);
+        bus.publish(&run, Timestamp(0), event());
+        drop(bus);
+        assert!(events.recv().await.is_some(), "what was told before is heard");
+        assert!(events.recv().await.is_none());
+    }
+}

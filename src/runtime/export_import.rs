@@ -1,0 +1,246 @@
+//! A run in one file that another machine can take in: what was run, and everything that happened (HIST-6).
+//!
+//! JSON lines: the format, the head with definition, roles and prompts, the progress, every row of the journal, and
+//! the number of rows with the SHA-256 of all bytes before. Stored files do not travel, nor do worktrees and tokens.
+//! Nothing is taken in that does not lead to the very events that were recorded.
+
+mod bundle_format;
+mod error;
+mod read_bundle;
+mod write_bundle;
+
+use std::io::{BufRead, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::handle::RuntimeHandle;
+use super::preview::RecentEvents;
+use super::{event_digest, journal_replay, search_text};
+use crate::domain::ids::RunId;
+use crate::domain::journal::{
+    JournalRow, JournalRowKind, RunHeader, RunOrigin, RunOriginKind, RunProgress, RunStatus, RunSummary,
+};
+use crate::domain::workflow::plain_text;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::drop_rewound;
+use crate::engine::run_spec::{CONTINUED_SINCE, MACHINE_VERSION};
+use crate::ports::run_store::StoreError;
+
+pub use error::BundleError;
+pub use read_bundle::LARGEST;
+
+/// What was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExportedRun {
+    pub run: RunId,
+    pub rows: usize,
+    pub bytes: u64,
+    /// Keys were found in it and hidden.
+    pub hidden: bool,
+    /// Replaying it leads elsewhere: nobody will take it in.
+    pub diverges: bool,
+}
+
+/// What was taken in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ImportedRun {
+    pub summary: RunSummary,
+    pub rows: usize,
+    /// It was made by an older version, whose events are not compared: it can be looked at, not continued.
+    pub older: bool,
+    /// It had files of its own in a worktree, which stays where it is.
+    pub isolated: bool,
+}
+
+impl RuntimeHandle {
+    /// Any text that leaves the program: without the keys that this process knows (HIST-8).
+    pub fn without_keys(&self, text: String) -> String {
+        self.shared.redactor.clean(text)
+    }
+
+    /// Writes the run as one file. `program` is this program's version, for people.
+    ///
+    /// # Errors
+    /// Unknown or unreadable, or `out` cannot be written.
+    pub fn export(&self, run: &str, program: &str, out: &mut dyn Write) -> Result<ExportedRun, BundleError> {
+        let store = &self.ports().store;
+        let summary = store.find(run)?;
+        let (mut header, mut rows) = store.load(&summary.id)?;
+        let redactor = &self.shared.redactor;
+        let clean = |text: &mut String| *text = redactor.clean(std::mem::take(text));
+        let before: usize = header.spec.len() + header.input.len() + lengths(&rows);
+        clean(&mut header.spec);
+        clean(&mut header.input);
+        rows.iter_mut().for_each(|row| clean(&mut row.body));
+        let hidden = before != header.spec.len() + header.input.len() + lengths(&rows);
+        if hidden {
+            // what was hidden just now is not what led to the recorded events
+            rows = recorded_anew(&header, rows)?;
+        }
+        let progress = redactor.clean_data(summary.progress);
+        let at = self.ports().clock.now();
+        let bytes = write_bundle::bundle(&header, &progress, &rows, (program, at), out)?;
+        let count = rows.len();
+        let older = journal_replay::parse_rows(header, rows)?;
+        let diverges = older.spec.machine_version >= CONTINUED_SINCE && older.divergence().is_some();
+        Ok(ExportedRun { run: summary.id, rows: count, bytes, hidden, diverges })
+    }
+
+    /// Takes a run in: read, checked and replayed in memory first. It belongs to this
+    /// project from now on.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or a run with its id is here already: nothing was changed. Or the store cannot
+    /// be written.
+    pub fn import(&self, from: &mut dyn BufRead) -> Result<ImportedRun, BundleError> {
+        let read_bundle::RunBundle { head, progress, rows } = read_bundle::bundle(from)?;
+        let (isolated, header) = (head.isolated, self.header_here(head)?);
+        self.refuse_known(&header, &rows)?;
+        // what somebody else wrote may lead to places that no checked definition leads to
+        let checked = catch_unwind(AssertUnwindSafe(|| checked(&header, rows, progress)));
+        let refusal = "its definition and its journal do not fit together";
+        let CheckedBundle { rows, progress, older, glance } =
+            checked.map_err(|_| BundleError::Refused(refusal.to_owned()))??;
+        self.ports().store.import(&header, &rows, &progress, glance.as_deref())?;
+        let summary = self.ports().store.find(header.id.as_str())?;
+        Ok(ImportedRun { summary, rows: rows.len(), older, isolated })
+    }
+
+    /// The run as it will be here: in this project, with files of nobody.
+    fn header_here(&self, head: bundle_format::BundleRunHeader) -> Result<RunHeader, BundleError> {
+        let spec: crate::engine::run_spec::RunSpec = serde_json::from_str(head.spec.get())
+            .map_err(|error| BundleError::Refused(format!("its definition cannot be read: {error}")))?;
+        if spec.machine_version > MACHINE_VERSION {
+            return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));
+        }
+        let root = spec.program.workflows.first().map(|workflow| workflow.name.as_str());
+        if root != Some(head.workflow.as_str()) {
+            return Err(BundleError::Refused(
+                "its head names another workflow than its definition".to_owned(),
+            ));
+        }
+        // what it came from there stays readable; its own id says that it came from nothing
+        let origin = match head.origin {
+            Some(RunOrigin { run, step, .. }) => RunOrigin { run, kind: RunOriginKind::Import, step },
+            None => RunOrigin { run: head.id.clone(), kind: RunOriginKind::Import, step: None },
+        };
+        Ok(RunHeader {
+            id: head.id,
+            workflow: head.workflow,
+            definition_hash: head.definition_hash,
+            spec: head.spec.get().to_owned(),
+            input: spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n"),
+            project: self.shared.options.project.clone(),
+            started: head.started,
+            pid: self.shared.options.pid,
+            origin: Some(origin),
+            worktree: None,
+        })
+    }
+
+    fn refuse_known(&self, header: &RunHeader, rows: &[JournalRow]) -> Result<(), BundleError> {
+        let store = &self.ports().store;
+        let known = store.find(header.id.as_str()).is_ok_and(|found| found.id == header.id);
+        if !known {
+            return Ok(());
+        }
+        let (there, before) = store.load(&header.id)?;
+        let same = there.spec == header.spec
+            && before.iter().zip(rows).all(|(one, other)| one.body == other.body && one.at == other.at);
+        let id = &header.id;
+        Err(BundleError::Refused(match (same, before.len().cmp(&rows.len())) {
+            (true, std::cmp::Ordering::Equal) => format!("run {id} is here already, just as in this file"),
+            (true, std::cmp::Ordering::Greater) => {
+                format!("run {id} is here already, and has gone on since this file was written")
+            }
+            (true, std::cmp::Ordering::Less) => {
+                format!("run {id} is here already, at an earlier point than in this file")
+            }
+            (false, _) => format!("another run with the id {id} is here already"),
+        }))
+    }
+}
+
+fn lengths(rows: &[JournalRow]) -> usize {
+    rows.iter().map(|row| row.body.len()).sum()
+}
+
+/// The rows with the digests of the events that they lead to as they are now.
+fn recorded_anew(header: &RunHeader, rows: Vec<JournalRow>) -> Result<Vec<JournalRow>, StoreError> {
+    let inputs = rows.iter().enumerate().filter(|(_, row)| row.kind == JournalRowKind::Input);
+    let inputs = inputs.filter_map(|(at, row)| Some((at, serde_json::from_str::<Input>(&row.body).ok()?)));
+    let kept: Vec<usize> = drop_rewound(inputs, |(_, input)| input).into_iter().map(|(at, _)| at).collect();
+    let story = journal_replay::parse_rows(header.clone(), rows.clone())?;
+    // what the run went back behind is not fed again: it has no digest any more
+    let mut rows: Vec<JournalRow> = rows.into_iter().map(|row| JournalRow { digest: None, ..row }).collect();
+    story.play_until(story.entries.len(), |at, entry, events| {
+        let events: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
+        if let Some(row) = kept.get(at).and_then(|at| rows.get_mut(*at)) {
+            row.digest = entry.digest.map(|_| event_digest::digest_events(&events));
+        }
+        true
+    });
+    Ok(rows)
+}
+
+struct CheckedBundle {
+    rows: Vec<JournalRow>,
+    progress: RunProgress,
+    older: bool,
+    glance: Option<String>,
+}
+
+fn checked(
+    header: &RunHeader,
+    mut rows: Vec<JournalRow>,
+    told: RunProgress,
+) -> Result<CheckedBundle, BundleError> {
+    for (at, row) in rows.iter_mut().enumerate() {
+        if row.kind != JournalRowKind::Input {
+            row.words = search_text::row_search_text(row);
+            continue;
+        }
+        let input: Input = serde_json::from_str(&row.body)
+            .map_err(|error| BundleError::Refused(format!("its row {} cannot be read: {error}", at + 1)))?;
+        if input.answered_call() != row.call {
+            return Err(BundleError::Refused(format!(
+                "its row {} names another call than it answers",
+                at + 1
+            )));
+        }
+        row.words = search_text::input_search_text(&input);
+    }
+    let story = journal_replay::parse_rows(header.clone(), rows.clone())
+        .map_err(|error| BundleError::Refused(error.message))?;
+    let older = story.spec.machine_version < CONTINUED_SINCE;
+    if !older && let Some(found) = story.divergence() {
+        return Err(BundleError::Refused(format!(
+            "replaying it does not lead to what was recorded: input {} of {} leads to other events",
+            found.index + 1,
+            story.entries.len()
+        )));
+    }
+    let journal_replay::ReplayedState { machine, events, .. } = story.play();
+    let progress = progress_here(machine.progress(), told)?;
+    Ok(CheckedBundle { rows, progress, older, glance: RecentEvents::from_events(events).to_preview_json() })
+}
+
+/// What lists show is what the journal leads to; how it ended is told, as a run can be given up from outside.
+fn progress_here(reached: RunProgress, told: RunProgress) -> Result<RunProgress, BundleError> {
+    let ended = RunStatus::Completed;
+    if (reached.status == ended) != (told.status == ended) {
+        return Err(BundleError::Refused(format!(
+            "it says that the run is {}, and its journal says {}",
+            told.status.as_str(),
+            reached.status.as_str()
+        )));
+    }
+    let status = match told.status {
+        RunStatus::Running | RunStatus::Interrupted => RunStatus::Interrupted,
+        RunStatus::Paused | RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => told.status,
+    };
+    let error = reached.error.clone().or(if status == RunStatus::Failed { told.error } else { None });
+    let pauses = if reached.pauses.is_empty() { told.pauses } else { reached.pauses.clone() };
+    let pauses = if matches!(status, RunStatus::Paused | RunStatus::Failed) { pauses } else { Vec::new() };
+    Ok(RunProgress { status, error, pauses, snapshot: None, updated: told.updated, ..reached })
+}

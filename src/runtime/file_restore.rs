@@ -1,0 +1,261 @@
+//! Files on their way back: written down before the first of them changes, and when all are there (SNAP-4, HIST-5).
+//!
+//! A process that dies in between leaves a run that knows it: whoever takes the run up brings the files back first,
+//! or is refused. Nothing goes on over files that are half those of one moment and half those of another.
+
+use serde::{Deserialize, Serialize};
+
+use super::handle::RuntimeHandle;
+use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{JournalRow, JournalRowKind, RunSummary};
+use crate::domain::project_lock::LockMode;
+use crate::domain::snapshot::SnapshotRestoreResult;
+use crate::engine::event::RunEvent;
+use crate::ports::lock::{LockError, ProjectLockGuard};
+use crate::ports::run_store::StoreError;
+use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+
+/// Files that are to be those of a snapshot, and may be so in part.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PendingRestore {
+    pub to: SnapshotId,
+    /// The files as they were before.
+    pub safety: SnapshotId,
+    /// Back to before the run, which stays where it is.
+    #[serde(default)]
+    pub undo: bool,
+}
+
+/// The body of a row that begins something and names no call.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "files")]
+pub(super) enum RestoreMark {
+    Returning(PendingRestore),
+    /// They are there, or are to stay as they are.
+    Settled,
+}
+
+/// What the last mark says.
+pub(super) fn read(mark: RestoreMark) -> Option<PendingRestore> {
+    match mark {
+        RestoreMark::Returning(restoring) => Some(restoring),
+        RestoreMark::Settled => None,
+    }
+}
+
+pub(super) fn settled(at: Timestamp) -> Result<JournalRow, StoreError> {
+    row(at, &RestoreMark::Settled)
+}
+
+/// Why the files did not come back, and whether the first of them may have.
+pub(super) struct RestoreFailure {
+    pub(super) error: StoreError,
+    pub(super) begun: bool,
+}
+
+impl RuntimeHandle {
+    /// The project's files as they were before the run, which stays where it is.
+    ///
+    /// # Errors
+    /// Somebody works there, or on the run; the files cannot be brought back. The message says whether any of them
+    /// changed; if so, doing it again finishes it.
+    pub fn undo(
+        &self,
+        run: &RunId,
+        to: &SnapshotId,
+        snapshots: &dyn SnapshotPort,
+    ) -> Result<SnapshotRestoreResult, StoreError> {
+        let store = &self.ports().store;
+        let seen = store.find(run.as_str())?;
+        let _held = self.hold_files(run, &seen.workflow)?;
+        let write = &mut |mark: JournalRow| {
+            self.claim_as_seen(&seen)?;
+            let written = store.append(run, &[mark], Some(&seen.progress));
+            if written.is_err() {
+                self.give_back(run, seen.progress.clone());
+            }
+            written
+        };
+        let done = self.bring_back(snapshots, (run, to, true), write);
+        let restored =
+            done.map_err(|stopped| restore_failure_error(stopped, &format!("synthdev runs undo {run}")))?;
+        self.settle(run, &restored)?;
+        Ok(restored)
+    }
+
+    /// Keeps runs from working in the project while its files are brought back or merged, those that share them, too.
+    ///
+    /// # Errors
+    /// One works there.
+    pub fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<ProjectLockGuard>, StoreError> {
+        let Some(lock) = &self.ports().lock else { return Ok(None) };
+        lock.try_lock(&self.holder(run, workflow, LockMode::Files)).map(Some).map_err(|error| match error {
+            LockError::Held(_) => StoreError {
+                message: format!("{error}: its files cannot be changed under its hands"),
+                hint: Some("wait for it to end, or cancel it".to_owned()),
+            },
+            LockError::Io { message, hint } => StoreError { message, hint },
+        })
+    }
+
+    /// Makes this process the run's driver, if nothing has happened since somebody looked. A process that dies before
+    /// it writes what it claimed the run for leaves it `interrupted`; so this comes right before that.
+    ///
+    /// # Errors
+    /// It is driven, or went on meanwhile.
+    pub(super) fn claim_as_seen(&self, seen: &RunSummary) -> Result<(), StoreError> {
+        let before = self.ports().store.claim(&seen.id)?;
+        if before.progress == seen.progress {
+            return Ok(());
+        }
+        self.give_back(&seen.id, before.progress);
+        Err(StoreError {
+            message: format!("run {} has gone on meanwhile: nothing was changed", seen.id),
+            hint: Some(format!("look where it stands: synthdev runs show {}", seen.id)),
+        })
+    }
+
+    /// Brings the files back for a run. `write` gets the mark that says so, before the first of them changes. What
+    /// another run had begun to bring back is over then.
+    pub(super) fn bring_back(
+        &self,
+        snapshots: &dyn SnapshotPort,
+        (run, to, undo): (&RunId, &SnapshotId, bool),
+        write: &mut dyn FnMut(JournalRow) -> Result<(), StoreError>,
+    ) -> Result<SnapshotRestoreResult, RestoreFailure> {
+        let (at, mut begun) = (self.ports().clock.now(), false);
+        let cut_off = self.interrupted_restore();
+        let mut note = |safety: Option<&SnapshotId>| {
+            let mark = match safety.cloned() {
+                Some(safety) => RestoreMark::Returning(PendingRestore { to: to.clone(), safety, undo }),
+                None => RestoreMark::Settled,
+            };
+            write(row(at, &mark)?)?;
+            begun = true;
+            // it must be there after a power cut if any of the files is; a disk that refuses says so with the files
+            let _ = self.ports().store.sync();
+            Ok(())
+        };
+        let done = snapshots.restore_with_hook(to, &mut |safety| note(safety).map_err(in_snapshots));
+        let done = done.map_err(|SnapshotError { message, hint }| RestoreFailure {
+            error: StoreError { message, hint },
+            begun,
+        })?;
+        if let Some((found, _)) = cut_off {
+            let settled = self.settle_other_run_restore(&found, Some(run));
+            settled.map_err(|error| RestoreFailure { error, begun: true })?;
+        }
+        Ok(done)
+    }
+
+    /// All of them are there.
+    ///
+    /// # Errors
+    /// The store cannot be written. They will be brought back once more, which changes nothing.
+    pub(super) fn settle(&self, run: &RunId, restored: &SnapshotRestoreResult) -> Result<(), StoreError> {
+        if restored.safety.is_none() {
+            return Ok(());
+        }
+        self.ports().store.append(run, &[settled(self.ports().clock.now())?], None).map_err(unsettled)
+    }
+
+    /// Finishes what an earlier process began, before the run goes on. `foreign`: what the journal says came in a file.
+    ///
+    /// # Errors
+    /// They cannot be brought back now.
+    pub(super) async fn finish_files(
+        &self,
+        run: &RunId,
+        files: &PendingRestore,
+        foreign: bool,
+    ) -> Result<(), StoreError> {
+        if foreign {
+            return Err(StoreError {
+                message: format!("files of run {run} were on their way back where it came from"),
+                hint: Some(format!("go back to a step of it here: synthdev runs rewind {run} --to STEP")),
+            });
+        }
+        let (snapshots, to) = (self.ports().snapshots.clone(), files.to.clone());
+        let done = tokio::task::spawn_blocking(move || snapshots.restore(&to)).await;
+        let done = done.map_err(|error| SnapshotError { message: error.to_string(), hint: None });
+        let restored = done.and_then(|done| done).map_err(|error| StoreError {
+            message: format!(
+                "the files of run {run} were on their way back to snapshot {} when the program died, and cannot be \
+                 brought back now: {}",
+                files.to, error.message
+            ),
+            hint: Some(format!(
+                "{}Mend the cause and resume it again; or keep the files as they are: synthdev runs rewind {run} --to \
+                 STEP --keep-files. Before, they were those of snapshot {}.",
+                error.hint.map(|hint| format!("{hint} ")).unwrap_or_default(),
+                files.safety
+            )),
+        })?;
+        let at = self.ports().clock.now();
+        self.ports().store.append(run, &[settled(at)?], None).map_err(unsettled)?;
+        let undo = restored.safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
+        let stays: String = restored.beyond.notes().iter().map(|line| format!(". Note: {line}")).collect();
+        let text = format!(
+            "the program had died while files were brought back to snapshot {}: {} more {} back now{}. Before all \
+             that, they were those of snapshot {}{stays}",
+            files.to,
+            restored.files.len(),
+            if restored.files.len() == 1 { "is" } else { "are" },
+            undo.unwrap_or_default(),
+            files.safety
+        );
+        self.shared.bus.publish(run, at, RunEvent::Warning { code: "files".to_owned(), text });
+        Ok(())
+    }
+}
+
+/// Nothing begins with files that are of two moments.
+///
+/// # Errors
+/// They are.
+pub(super) fn judge(run: &RunId, restoring: Option<&PendingRestore>) -> Result<(), StoreError> {
+    let Some(files) = restoring else { return Ok(()) };
+    let or = if files.undo { "" } else { ", which then goes on; or fork with --restore-files" };
+    let finish = format!("{}{or}", finish(run, files));
+    Err(StoreError {
+        message: format!(
+            "files of run {run} were on their way back to snapshot {} when the program died: they are of two moments",
+            files.to
+        ),
+        hint: Some(format!("bring the rest back: {finish}")),
+    })
+}
+
+/// The command that brings back the rest.
+pub(super) fn finish(run: &RunId, files: &PendingRestore) -> String {
+    if files.undo { format!("synthdev runs undo {run}") } else { format!("synthdev resume {run}") }
+}
+
+/// What a person is told; `finish` is the command that brings back the rest.
+pub(super) fn restore_failure_error(
+    RestoreFailure { error, begun }: RestoreFailure,
+    finish: &str,
+) -> StoreError {
+    if !begun {
+        return error;
+    }
+    let hint = error.hint.map(|hint| format!("{hint} ")).unwrap_or_default();
+    StoreError {
+        message: format!("{}: only a part of the files is back", error.message),
+        hint: Some(format!("{hint}The rest comes back with: {finish}")),
+    }
+}
+
+pub(super) fn unsettled(error: StoreError) -> StoreError {
+    StoreError { message: format!("the files are back, but this could not be noted: {error}"), ..error }
+}
+
+fn in_snapshots(StoreError { message, hint }: StoreError) -> SnapshotError {
+    SnapshotError { message, hint }
+}
+
+fn row(at: Timestamp, mark: &RestoreMark) -> Result<JournalRow, StoreError> {
+    let body = serde_json::to_string(mark)
+        .map_err(|error| StoreError { message: format!("a mark cannot be written: {error}"), hint: None })?;
+    Ok(JournalRow::new(JournalRowKind::Begun, at, None, body))
+}

@@ -1,0 +1,106 @@
+//! What other branches had under way when a step of one began: a run that goes back there takes it along (HIST-5).
+//!
+//! A command that had begun is not begun again because the run went back: what it gave is given again, and of one that
+//! never answered a person is asked, as after a crash (§1.7). What other branches began later is later than the step.
+
+use super::journal_replay::JournaledRun;
+use crate::domain::cost::TokenUsage;
+use crate::domain::ids::CallId;
+use crate::domain::journal::{JournalRow, JournalRowKind};
+use crate::engine::effect::Effect;
+use crate::engine::input::Input;
+use crate::engine::replay::StepwiseReplay;
+use crate::ports::run_store::StoreError;
+
+#[derive(Default)]
+pub(super) struct InflightCalls {
+    /// Calls of models and tools.
+    pub(super) open: Vec<CallId>,
+    /// Those of them that were answered later.
+    pub(super) answers: Vec<Input>,
+}
+
+/// Of the moment at which a tape stands that was fed the first inputs of a story.
+pub(super) fn at(story: &JournaledRun, kept: usize, tape: &StepwiseReplay) -> InflightCalls {
+    let asked = tape.open().filter(|effect| is_carried(effect));
+    let mut open: Vec<CallId> = asked.filter_map(Effect::call).collect();
+    // the answer that led to the step was taken, although its branch stands still in the middle of it
+    let answered = story.entries.iter().take(kept).filter_map(|entry| entry.input.answered_call());
+    answered.for_each(|answered| open.retain(|call| *call != answered));
+    let answers = open.iter().filter_map(|call| answer(story, *call).cloned()).collect();
+    InflightCalls { open, answers }
+}
+
+impl InflightCalls {
+    /// What they had cost is entered elsewhere.
+    pub(super) fn paid(mut self) -> Self {
+        for answer in &mut self.answers {
+            if let Input::Replied { reply, .. } = answer {
+                reply.usage = TokenUsage::default();
+                reply.failed.clear();
+            }
+        }
+        self
+    }
+
+    /// The rows that say what is known of them, for the journal of a fork.
+    ///
+    /// # Errors
+    /// A value that has no JSON form.
+    pub(super) fn rows(&self, story: &JournaledRun) -> Result<Vec<JournalRow>, StoreError> {
+        let at = story.entries.last().map(|entry| entry.at).unwrap_or_default();
+        let of_open = story.intents.iter().filter(|(call, _)| self.open.contains(call));
+        let mut rows: Vec<JournalRow> = of_open
+            .map(|(call, body)| JournalRow::new(JournalRowKind::Intent, at, Some(*call), body.clone()))
+            .collect();
+        for (call, foreseen) in story.begun.iter().filter(|(call, _)| self.open.contains(call)) {
+            let body = serde_json::to_string(foreseen).map_err(|error| StoreError {
+                message: format!("what had begun cannot be written: {error}"),
+                hint: None,
+            })?;
+            rows.push(JournalRow::new(JournalRowKind::Begun, at, Some(*call), body));
+        }
+        Ok(rows)
+    }
+}
+
+impl JournaledRun {
+    /// What a call was answered before the run went back behind the answer.
+    pub(super) fn answered_later(&self, call: CallId) -> Option<&Input> {
+        let returned = self.entries.iter().filter_map(|entry| match &entry.input {
+            Input::Returned(returned) => Some(&returned.answers),
+            _ => None,
+        });
+        returned.flatten().find(|input| input.answered_call() == Some(call))
+    }
+}
+
+fn is_carried(effect: &Effect) -> bool {
+    matches!(effect, Effect::CallModel { .. } | Effect::RunTool { .. })
+}
+
+/// A model that could not answer is asked again.
+fn answer(story: &JournaledRun, call: CallId) -> Option<&Input> {
+    let own = story.entries.iter().map(|entry| &entry.input).find(|input| {
+        matches!(input, Input::Replied { .. } | Input::ToolDone { .. }) && input.answered_call() == Some(call)
+    });
+    own.or_else(|| story.answered_later(call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::cost::AttemptUsage;
+    use crate::domain::model::ModelReply;
+
+    #[test]
+    fn what_an_answer_had_cost_is_not_charged_twice() {
+        let usage = TokenUsage { prompt: 10, ..TokenUsage::default() };
+        let failed = vec![AttemptUsage { usage, ..AttemptUsage::default() }];
+        let reply = ModelReply { usage, failed, ..ModelReply::default() };
+        let answers = vec![Input::Replied { call: CallId(1), reply }];
+        let carried = InflightCalls { open: vec![CallId(1)], answers }.paid();
+        let [Input::Replied { reply, .. }] = &carried.answers[..] else { panic!("{:?}", carried.answers) };
+        assert_eq!((reply.usage, reply.failed.len()), (TokenUsage::default(), 0));
+    }
+}

@@ -1,0 +1,131 @@
+//! What a model was asked, and what it answered: put together again from the journal, so that nothing more has to be
+//! kept of a run (MODEL-13). Keys are removed, as they are everywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::handle::RuntimeHandle;
+use super::journal_replay::{self, JournaledRun};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::StepwiseReplay;
+use crate::ports::run_store::StoreError;
+
+/// Which request: of what fits, the last.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ModelCallSelector {
+    /// The step in which it was made, as `runs show` numbers them.
+    pub step: Option<u32>,
+    pub agent: Option<String>,
+}
+
+/// One request with its answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct InspectedCall {
+    pub run: RunId,
+    pub step: u32,
+    pub at: Timestamp,
+    pub request: ModelRequest,
+    /// As the server gets it; `None` where no server does.
+    pub body: Option<Value>,
+    /// `None`: there is none yet.
+    pub answer: Option<Result<ModelReply, ModelError>>,
+}
+
+/// A request that was made.
+struct ModelCallRef {
+    call: CallId,
+    step: u32,
+    agent: String,
+    at: Timestamp,
+}
+
+impl RuntimeHandle {
+    /// A request of a run; accepts a unique prefix of the id.
+    ///
+    /// # Errors
+    /// Unknown id, unreadable rows, or nothing that fits: says what was asked.
+    pub fn inspect_call(&self, id: &str, which: &ModelCallSelector) -> Result<InspectedCall, StoreError> {
+        let record = self.load_record(id)?;
+        let run = record.summary.id.clone();
+        let all = asked(&record.events);
+        let fits = |one: &&ModelCallRef| {
+            which.step.is_none_or(|step| one.step == step)
+                && which.agent.as_ref().is_none_or(|agent| one.agent == *agent)
+        };
+        let Some(found) = all.iter().rev().find(fits) else { return Err(nothing(&run, which, &all)) };
+        let story = journal_replay::read(&*self.ports().store, &run)?;
+        let request = request_of(&story, found.call).ok_or_else(|| StoreError {
+            message: format!("the request cannot be put together again: run {run} went back behind it"),
+            hint: None,
+        })?;
+        let request = self.shared.redactor.clean_data(request);
+        let body = self.ports().models.body(&request);
+        let answer = answer_of(&story, found.call).map(|answer| self.shared.redactor.clean_data(answer));
+        Ok(InspectedCall { run, step: found.step, at: found.at, request, body, answer })
+    }
+}
+
+/// Every request of an agent, in the order in which they were made.
+fn asked(events: &[(Timestamp, RunEvent)]) -> Vec<ModelCallRef> {
+    let mut steps: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut entered = 0;
+    let mut all = Vec::new();
+    for (at, event) in events {
+        if let RunEvent::StateEntered { state, .. } = event {
+            entered += 1;
+            steps.insert(state, entered);
+        }
+        if let RunEvent::ModelCalled { call, state, agent, .. } = event {
+            let step = steps.get(state.as_str()).copied().unwrap_or(entered);
+            all.push(ModelCallRef { call: *call, step, agent: agent.clone(), at: *at });
+        }
+    }
+    all
+}
+
+fn nothing(run: &RunId, which: &ModelCallSelector, all: &[ModelCallRef]) -> StoreError {
+    let steps = which.step.map(|step| format!(" in step {step}")).unwrap_or_default();
+    let agent = which.agent.as_ref().map(|agent| format!(" of `{agent}`")).unwrap_or_default();
+    let agents: BTreeSet<&str> = all.iter().map(|one| one.agent.as_str()).collect();
+    let agents: Vec<&str> = agents.into_iter().collect();
+    let hint = match agents.as_slice() {
+        [] => format!("no model was asked in run {run} so far"),
+        agents => format!("asked were: {}; synthdev runs show {run} lists the steps", agents.join(", ")),
+    };
+    StoreError { message: format!("run {run} has no request{agent}{steps}"), hint: Some(hint) }
+}
+
+/// The journal is fed again; of what is asked, only this call is put together.
+fn request_of(story: &JournaledRun, wanted: CallId) -> Option<ModelRequest> {
+    let inputs = || story.entries.iter().map(|entry| &entry.input);
+    let mut tape = StepwiseReplay::sparing_all_but(Arc::clone(&story.spec), inputs(), wanted);
+    let mut found = None;
+    for (at, entry) in story.entries.iter().enumerate() {
+        let next = story.entries.get(at + 1).map(|entry| &entry.input);
+        tape.feed(entry.at, entry.input.clone(), next);
+        let request = tape.open().find_map(|effect| match effect {
+            Effect::CallModel { call, request } if *call == wanted => Some(request),
+            _ => None,
+        });
+        if let Some(request) = request {
+            found = Some((**request).clone());
+        } else if found.is_some() {
+            break;
+        }
+    }
+    found
+}
+
+fn answer_of(story: &JournaledRun, wanted: CallId) -> Option<Result<ModelReply, ModelError>> {
+    story.entries.iter().rev().find_map(|entry| match &entry.input {
+        Input::Replied { call, reply } if *call == wanted => Some(Ok(reply.clone())),
+        Input::ModelFailed { call, error, .. } if *call == wanted => Some(Err(error.clone())),
+        _ => None,
+    })
+}

@@ -1,0 +1,94 @@
+//! A change of the project's files as a whole that was cut off: what it was, what finishes it, and that no run begins or
+//! goes on over files of two moments (ERR-12). The run that went back knows it from its journal; see `restoring`.
+
+use super::file_restore::{PendingRestore, finish, settled};
+use super::handle::RuntimeHandle;
+use super::journal_replay;
+use crate::domain::ids::{RunId, SnapshotId};
+use crate::domain::snapshot::{InterruptedRestore, RestoreTarget};
+use crate::ports::run_store::StoreError;
+
+impl RuntimeHandle {
+    /// A change of this project's files as a whole that was cut off, and the command that finishes it.
+    pub fn interrupted_restore(&self) -> Option<(InterruptedRestore, String)> {
+        let found = self.ports().snapshots.interrupted_restore().ok()??;
+        let finish = match &found.goal {
+            RestoreTarget::Merge { run, .. } => format!("synthdev runs merge {run}"),
+            RestoreTarget::Snapshot(to) => self.finish_command_for(to, &found.safety),
+        };
+        Some((found, finish))
+    }
+
+    /// The run that goes back knows better than the snapshot what has to be done.
+    fn finish_command_for(&self, to: &SnapshotId, safety: &SnapshotId) -> String {
+        match self.returning(to, safety) {
+            Some((run, restoring)) => finish(&run, &restoring),
+            None => format!("synthdev snapshot restore {to}"),
+        }
+    }
+
+    /// The run whose files were on their way there.
+    fn returning(&self, to: &SnapshotId, safety: &SnapshotId) -> Option<(RunId, PendingRestore)> {
+        let run = self.ports().snapshots.find(to.as_str()).ok()?.run?;
+        let restoring = journal_replay::read(&*self.ports().store, &run).ok()?.restoring?;
+        (restoring.safety == *safety).then_some((run, restoring))
+    }
+
+    /// What was cut off is over, because a person has said otherwise what the files are to be.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn settle_interrupted_restore(&self, found: &InterruptedRestore) -> Result<(), StoreError> {
+        self.settle_other_run_restore(found, None)
+    }
+
+    /// The same, said by this run, which settles its own.
+    pub(super) fn settle_other_run_restore(
+        &self,
+        found: &InterruptedRestore,
+        own: Option<&RunId>,
+    ) -> Result<(), StoreError> {
+        let RestoreTarget::Snapshot(to) = &found.goal else { return Ok(()) };
+        let Some((run, _)) = self.returning(to, &found.safety) else { return Ok(()) };
+        if own == Some(&run) {
+            return Ok(());
+        }
+        let (store, mark) = (&self.ports().store, settled(self.ports().clock.now())?);
+        let seen = store.find(run.as_str())?;
+        self.claim_as_seen(&seen)?;
+        let written = store.append(&run, &[mark], Some(&seen.progress));
+        if written.is_err() {
+            self.give_back(&run, seen.progress);
+        }
+        written
+    }
+
+    /// No run begins, or goes on, over files that are of two moments.
+    ///
+    /// # Errors
+    /// They are.
+    pub fn ensure_files_consistent(&self) -> Result<(), StoreError> {
+        match self.interrupted_restore() {
+            Some((found, finish)) => Err(inconsistent_files_error(&found, &finish)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why nothing begins in a project.
+pub fn inconsistent_files_error(found: &InterruptedRestore, finish: &str) -> StoreError {
+    let what = match &found.goal {
+        RestoreTarget::Snapshot(to) => {
+            format!("files of this project were on their way back to snapshot {to}")
+        }
+        RestoreTarget::Merge { run, .. } => format!("run {run} was being merged into this project"),
+    };
+    StoreError {
+        message: format!("{what} when the program died: the files are of two moments"),
+        hint: Some(format!(
+            "finish it: {finish}; or go back to before it: synthdev snapshot restore {}; or keep the files as they \
+             are: synthdev snapshot create",
+            found.safety
+        )),
+    }
+}

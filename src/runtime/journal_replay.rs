@@ -1,0 +1,210 @@
+//! A run read back from its rows: the machine as it stood, and what was asked for and never answered (§1.7).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use super::file_restore::{self, PendingRestore};
+use super::{event_digest, journal};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{JournalRow, JournalRowKind, RunHeader};
+use crate::domain::tool::PlannedFileEdit;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::{PendingEffect, StepwiseReplay, drop_rewound};
+use crate::engine::run_spec::{MACHINE_VERSION, RunSpec};
+use crate::ports::run_store::{RunStore, StoreError};
+
+/// An input with its row's digest.
+#[derive(Clone, Debug)]
+pub(super) struct JournalEntry {
+    pub(super) at: Timestamp,
+    pub(super) input: Input,
+    pub(super) digest: Option<u64>,
+    /// What it led to, as it was written down: calls with their intents.
+    pub(super) intents: Vec<(CallId, String)>,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(super) submitted: Option<String>,
+}
+
+/// An input whose events are not those that were recorded.
+pub(super) struct ReplayDivergence {
+    pub(super) index: usize,
+    pub(super) events: Vec<RunEvent>,
+    /// What was asked for then, and what is now.
+    pub(super) recorded: Vec<String>,
+    pub(super) intents: Vec<String>,
+}
+
+/// The rows of a run, understood.
+pub(super) struct JournaledRun {
+    pub(super) header: RunHeader,
+    pub(super) spec: Arc<RunSpec>,
+    /// Without what the run went back behind.
+    pub(super) entries: Vec<JournalEntry>,
+    /// How often each call was asked for.
+    pub(super) attempts: BTreeMap<CallId, u32>,
+    /// Effects with consequences that had begun.
+    pub(super) begun: BTreeMap<CallId, Option<PlannedFileEdit>>,
+    /// Intents as they were written, for people.
+    pub(super) intents: Vec<(CallId, String)>,
+    /// Files that were on their way back and never arrived.
+    pub(super) restoring: Option<PendingRestore>,
+}
+
+/// The machine at the end of a story.
+pub(super) struct ReplayedState {
+    pub(super) machine: crate::engine::machine::Machine,
+    pub(super) events: Vec<(Timestamp, RunEvent)>,
+    pub(super) pending: Vec<PendingEffect>,
+}
+
+/// # Errors
+/// Unknown id, unreadable rows, or a run of a newer program.
+pub(super) fn read(store: &dyn RunStore, run: &RunId) -> Result<JournaledRun, StoreError> {
+    let (header, rows) = store.load(run)?;
+    parse_rows(header, rows)
+}
+
+/// # Errors
+/// Unreadable rows, or a run of a newer program.
+pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<JournaledRun, StoreError> {
+    let spec = definition(&header)?;
+    let mut story =
+        JournaledRun { entries: Vec::with_capacity(rows.len()), ..JournaledRun::empty(header, spec) };
+    for row in rows {
+        match (row.kind, row.call) {
+            (JournalRowKind::Intent, Some(call)) => {
+                *story.attempts.entry(call).or_insert(0) += 1;
+                if let Some(entry) = story.entries.last_mut() {
+                    entry.intents.push((call, row.body.clone()));
+                }
+                story.intents.push((call, row.body));
+            }
+            (JournalRowKind::Begun, Some(call)) => {
+                story.begun.insert(call, begun(&row.body)?);
+            }
+            (JournalRowKind::Input, _) => {
+                let input = parse("journal", &row.body)?;
+                if let Input::Returned(returned) = &input {
+                    // what had begun there is not what begins under the same ids from now on
+                    story.attempts.retain(|call, _| returned.open.contains(call));
+                    story.begun.retain(|call, _| returned.open.contains(call));
+                    story.intents.retain(|(call, _)| returned.open.contains(call));
+                }
+                let submitted = journal::mark_in(&row.body);
+                story.entries.push(JournalEntry {
+                    at: row.at,
+                    input,
+                    digest: row.digest,
+                    intents: Vec::new(),
+                    submitted,
+                });
+            }
+            (JournalRowKind::Begun, None) => {
+                story.restoring = file_restore::read(parse("journal", &row.body)?)
+            }
+            (JournalRowKind::Intent, None) => {}
+        }
+    }
+    story.entries = drop_rewound(story.entries, |entry| &entry.input);
+    Ok(story)
+}
+
+/// # Errors
+/// It is unreadable, or of a newer program.
+pub(super) fn definition(header: &RunHeader) -> Result<Arc<RunSpec>, StoreError> {
+    let spec: RunSpec = parse("definition", &header.spec)?;
+    if spec.machine_version > MACHINE_VERSION {
+        return Err(StoreError {
+            message: format!("run {} was made by a newer version of the program", header.id),
+            hint: Some("update synthdev to look inside it".to_owned()),
+        });
+    }
+    Ok(Arc::new(spec))
+}
+
+/// # Errors
+/// It is unreadable.
+pub(super) fn begun(body: &str) -> Result<Option<PlannedFileEdit>, StoreError> {
+    parse("journal", body)
+}
+
+impl JournaledRun {
+    /// Without a row.
+    pub(super) fn empty(header: RunHeader, spec: Arc<RunSpec>) -> Self {
+        Self {
+            header,
+            spec,
+            entries: Vec::new(),
+            attempts: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            intents: Vec::new(),
+            restoring: None,
+        }
+    }
+
+    /// Feeds all of it to a new machine. What was answered is not asked for again.
+    pub(super) fn play(&self) -> ReplayedState {
+        let tape =
+            StepwiseReplay::sparing(Arc::clone(&self.spec), self.entries.iter().map(|entry| &entry.input));
+        self.play_on(tape, self.entries.len(), |_, _, _| true)
+    }
+
+    /// Feeds the first inputs; `told` sees each with the events that it led to, and may stop it.
+    pub(super) fn play_until(
+        &self,
+        end: usize,
+        told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
+    ) -> ReplayedState {
+        self.play_on(StepwiseReplay::new(Arc::clone(&self.spec)), end, told)
+    }
+
+    fn play_on(
+        &self,
+        mut tape: StepwiseReplay,
+        end: usize,
+        mut told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
+    ) -> ReplayedState {
+        for (at, entry) in self.entries.iter().take(end).enumerate() {
+            let next = self.entries.get(at + 1).map(|entry| &entry.input);
+            let events = tape.feed(entry.at, entry.input.clone(), next);
+            if !told(at, entry, events) {
+                break;
+            }
+        }
+        let ended = tape.end();
+        ReplayedState { machine: ended.machine, events: ended.events, pending: ended.pending }
+    }
+
+    /// The first input whose events are not those that were recorded.
+    pub(super) fn divergence(&self) -> Option<ReplayDivergence> {
+        let mut found = None;
+        self.play_until(self.entries.len(), |at, entry, events| {
+            // a run that went back stands still in the middle of the input before
+            let cut = matches!(self.entries.get(at + 1).map(|next| &next.input), Some(Input::Returned(_)));
+            let now: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
+            if !cut && entry.digest.is_some_and(|recorded| recorded != event_digest::digest_events(&now)) {
+                found = Some((at, now));
+            }
+            found.is_none()
+        });
+        let (index, events) = found?;
+        let entry = self.entries.get(index)?;
+        let mut machine = self.play_until(index, |_, _, _| true).machine;
+        // calls that were only made again were asked for by an earlier input
+        let fresh = entry.intents.iter().filter(|(call, _)| !machine.awaits(*call));
+        let recorded = fresh.map(|(_, body)| body.clone()).collect();
+        let effects = machine.handle(entry.at, entry.input.clone()).effects;
+        let intents = effects.iter().filter_map(|effect| Some(journal::intent(entry.at, effect, 1)?.body));
+        Some(ReplayDivergence { index, events, recorded, intents: intents.collect() })
+    }
+}
+
+pub(super) fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError {
+        message: format!("the run's {what} cannot be read: {error}"),
+        hint: None,
+    })
+}

@@ -1,0 +1,150 @@
+//! What models were asked in a run so far, and what they answered: for those who record or play it from there on.
+
+use std::collections::BTreeMap;
+use std::mem::{Discriminant, discriminant};
+use std::sync::Arc;
+
+use super::handle::RuntimeHandle;
+use super::journal_replay::JournaledRun;
+use super::{context_window, journal_replay};
+use crate::domain::cost::AttemptUsage;
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::system_context::SystemContext;
+use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::StepwiseReplay;
+use crate::engine::run_spec::RunSpec;
+use crate::ports::run_store::StoreError;
+
+/// How a call ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ModelCallEnd {
+    Replied(ModelReply),
+    Failed(ModelError),
+    /// Nobody waited for the answer any more.
+    Stopped {
+        after_ms: u64,
+    },
+}
+
+impl RuntimeHandle {
+    /// Tells every call that is over, in the order of the ends; one that failed several times, as often. What the run
+    /// went back behind is not among them. Keys are removed, as they are everywhere.
+    ///
+    /// # Errors
+    /// Unknown id, or unreadable rows.
+    pub fn visit_model_calls(
+        &self,
+        run: &RunId,
+        tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
+    ) -> Result<(), StoreError> {
+        let story = journal_replay::read(&*self.ports().store, run)?;
+        self.walk(&story, Arc::clone(&story.spec), tell);
+        Ok(())
+    }
+
+    /// The same as if the agents had been told nothing of where they work, as they are in tests and recordings.
+    /// `false`: the run would not have gone the same way then, and what was told is worth nothing.
+    ///
+    /// # Errors
+    /// Unknown id, or unreadable rows.
+    pub fn visit_portable_model_calls(
+        &self,
+        run: &RunId,
+        tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
+    ) -> Result<bool, StoreError> {
+        let story = journal_replay::read(&*self.ports().store, run)?;
+        let bare = RunSpec { brief: SystemContext::default(), ..(*story.spec).clone() };
+        let way = self.walk(&story, Arc::new(bare), tell);
+        Ok(story.spec.brief.is_empty()
+            || way == self.walk(&story, Arc::clone(&story.spec), &mut |_, _, _| {}))
+    }
+
+    /// The kinds of what happened, without warnings.
+    fn walk(
+        &self,
+        story: &JournaledRun,
+        spec: Arc<RunSpec>,
+        tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
+    ) -> Vec<Discriminant<RunEvent>> {
+        let mut tape = StepwiseReplay::new(spec);
+        let mut open = BTreeMap::<CallId, (ModelRequest, Timestamp)>::new();
+        for (at, entry) in story.entries.iter().enumerate() {
+            let (now, input) = (entry.at, &entry.input);
+            let next = story.entries.get(at + 1).map(|entry| &entry.input);
+            tape.feed(now, input.clone(), next);
+            let asked = asked(&tape);
+            let gone: Vec<CallId> = open.keys().filter(|call| !asked.contains_key(call)).copied().collect();
+            for call in gone {
+                let Some((request, since)) = open.remove(&call) else { continue };
+                let later = story.entries[at..].iter().map(|entry| &entry.input);
+                // one that does not fit its window was refused unasked
+                let Ok(request) = context_window::fitting(&request) else { continue };
+                let request = self.shared.redactor.clean_data(request.into_owned());
+                let ends = ends(call, input, now.0.saturating_sub(since.0), later);
+                ends.into_iter().for_each(|(over, used)| tell(request.clone(), over, used));
+            }
+            for (call, request) in asked {
+                open.entry(call).or_insert_with(|| (request.clone(), now));
+            }
+        }
+        let told = tape.events.iter().filter(|(_, event)| !matches!(event, RunEvent::Warning { .. }));
+        told.map(|(_, event)| discriminant(event)).collect()
+    }
+}
+
+/// The model calls that are waited for.
+fn asked(tape: &StepwiseReplay) -> BTreeMap<CallId, &ModelRequest> {
+    let models = tape.open().filter_map(|effect| match effect {
+        Effect::CallModel { call, request } => Some((*call, &**request)),
+        _ => None,
+    });
+    models.collect()
+}
+
+/// How a call ended with this input, once for each attempt; `later`: this input and those after it.
+fn ends<'a>(
+    call: CallId,
+    input: &Input,
+    after_ms: i64,
+    later: impl Iterator<Item = &'a Input>,
+) -> Vec<(ModelCallEnd, Option<AttemptUsage>)> {
+    match input {
+        Input::Replied { call: of, reply } if *of == call => {
+            vec![(ModelCallEnd::Replied(reply.clone()), None)]
+        }
+        Input::ModelFailed { call: of, error, attempts, used, again: _ } if *of == call => {
+            let failed = || ModelCallEnd::Failed(error.clone());
+            (0..(*attempts).max(1) as usize).map(|attempt| (failed(), used.get(attempt).cloned())).collect()
+        }
+        // whatever was asked then is not asked by who begins anew
+        Input::Resumed(_) | Input::Returned(_) => Vec::new(),
+        _ => {
+            let after_ms = u64::try_from(after_ms).unwrap_or_default();
+            vec![(ModelCallEnd::Stopped { after_ms }, used_until_stopped(call, later))]
+        }
+    }
+}
+
+/// What a call had used that was stopped, all of its attempts together: told by the input that stopped it, or right
+/// behind it.
+fn used_until_stopped<'a>(call: CallId, later: impl Iterator<Item = &'a Input>) -> Option<AttemptUsage> {
+    let mut inputs = later;
+    let told = inputs.next().into_iter().flat_map(|input| match input {
+        Input::Cancelled { used, .. } => {
+            used.iter().filter(|(of, _)| *of == call).map(|(_, used)| used).collect()
+        }
+        _ => Vec::new(),
+    });
+    let behind = inputs.map_while(|input| match input {
+        Input::Stopped { call: of, used } => Some((*of, used)),
+        _ => None,
+    });
+    let behind = behind.filter(|(of, _)| *of == call).flat_map(|(_, used)| used);
+    told.chain(behind).cloned().reduce(|mut sum, used| {
+        sum.usage.add(&used.usage);
+        AttemptUsage { estimated: sum.estimated || used.estimated, usage: sum.usage, ..used }
+    })
+}

@@ -1,0 +1,162 @@
+//! A question to a model beside the runs: it has no journal and no events. It is asked again, kept within the window,
+//! handed to the next model of the row and paid for as every other call; what becomes of the answer is for who asks.
+
+use std::future::ready;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::FutureExt;
+
+use super::driver_message::PartialReply;
+use super::handle::RuntimeHandle;
+use super::{context_window, retry};
+use crate::domain::cost::{AttemptUsage, CostEntry};
+use crate::domain::ids::Timestamp;
+use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest, add_charge};
+use crate::ports::model::DeltaSink;
+
+/// How it ended.
+#[derive(Debug)]
+pub enum OneShotOutcome {
+    Answered(ModelReply),
+    Failed(ModelError),
+    Stopped,
+}
+
+#[derive(Debug)]
+pub struct OneShotReport {
+    pub ended: OneShotOutcome,
+    /// What all attempts came to, also those that gave no answer.
+    pub spent: Vec<CostEntry>,
+}
+
+impl RuntimeHandle {
+    /// Asks until there is an answer, a lasting error, or `stopped` is over, which closes the connection. No key of ours
+    /// is in what is asked, nor in what comes back.
+    pub async fn ask_model(&self, request: ModelRequest, stopped: impl Future<Output = ()>) -> OneShotReport {
+        let request = self.shared.redactor.clean_data(request);
+        let meter = OneShotCostMeter::new(request.choice.clone());
+        let ended = tokio::select! {
+            biased;
+            () = stopped => OneShotOutcome::Stopped,
+            result = self.answered(request.clone(), &meter) => match result {
+                Ok(reply) => OneShotOutcome::Answered(ModelReply { text: self.shared.redactor.clean(reply.text), ..reply }),
+                Err(error) => OneShotOutcome::Failed(error),
+            },
+        };
+        let spent = meter.settled(&request, self.shared.ports.clock.now());
+        OneShotReport { ended, spent }
+    }
+
+    async fn answered(
+        &self,
+        mut request: ModelRequest,
+        meter: &OneShotCostMeter,
+    ) -> Result<ModelReply, ModelError> {
+        let mut others = request.choice.fallback.len();
+        loop {
+            let result = self.tried(&request, meter).await;
+            meter.ends(result.as_ref().ok());
+            match result {
+                Err(error) if error.is_transient() && others > 0 && request.choice.switch_to_fallback() => {
+                    others -= 1;
+                    meter.asks(request.choice.clone());
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn tried(
+        &self,
+        request: &ModelRequest,
+        meter: &OneShotCostMeter,
+    ) -> Result<ModelReply, ModelError> {
+        let request = context_window::fitting(request)?;
+        let ports = &self.shared.ports;
+        let luck = || ports.ids.seed();
+        let allowed = || ready(true).boxed();
+        let again = |_, _, _: &ModelError| meter.fails();
+        let policy = self.shared.options.retry;
+        retry::call(&*ports.models, &request, meter, policy, &luck, &allowed, &again).await.result
+    }
+}
+
+/// What the attempts use, whoever is asked.
+struct OneShotCostMeter(Mutex<OneShotCostTally>);
+
+struct OneShotCostTally {
+    choice: ModelChoice,
+    streamed: PartialReply,
+    /// Of attempts that are over, with who was asked.
+    over: Vec<(ModelChoice, AttemptUsage)>,
+}
+
+impl OneShotCostMeter {
+    fn new(choice: ModelChoice) -> Self {
+        Self(Mutex::new(OneShotCostTally { choice, streamed: PartialReply::default(), over: Vec::new() }))
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut OneShotCostTally) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn fails(&self) {
+        self.with(|counted| counted.streamed.fails());
+    }
+
+    fn asks(&self, choice: ModelChoice) {
+        self.with(|counted| counted.choice = choice);
+    }
+
+    /// The last attempt at this model is over; an answer knows for itself what it used.
+    fn ends(&self, reply: Option<&ModelReply>) {
+        self.with(|counted| {
+            let streamed = std::mem::take(&mut counted.streamed);
+            let used = match reply {
+                None => streamed.all(),
+                Some(reply) => {
+                    let own = AttemptUsage {
+                        usage: reply.usage,
+                        estimated: reply.usage_estimated,
+                        model: reply.model.clone(),
+                        price: reply.price,
+                    };
+                    reply.failed.iter().cloned().chain(streamed.before()).chain([own]).collect()
+                }
+            };
+            let choice = counted.choice.clone();
+            counted.over.extend(used.into_iter().map(|used| (choice.clone(), used)));
+        });
+    }
+
+    /// One line for each model.
+    fn settled(self, request: &ModelRequest, at: Timestamp) -> Vec<CostEntry> {
+        // one that was stopped is not over
+        self.ends(None);
+        let over = self.0.into_inner().unwrap_or_else(PoisonError::into_inner).over;
+        let mut entries: Vec<CostEntry> = Vec::new();
+        for (asked, used) in over {
+            let cost_usd = asked.price_for(&used).map(|price| price.cost_usd(&used.usage));
+            let attempt = CostEntry {
+                agent: request.agent.clone(),
+                role: request.agent.clone(),
+                state: request.state.clone(),
+                model: used.model.unwrap_or(asked.model),
+                usage: used.usage,
+                cost_usd,
+                at,
+                estimated: used.estimated,
+            };
+            add_charge(&mut entries, attempt);
+        }
+        entries
+    }
+}
+
+impl DeltaSink for OneShotCostMeter {
+    fn delta(&self, _: DeltaKind, _: &str) {}
+
+    fn report_usage(&self, used: AttemptUsage) {
+        self.with(|counted| counted.streamed.uses(used));
+    }
+}

@@ -1,0 +1,153 @@
+use serde_json::{Map, json};
+
+use super::*;
+use crate::domain::context::MessageAuthor;
+use crate::domain::ids::CallId;
+use crate::domain::journal::RunStatus;
+use crate::domain::message::ChatRole;
+
+fn started() -> RunEvent {
+    RunEvent::RunStarted {
+        workflow: "w".to_owned(),
+        definition: String::new(),
+        inputs: Map::new(),
+        chat: false,
+        budget: None,
+        replayed: false,
+    }
+}
+
+fn said(text: &str) -> RunEvent {
+    RunEvent::MessageAdded {
+        context: "c".to_owned(),
+        author: MessageAuthor::Workflow,
+        role: ChatRole::User,
+        text: text.to_owned(),
+        private: false,
+    }
+}
+
+fn replied(agent: &str, model: &str, cost_usd: Option<f64>) -> RunEvent {
+    RunEvent::Replied {
+        call: CallId(1),
+        agent: agent.to_owned(),
+        side: ConversationSide::Assistant,
+        text: "ok".to_owned(),
+        reasoning: String::new(),
+        tool_calls: Vec::new(),
+        model: model.to_owned(),
+        usage: TokenUsage { prompt: 100, completion: 10, ..TokenUsage::default() },
+        cost_usd,
+        duration_ms: 1,
+        estimated: false,
+    }
+}
+
+fn resumed() -> RunEvent {
+    RunEvent::Resumed { present: true, again: Vec::new(), definition: None, notes: Vec::new() }
+}
+
+fn finished(path: usize) -> RunEvent {
+    RunEvent::Finished {
+        status: RunStatus::Paused,
+        output: None,
+        error: None,
+        path: vec!["state".to_owned(); path],
+        snapshot: None,
+        usage: TokenUsage::default(),
+        cost_usd: None,
+    }
+}
+
+fn at_each_second(events: Vec<RunEvent>) -> RecentEvents {
+    let mut ring = RecentEvents::default();
+    for (second, event) in (0..).zip(events) {
+        ring.record_events(Timestamp(second * 1_000), &[event]);
+    }
+    ring
+}
+
+fn read(ring: &RecentEvents) -> Option<RunPreview> {
+    ring.to_preview_json().map(|text| {
+        assert!(text.len() <= BYTES, "{}", text.len());
+        serde_json::from_str(&text).unwrap()
+    })
+}
+
+#[test]
+fn the_last_events_are_kept_and_the_others_counted() {
+    for (heard, kept) in
+        [(0, None), (1, None), (EVENTS, None), (EVENTS + 1, Some(EVENTS)), (5_000, Some(EVENTS))]
+    {
+        let events: Vec<RunEvent> = (0..heard).map(|at| said(&at.to_string())).collect();
+        let glance = read(&at_each_second(events.clone()));
+        assert_eq!(glance.as_ref().map(|glance| glance.events.len()), kept, "{heard}");
+        let Some(glance) = glance else { continue };
+        assert_eq!(glance.before.events as usize, heard - EVENTS);
+        let left: Vec<RunEvent> = glance.events.into_iter().map(|(_, event)| event).collect();
+        assert_eq!(left, events[heard - EVENTS..]);
+    }
+}
+
+#[test]
+fn it_is_no_larger_than_allowed_whatever_happened() {
+    let long = said(&"\u{1}ü\"".repeat(TEXT));
+    let wide = RunEvent::DataChanged {
+        state: "s".to_owned(),
+        set: (0..50_000).map(|at| (format!("key {at}"), json!(at))).collect(),
+        removed: Vec::new(),
+    };
+    let many = |event: &RunEvent| vec![event.clone(); EVENTS];
+    for (events, least) in [
+        // a long text is cut, and many of them leave less room
+        (vec![long.clone(); 8], None),
+        (many(&long), Some(10)),
+        ([vec![started()], many(&said("short")), vec![long.clone()]].concat(), Some(EVENTS)),
+        // what can neither be cut nor has room ends it
+        ([many(&said("early")), vec![wide.clone()], vec![said("late"); 3]].concat(), Some(3)),
+        ([many(&said("early")), vec![wide.clone()]].concat(), None),
+        // a long path has no part in it
+        ([many(&said("early")), vec![finished(100_000)]].concat(), Some(EVENTS)),
+    ] {
+        let heard = events.len();
+        let glance = read(&at_each_second(events));
+        assert_eq!(glance.is_some(), least.is_some(), "{least:?}");
+        let Some((glance, least)) = glance.zip(least) else { continue };
+        assert!(glance.events.len() >= least, "{} of {least}", glance.events.len());
+        assert_eq!(glance.events.len() + glance.before.events as usize, heard);
+    }
+}
+
+#[test]
+fn what_was_left_out_is_summed_up() {
+    let mut events = vec![
+        started(),
+        replied("coder", "m-1", Some(0.5)),
+        replied("reviewer", "m-2", None),
+        replied("coder", "m-3", Some(0.25)),
+        finished(3),
+        said("while nobody was there"),
+        resumed(),
+    ];
+    let begun = events.len();
+    events.extend((0..EVENTS).map(|at| said(&at.to_string())));
+    let before = read(&at_each_second(events)).unwrap().before;
+    assert_eq!(before.events as usize, begun);
+    let sums: Vec<_> =
+        before.agents.iter().map(|sum| (&*sum.name, &*sum.model, sum.usage.prompt, sum.cost_usd)).collect();
+    assert_eq!(sums, [("coder", "m-3", 200, Some(0.75)), ("reviewer", "m-2", 100, None)]);
+    assert_eq!((before.worked_ms, before.since), (4_000, Some(Timestamp(6_000))));
+    assert!(!before.chat);
+    // a process that died worked until its last event
+    let events = [vec![started(), said("1"), said("2"), resumed()], vec![said("x"); EVENTS]].concat();
+    assert_eq!(read(&at_each_second(events)).unwrap().before.worked_ms, 2_000);
+}
+
+#[test]
+fn a_run_that_goes_on_keeps_what_it_had() {
+    let events: Vec<RunEvent> = [vec![started(), replied("coder", "m", None)], vec![said("x"); 400]].concat();
+    let told = events.iter().cloned().enumerate();
+    let again =
+        RecentEvents::from_events(told.map(|(second, event)| (Timestamp(second as i64 * 1_000), event)));
+    assert_eq!(again.to_preview_json(), at_each_second(events).to_preview_json());
+}

@@ -1,0 +1,72 @@
+//! What is written down of a run beside its journal: its row in lists, and the log.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunProgress;
+use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
+use crate::engine::machine::{Machine, MachineOutput};
+
+/// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
+/// must not write the same long path ten thousand times. `late`: it is written whatever has changed.
+pub(super) fn changed_progress(
+    machine: &Machine,
+    last: &Mutex<Option<RunProgress>>,
+    late: bool,
+) -> Option<RunProgress> {
+    let progress = machine.progress();
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    let news = last.as_ref().is_none_or(|last| {
+        late || last.path.len() != progress.path.len()
+            || last.status != progress.status
+            || last.snapshot != progress.snapshot
+            || last.pauses != progress.pauses
+            || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
+    });
+    news.then(|| last.insert(progress).clone())
+}
+
+/// Milliseconds after which the summary row is written although only sums have changed.
+const STALE_MS: i64 = 1_000;
+
+/// A person is asked something, or no longer.
+pub(super) fn changes_questions(output: &MachineOutput) -> bool {
+    let asks = |effect: &Effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. });
+    let answered = |event: &RunEvent| {
+        matches!(event, RunEvent::PersonAnswered { .. } | RunEvent::ApprovalAnswered { .. })
+    };
+    output.effects.iter().any(asks) || output.events.iter().any(answered)
+}
+
+/// Where the summary row changes in a way that lists show.
+pub(super) fn is_boundary(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::StateEntered { .. }
+            | RunEvent::Finished { .. }
+            | RunEvent::SnapshotTaken { .. }
+            | RunEvent::Resumed { .. }
+    )
+}
+
+/// The log file tells what happened and when, never what was said.
+pub(super) fn log(run: &RunId, event: &RunEvent) {
+    match event {
+        RunEvent::RunStarted { workflow, .. } => tracing::info!(%run, workflow, "started"),
+        RunEvent::StateEntered { state, visit, .. } => tracing::debug!(%run, state, visit, "state"),
+        RunEvent::ModelCalled { agent, model, messages, .. } => {
+            tracing::debug!(%run, agent, model, messages, "model called");
+        }
+        RunEvent::ModelFailed { agent, code, attempts, .. } => {
+            tracing::warn!(%run, agent, code, attempts, "model failed");
+        }
+        RunEvent::ToolStarted { agent, tool, .. } => tracing::debug!(%run, agent, tool, "tool"),
+        RunEvent::SnapshotFailed { reason } => tracing::warn!(%run, reason, "no snapshot"),
+        RunEvent::Finished { status, error, .. } => {
+            let code = error.as_ref().map_or("", |error| error.code.as_str());
+            tracing::info!(%run, status = status.as_str(), code, "finished");
+        }
+        _ => {}
+    }
+}

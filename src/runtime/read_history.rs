@@ -1,0 +1,218 @@
+//! A run opened to be looked at: its rows are read and understood on a thread of their own, while the machine is fed
+//! with those before them.
+//!
+//! Owns the way from the store to the events. Refuses to go on with the run: for that, see `reopen`.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::{mem, panic, thread};
+
+use super::file_restore::{self, PendingRestore};
+use super::journal_replay;
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{JournalRowKind, RunHeader};
+use crate::engine::input::{Input, UserAnswer};
+use crate::engine::machine::Machine;
+use crate::engine::run_spec::RunSpec;
+use crate::engine::streaming_replay::{NeedsFullReplay, ReplayEventSink, StreamingReplay};
+use crate::ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
+
+/// Inputs that are handed over at once, and how often that can be ahead of the machine.
+const TOGETHER: usize = 256;
+const AHEAD: usize = 4;
+
+/// What there is to see.
+pub(super) struct ReplayedHistory {
+    pub(super) machine: Machine,
+    /// What people answered, by the call that asked.
+    pub(super) answers: BTreeMap<CallId, UserAnswer>,
+    /// Intents without an outcome, as they were written.
+    pub(super) open: Vec<String>,
+    /// Files that were on their way back.
+    pub(super) restoring: Option<PendingRestore>,
+}
+
+/// What people answered: in a conversation that is half of what was said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerRetention {
+    Kept,
+    Left,
+}
+
+/// What the reading thread hands over.
+enum HistoryChunk {
+    Definition(Arc<RunSpec>),
+    Inputs(Vec<(Timestamp, Input)>),
+}
+
+/// `None` for a run that can only be understood as a whole: what was told of it by then is void.
+///
+/// # Errors
+/// Unknown id, unreadable rows, or a run of a newer program.
+pub(super) fn replay_history(
+    store: &dyn RunStore,
+    run: &RunId,
+    wanted: AnswerRetention,
+    told: ReplayEventSink<'_>,
+) -> Result<Option<ReplayedHistory>, StoreError> {
+    let (hand_over, parts) = sync_channel(AHEAD);
+    thread::scope(|scope| {
+        let reading = move || {
+            let mut rows = HistoryRowReader::new(hand_over);
+            let read = store.read(run, &mut rows);
+            rows.end(read)
+        };
+        let Ok(reading) = thread::Builder::new().name("read".to_owned()).spawn_scoped(scope, reading) else {
+            return Ok(None);
+        };
+        let seen = feed(&parts, wanted, told);
+        // it stops where nobody listens any more
+        drop(parts);
+        let intents = reading.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
+        Ok(seen.and_then(|(machine, answers)| intents.looked(machine, answers)))
+    })
+}
+
+pub(super) fn note_answers(input: &Input, answers: &mut BTreeMap<CallId, UserAnswer>) {
+    match input {
+        Input::Answered { call, answer } => {
+            answers.insert(*call, answer.clone());
+        }
+        Input::Resumed(resumed) => answers.extend(resumed.answers.iter().cloned()),
+        _ => {}
+    }
+}
+
+fn feed(
+    parts: &Receiver<HistoryChunk>,
+    wanted: AnswerRetention,
+    told: ReplayEventSink<'_>,
+) -> Option<(Machine, BTreeMap<CallId, UserAnswer>)> {
+    let Ok(HistoryChunk::Definition(spec)) = parts.recv() else { return None };
+    let mut look = StreamingReplay::new(spec);
+    let mut answers = BTreeMap::new();
+    while let Ok(HistoryChunk::Inputs(inputs)) = parts.recv() {
+        for (at, input) in inputs {
+            if wanted == AnswerRetention::Kept {
+                note_answers(&input, &mut answers);
+            }
+            if look.feed(at, input, told) == Err(NeedsFullReplay) {
+                return None;
+            }
+        }
+    }
+    Some((look.finish(told), answers))
+}
+
+/// Rows become inputs; runs on the reading thread.
+struct HistoryRowReader {
+    to: SyncSender<HistoryChunk>,
+    inputs: Vec<(Timestamp, Input)>,
+    intents: OpenIntents,
+    failed: Option<StoreError>,
+}
+
+impl HistoryRowReader {
+    fn new(to: SyncSender<HistoryChunk>) -> Self {
+        Self { to, inputs: Vec::with_capacity(TOGETHER), intents: OpenIntents::default(), failed: None }
+    }
+
+    fn hand_over(&self, part: HistoryChunk) -> ControlFlow<()> {
+        if self.to.send(part).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn fail(&mut self, error: StoreError) -> ControlFlow<()> {
+        self.failed = Some(error);
+        ControlFlow::Break(())
+    }
+
+    fn take(&mut self, row: JournalRowRef<'_>) -> Result<(), StoreError> {
+        match (row.kind, row.call) {
+            (JournalRowKind::Intent, Some(call)) => self.intents.open.push((call, row.body.to_owned())),
+            (JournalRowKind::Begun, Some(_)) => {
+                // nobody looks at it, but damage is told
+                journal_replay::begun(row.body)?;
+            }
+            (JournalRowKind::Input, _) => {
+                let input: Input = journal_replay::parse("journal", row.body)?;
+                self.intents.meet(&input);
+                self.inputs.push((row.at, input));
+            }
+            (JournalRowKind::Begun, None) => {
+                self.intents.restoring = file_restore::read(journal_replay::parse("journal", row.body)?);
+            }
+            (JournalRowKind::Intent, None) => {}
+        }
+        Ok(())
+    }
+
+    fn end(mut self, read: Result<(), StoreError>) -> Result<OpenIntents, StoreError> {
+        read?;
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        let rest = mem::take(&mut self.inputs);
+        let _ = self.hand_over(HistoryChunk::Inputs(rest));
+        Ok(self.intents)
+    }
+}
+
+impl RunReader for HistoryRowReader {
+    fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
+        match journal_replay::definition(&header) {
+            Ok(spec) => self.hand_over(HistoryChunk::Definition(spec)),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()> {
+        if let Err(error) = self.take(row) {
+            return self.fail(error);
+        }
+        if self.inputs.len() < TOGETHER {
+            return ControlFlow::Continue(());
+        }
+        let inputs = mem::replace(&mut self.inputs, Vec::with_capacity(TOGETHER));
+        self.hand_over(HistoryChunk::Inputs(inputs))
+    }
+}
+
+/// What was about to be done, by call.
+#[derive(Default)]
+struct OpenIntents {
+    open: Vec<(CallId, String)>,
+    /// Calls of which an answer stands in the journal. Hardly ever one was not taken.
+    answered: Vec<CallId>,
+    /// What the last mark says of the project's files.
+    restoring: Option<PendingRestore>,
+}
+
+impl OpenIntents {
+    fn meet(&mut self, input: &Input) {
+        if let Input::Returned(returned) = input {
+            // what was asked for there is not what is asked for under the same ids from now on
+            self.open.retain(|(call, _)| returned.open.contains(call));
+            self.answered.clear();
+        }
+        let Some(call) = input.answered_call() else { return };
+        let before = self.open.len();
+        self.open.retain(|(open, _)| *open != call);
+        if self.open.len() < before {
+            self.answered.push(call);
+        }
+    }
+
+    fn looked(self, machine: Machine, answers: BTreeMap<CallId, UserAnswer>) -> Option<ReplayedHistory> {
+        if machine.is_over() {
+            return Some(ReplayedHistory { machine, answers, open: Vec::new(), restoring: self.restoring });
+        }
+        if self.answered.iter().any(|call| machine.awaits(*call)) {
+            return None;
+        }
+        let open = self.open.into_iter().filter(|(call, _)| machine.awaits(*call));
+        let open = open.map(|(_, body)| body).collect();
+        Some(ReplayedHistory { machine, answers, open, restoring: self.restoring })
+    }
+}

@@ -1,0 +1,448 @@
+//! Resume tokens: the right to answer one pause, once, for a time (rules B2 to B8, B15).
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::handle::RuntimeHandle;
+use super::journal_replay;
+use super::resume::{ResumeError, ResumeRequest, SpentToken, upgraded_machine};
+use crate::domain::approval::ApprovalDecision;
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{OpenPause, PauseReason, RunStatus, TokenRecord};
+use crate::engine::answer_validation::requested_increase;
+use crate::engine::input::UserAnswer;
+use crate::ports::run_store::StoreError;
+
+/// B4.
+pub const DEFAULT_TTL_SECONDS: u64 = 1_800;
+/// Answers that do not fit before a token is worth nothing (B8).
+const TRIES: u32 = 5;
+/// How long somebody who uses the same token at the same time is waited for: in milliseconds, and how often.
+const LOOK_AGAIN_MS: u64 = 20;
+const LOOKS: usize = 100;
+
+/// A token as it is given away; nothing keeps it but its holder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResumeToken {
+    pub text: String,
+    pub expires: Timestamp,
+}
+
+/// What came of an answer with a token.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RedeemOutcome {
+    pub run: RunId,
+    /// Given, but not asked for (B9).
+    pub ignored: Vec<String>,
+    /// It was answered so before; nothing happened now. The recorded answer, JSON: `run`, `state`, and the `outputs`
+    /// that were declared (B7).
+    pub duplicate: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum TokenError {
+    #[error(
+        "this resume token is unknown: it was mistyped or forged, or its run is gone or went back behind it"
+    )]
+    Unknown,
+    #[error("token_expired: the token expired at {} UTC; run {} still waits", .0.utc(), .1)]
+    Expired(Timestamp, RunId),
+    #[error("token_expired: the token expired at {} UTC; run {run} no longer waits for it: it is {}", .at.utc(), .status.as_str())]
+    Late { at: Timestamp, run: RunId, status: RunStatus },
+    #[error("this token no longer fits: the run went on, or its definition changed")]
+    Stale,
+    #[error("{problem}; {left} {} left", if *left == 1 { "try is" } else { "tries are" })]
+    Unfit { problem: String, left: u32 },
+    #[error("the answer for state `{}` is not for whoever has its token", .0.state)]
+    Forbidden(Box<OpenPause>),
+    #[error("this token was used with {TRIES} answers that do not fit: it is worth nothing now")]
+    Spent,
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+}
+
+impl From<StoreError> for TokenError {
+    fn from(error: StoreError) -> Self {
+        Self::Resume(ResumeError::Store(error))
+    }
+}
+
+impl TokenError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown => Some("`synthdev runs list --status paused` shows what waits".to_owned()),
+            Self::Expired(_, run) => {
+                Some(format!("whoever owns the run answers it with: synthdev resume {run}"))
+            }
+            Self::Late { run, .. } => Some(format!("what came of it: synthdev runs show {run}")),
+            Self::Stale | Self::Spent => {
+                Some("resume the run by its id; a new pause gives a new token".to_owned())
+            }
+            Self::Unfit { .. } | Self::Forbidden(_) => Some("the token stays valid".to_owned()),
+            Self::Resume(error) => error.hint(),
+        }
+    }
+}
+
+/// Milliseconds by which the timer of a pause may run out before its token.
+const MOMENT_MS: i64 = 2_000;
+
+impl RuntimeHandle {
+    /// A token for one open pause of a run.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn issue_token(
+        &self,
+        run: &RunId,
+        call: CallId,
+        ttl_seconds: u64,
+    ) -> Result<ResumeToken, StoreError> {
+        let store = &self.ports().store;
+        let summary = store.find(run.as_str())?;
+        let luck = [self.ports().ids.seed(), self.ports().ids.seed(), self.ports().ids.seed()];
+        let luck: String = luck.iter().map(|part| format!("{part:016x}")).collect();
+        let text = format!("{}-{luck}", summary.workflow.replace(char::is_whitespace, "_"));
+        let created = self.ports().clock.now();
+        let ttl = i64::try_from(ttl_seconds.max(1)).unwrap_or(i64::MAX).saturating_mul(1_000);
+        let expires = Timestamp(created.0.saturating_add(ttl));
+        store.issue_token(&TokenRecord {
+            hash: hash(&text),
+            run: run.clone(),
+            call,
+            definition_hash: summary.definition_hash,
+            created,
+            expires,
+            tries: 0,
+            used: None,
+            results_hash: None,
+            answer: None,
+        })?;
+        Ok(ResumeToken { text, expires })
+    }
+
+    /// Whether a token still gives the right to answer its pause.
+    pub fn is_token_valid(&self, token: &ResumeToken) -> bool {
+        let store = &self.ports().store;
+        let Ok(Some(record)) = store.token(&hash(&token.text)) else { return false };
+        let open = record.used.is_none() && record.tries < TRIES;
+        let same =
+            || store.find(record.run.as_str()).is_ok_and(|run| run.definition_hash == record.definition_hash);
+        open && self.ports().clock.now() < record.expires && same()
+    }
+
+    /// Which run a token is for.
+    ///
+    /// # Errors
+    /// It is unknown.
+    pub fn run_for_token(&self, token: &str) -> Result<RunId, TokenError> {
+        self.pause_for_token(token).map(|(run, _)| run)
+    }
+
+    /// Which pause of which run a token is for.
+    ///
+    /// # Errors
+    /// It is unknown.
+    pub fn pause_for_token(&self, token: &str) -> Result<(RunId, CallId), TokenError> {
+        let record = self.ports().store.token(&hash(token.trim()))?;
+        record.map(|record| (record.run, record.call)).ok_or(TokenError::Unknown)
+    }
+
+    /// Answers the pause that the token is for, and goes on. `may` judges that pause, as it is found now and however
+    /// the run stands.
+    ///
+    /// # Errors
+    /// The token or the results are not accepted: nothing was changed.
+    pub async fn redeem(
+        &self,
+        token: &str,
+        results: Value,
+        going: ResumeRequest,
+        may: &(dyn Fn(&OpenPause) -> bool + Sync),
+    ) -> Result<RedeemOutcome, TokenError> {
+        let record = self.ports().store.token(&hash(token.trim()))?.ok_or(TokenError::Unknown)?;
+        let results = self.shared.redactor.clean_data(results);
+        if record.used.is_some() {
+            return used_before(record, &results);
+        }
+        let hash = record.hash.clone();
+        let error = match self.redeem_unused(record, results.clone(), going, may).await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        // whatever went wrong: if another process was faster, that is the reason
+        match self.used_meanwhile(&hash, &error).await? {
+            Some(record) => used_before(record, &results),
+            None => Err(error),
+        }
+    }
+
+    async fn redeem_unused(
+        &self,
+        record: TokenRecord,
+        results: Value,
+        mut given: ResumeRequest,
+        may: &(dyn Fn(&OpenPause) -> bool + Sync),
+    ) -> Result<RedeemOutcome, TokenError> {
+        let store = &self.ports().store;
+        let run = record.run.clone();
+        if record.tries >= TRIES {
+            return Err(TokenError::Spent);
+        }
+        let now = self.ports().clock.now();
+        let progress = store.find(run.as_str())?.progress;
+        let waits = progress.pauses.iter().any(|pause| pause.call == record.call)
+            && progress.status == RunStatus::Paused;
+        // what counts without an answer does so a moment before its token ends
+        let ended = !waits && now.0.saturating_add(MOMENT_MS) >= record.expires.0;
+        if ended || now >= record.expires {
+            let (at, status) = (record.expires, progress.status);
+            return Err(if waits {
+                TokenError::Expired(at, run)
+            } else {
+                TokenError::Late { at, run, status }
+            });
+        }
+        let machine = journal_replay::read(&**store, &run)?.play().machine;
+        let machine = upgraded_machine(&machine, given.program.as_ref())?;
+        let same = store.find(run.as_str())?.definition_hash == record.definition_hash;
+        let pause = machine.pauses().into_iter().find(|pause| pause.call == record.call).filter(|_| same);
+        let pause = pause.ok_or(TokenError::Stale)?;
+        if !may(&pause) {
+            return Err(TokenError::Forbidden(Box::new(pause)));
+        }
+        let declared = &declared(&pause, &results);
+        let (ignored, results_hash) = (ignored(declared, &results), results_hash(declared, &results));
+        let fits = answer_to(&pause, results, &mut given).and_then(|()| {
+            given.answers.iter().try_for_each(|(call, answer)| machine.would_take(*call, answer))
+        });
+        if let Err(problem) = fits {
+            let left = TRIES.saturating_sub(store.count_try(&record.hash)?);
+            return Err(if left == 0 { TokenError::Spent } else { TokenError::Unfit { problem, left } });
+        }
+        let answer =
+            json!({"run": run, "state": pause.state, "accepted": true, "outputs": declared}).to_string();
+        given.token = Some(SpentToken { hash: record.hash, results_hash, answer });
+        match self.resume(&run, given).await {
+            Ok(()) => Ok(RedeemOutcome { run, ignored, duplicate: None }),
+            Err(ResumeError::Duplicate { answer }) => {
+                Ok(RedeemOutcome { run, ignored, duplicate: Some(answer) })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The token, if it is used by now. Whoever is about to use it has the run already: that takes a moment.
+    async fn used_meanwhile(
+        &self,
+        hash: &str,
+        error: &TokenError,
+    ) -> Result<Option<TokenRecord>, StoreError> {
+        let store = &self.ports().store;
+        for _ in 0..LOOKS {
+            let Some(record) = store.token(hash)? else { return Ok(None) };
+            if record.used.is_some() {
+                return Ok(Some(record));
+            }
+            let driven = matches!(error, TokenError::Resume(ResumeError::Store(_)))
+                && store.find(record.run.as_str())?.progress.status == RunStatus::Running;
+            if !driven {
+                return Ok(None);
+            }
+            tokio::time::sleep(Duration::from_millis(LOOK_AGAIN_MS)).await;
+        }
+        Ok(None)
+    }
+}
+
+/// What somebody is told who answers once more (B7).
+fn used_before(record: TokenRecord, results: &Value) -> Result<RedeemOutcome, TokenError> {
+    let answer = record.answer.unwrap_or_default();
+    let outputs =
+        serde_json::from_str::<Value>(&answer).ok().and_then(|answer| answer.get("outputs").cloned());
+    let declared: Vec<String> =
+        outputs.and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default();
+    if record.results_hash != Some(results_hash(&declared, results)) {
+        return Err(ResumeError::Conflict.into());
+    }
+    Ok(RedeemOutcome { run: record.run, ignored: ignored(&declared, results), duplicate: Some(answer) })
+}
+
+/// Puts results where the pause wants them.
+///
+/// # Errors
+/// They are of another kind than what is asked.
+pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -> Result<(), String> {
+    match pause.reason {
+        PauseReason::Approval => {
+            let decision = decision(&results).ok_or_else(|| {
+                format!(
+                    "{results}: say {{\"decision\": \"allow\"}} or {{\"decision\": \"deny\", \"reason\": …}}"
+                )
+            })?;
+            going.decisions.push((pause.call, decision));
+        }
+        PauseReason::Input if pause.kind.as_deref() == Some("outputs") => {
+            going.answers.push((pause.call, UserAnswer::Value { value: results }));
+        }
+        PauseReason::Input => {
+            let value = match wrapped(&results) {
+                Some(name) => results[name].clone(),
+                None => results,
+            };
+            going.answers.push((pause.call, UserAnswer::Value { value }));
+        }
+        PauseReason::UncertainEffect => {
+            going.answers.push((pause.call, UserAnswer::Value { value: results }))
+        }
+        PauseReason::Error | PauseReason::Limit => going.answers.push((pause.call, UserAnswer::Continue)),
+        PauseReason::Budget => going.answers.push((pause.call, budget(results)?)),
+        PauseReason::User | PauseReason::Delegate => {}
+    }
+    Ok(())
+}
+
+/// More of a budget: so much, or as much again where somebody says just that. No other word spends anything.
+fn budget(results: Value) -> Result<UserAnswer, String> {
+    let said = bare(results);
+    let again = match &said {
+        Value::Bool(yes) => *yes,
+        Value::String(word) => word.trim() == "continue",
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+    };
+    let answer = if again { UserAnswer::Continue } else { UserAnswer::Value { value: said } };
+    if again || requested_increase(&answer).is_some() {
+        return Ok(answer);
+    }
+    Err("how much more? Say {\"budget\": …} in dollars, tokens or seconds, or \"continue\" for as much again; \
+         without an answer the run waits"
+        .to_owned())
+}
+
+/// What counts of results, by name (B9).
+fn declared(pause: &OpenPause, results: &Value) -> Vec<String> {
+    let single = pause.reason == PauseReason::Input && pause.kind.as_deref() != Some("outputs");
+    match wrapped(results).filter(|_| single) {
+        Some(name) => vec![name.to_owned()],
+        None => pause.required_outputs.clone(),
+    }
+}
+
+/// Under which name a single answer stands in an object: a question that wants one value takes no object.
+pub fn wrapped(results: &Value) -> Option<&'static str> {
+    ["answer", "value"].into_iter().find(|name| results.get(name).is_some_and(|value| !value.is_null()))
+}
+
+/// `{"answer": x}` and `{"value": x}` are x.
+fn bare(results: Value) -> Value {
+    let Value::Object(fields) = &results else { return results };
+    let only = (fields.len() == 1).then(|| fields.get("answer").or_else(|| fields.get("value"))).flatten();
+    only.cloned().unwrap_or(results)
+}
+
+fn decision(results: &Value) -> Option<ApprovalDecision> {
+    let word = match results {
+        Value::Bool(true) => "allow",
+        Value::Bool(false) => "deny",
+        Value::String(word) => word.as_str(),
+        other => other["decision"].as_str()?,
+    };
+    match word {
+        "allow" | "approve" | "yes" => Some(ApprovalDecision::Allow),
+        "always" => Some(ApprovalDecision::AllowTool),
+        "deny" | "no" => {
+            Some(ApprovalDecision::Deny { reason: results["reason"].as_str().map(str::to_owned) })
+        }
+        _ => None,
+    }
+}
+
+fn ignored(declared: &[String], results: &Value) -> Vec<String> {
+    let extra = |name: &&String| !declared.is_empty() && !declared.contains(name);
+    results.as_object().map(|fields| fields.keys().filter(extra).cloned().collect()).unwrap_or_default()
+}
+
+/// What makes two answers the same: what is declared of them (B9), in any order.
+fn results_hash(declared: &[String], results: &Value) -> String {
+    let taken = match results {
+        Value::Object(fields) if !declared.is_empty() => {
+            let fields = fields.iter().filter(|(name, _)| declared.contains(name));
+            Value::Object(fields.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        other => other.clone(),
+    };
+    hash(&sorted(taken).to_string())
+}
+
+/// With the keys of all objects in order.
+pub(super) fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(String, Value)> =
+                fields.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+            fields.sort_by(|one, other| one.0.cmp(&other.0));
+            Value::Object(Map::from_iter(fields))
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        plain => plain,
+    }
+}
+
+pub(super) fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_grows_by_an_amount_or_by_the_one_word() {
+        let amount = |value: Value| Some(UserAnswer::Value { value });
+        let rows = [
+            (json!(5), amount(json!(5))),
+            (json!({"budget": 0.5}), amount(json!({"budget": 0.5}))),
+            (json!({"answer": {"budget": 0.5}}), amount(json!({"budget": 0.5}))),
+            (json!("continue"), Some(UserAnswer::Continue)),
+            (json!(true), Some(UserAnswer::Continue)),
+            (json!({"answer": "continue"}), Some(UserAnswer::Continue)),
+            (json!({"value": true}), Some(UserAnswer::Continue)),
+            (json!("no"), None),
+            (json!(""), None),
+            (json!(false), None),
+            (Value::Null, None),
+            (json!({}), None),
+            (json!([]), None),
+            (json!({"decision": "deny"}), None),
+            (json!({"answer": "no"}), None),
+            (json!({"budget": -5}), None),
+            (json!({"budget": "much"}), None),
+        ];
+        for (said, expected) in rows {
+            assert_eq!(budget(said.clone()).ok(), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn answers_are_the_same_whatever_their_order_and_whatever_was_not_asked_for() {
+        let declared = ["plan".to_owned(), "size".to_owned()];
+        let first = json!({"plan": {"a": [{"x": 1, "y": 2}], "b": 2}, "size": 3});
+        let rows = [
+            (json!({"size": 3, "plan": {"b": 2, "a": [{"y": 2, "x": 1}]}}), true),
+            (json!({"size": 3, "extra": 0, "plan": {"b": 2, "a": [{"y": 2, "x": 1}]}}), true),
+            (json!({"size": 4, "plan": {"b": 2, "a": [{"y": 2, "x": 1}]}}), false),
+            (json!({"size": 3, "plan": {"b": 2, "a": [{"y": 1, "x": 2}]}}), false),
+            (json!({"size": 3}), false),
+        ];
+        for (results, same) in rows {
+            let equal = results_hash(&declared, &results) == results_hash(&declared, &first);
+            assert_eq!(equal, same, "{results}");
+        }
+        // a value of any form, where nothing is declared
+        assert_eq!(results_hash(&[], &json!({"b": 1, "a": 2})), results_hash(&[], &json!({"a": 2, "b": 1})));
+        assert_ne!(results_hash(&[], &json!({"b": 1})), results_hash(&[], &json!({"b": 1, "c": 1})));
+        assert_ne!(results_hash(&[], &json!([1, 2])), results_hash(&[], &json!([2, 1])));
+    }
+}

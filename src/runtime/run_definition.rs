@@ -1,0 +1,39 @@
+//! What a run was started with, without its journal.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::handle::RuntimeHandle;
+use super::journal_replay;
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunHeader;
+use crate::engine::run_spec::RunSpec;
+use crate::ports::run_store::{JournalRowRef, RunReader, StoreError};
+
+/// Has seen enough when it has the head.
+#[derive(Default)]
+struct HeaderReader(Option<RunHeader>);
+
+impl RunReader for HeaderReader {
+    fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
+        self.0 = Some(header);
+        ControlFlow::Break(())
+    }
+
+    fn row(&mut self, _: JournalRowRef<'_>) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+}
+
+impl RuntimeHandle {
+    /// The definition that a run was started with. Costs the same, however long the run is.
+    ///
+    /// # Errors
+    /// There is no such run, its head cannot be read, or a newer program made it.
+    pub fn definition(&self, run: &RunId) -> Result<Arc<RunSpec>, StoreError> {
+        let mut head = HeaderReader::default();
+        self.ports().store.read(run, &mut head)?;
+        let missing = || StoreError { message: format!("run {run} has no definition"), hint: None };
+        journal_replay::definition(&head.0.ok_or_else(missing)?)
+    }
+}

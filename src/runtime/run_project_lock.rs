@@ -1,0 +1,197 @@
+//! When a run takes the project's lock: at its start, or only before it changes files (ERR-12).
+//!
+//! A run that is served to a client may wait for long: for a model's answer, for sub-agents. As long as it has changed no
+//! file it keeps nobody else from working. Its first snapshot is taken with the lock, so that undoing the run takes back
+//! nothing that others have done until then. What sub-agents do themselves is the client's work and needs no lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::AbortHandle;
+
+use super::driver_message::DriverMessage;
+use super::runtime_context::RuntimeContext;
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::project_lock::LockHolder;
+use crate::domain::tool::{ToolOutcome, ToolRisk};
+use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::machine::Machine;
+use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
+
+/// How often it is looked whether the project is free.
+const LOOK: Duration = Duration::from_millis(250);
+/// So many looks are nothing to tell.
+const SILENT: u32 = 4;
+
+/// The project's lock of one run.
+#[derive(Default)]
+pub(super) struct RunProjectLock {
+    guard: Option<ProjectLockGuard>,
+    /// How it is taken, where it was not taken at the start.
+    late: Option<DeferredProjectLock>,
+    /// What begins when it is taken.
+    held_back: Vec<Effect>,
+    taking: Option<ProjectLockWait>,
+}
+
+#[derive(Clone)]
+pub(super) struct DeferredProjectLock {
+    pub(super) shared: Arc<RuntimeContext>,
+    pub(super) lock: Arc<dyn ProjectLock>,
+    pub(super) holder: LockHolder,
+}
+
+/// Asks until the project is free; dropped, it asks no longer.
+struct ProjectLockWait {
+    task: AbortHandle,
+    shared: Arc<RuntimeContext>,
+    run: RunId,
+}
+
+impl Drop for ProjectLockWait {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.shared.runs.waits_no_longer(&self.run);
+    }
+}
+
+impl RunProjectLock {
+    /// Taken, or nothing that needs a lock.
+    pub(super) fn taken_at_start(guard: Option<ProjectLockGuard>) -> Self {
+        Self { guard, ..Self::default() }
+    }
+
+    pub(super) fn taken_late(late: DeferredProjectLock) -> Self {
+        Self { late: Some(late), ..Self::default() }
+    }
+
+    /// Gives back what may begin; keeps what has to wait for the lock.
+    pub(super) fn admit(&mut self, effect: Effect, machine: &Machine) -> Option<Effect> {
+        let needs = match &effect {
+            Effect::RunTool { risk, .. } => *risk != ToolRisk::Read,
+            Effect::TakeSnapshot { call, .. } => machine.is_first_snapshot(*call),
+            Effect::Evaluate { .. }
+            | Effect::CallModel { .. }
+            | Effect::AskApproval { .. }
+            | Effect::AskPerson { .. }
+            | Effect::SetTimer { .. }
+            | Effect::Abort { .. }
+            | Effect::Finish => false,
+        };
+        if !needs || self.late.is_none() || self.guard.is_some() {
+            return Some(effect);
+        }
+        self.held_back.push(effect);
+        None
+    }
+
+    /// Nobody waits for it any more.
+    pub(super) fn drop_call(&mut self, call: CallId) {
+        self.held_back.retain(|effect| effect.call() != Some(call));
+    }
+
+    /// After each input: asks for the lock where it is wanted. Gives back what needs it no longer: a snapshot for which only
+    /// an end waits, or a step that is handed out.
+    pub(super) fn request_when_needed(
+        &mut self,
+        machine: &Machine,
+        outbox: &UnboundedSender<DriverMessage>,
+    ) -> Vec<Effect> {
+        if self.held_back.is_empty() {
+            self.taking = None;
+            return Vec::new();
+        }
+        let changes = self.held_back.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
+        if changes || machine.is_to_change() {
+            if let (None, Some(late)) = (&self.taking, &self.late) {
+                self.taking = Some(late.clone().take(outbox.clone()));
+            }
+            return Vec::new();
+        }
+        self.taking = None;
+        if machine.waits_for_snapshot() { std::mem::take(&mut self.held_back) } else { Vec::new() }
+    }
+
+    /// The lock was given, or cannot be asked for. What begins, or what has failed.
+    pub(super) fn handle_lock_result(
+        &mut self,
+        taken: Result<ProjectLockGuard, LockError>,
+    ) -> Result<Vec<Effect>, Vec<Input>> {
+        let wanted = self.taking.take().is_some();
+        match taken {
+            Ok(guard) => {
+                self.guard = wanted.then_some(guard);
+                Ok(std::mem::take(&mut self.held_back))
+            }
+            Err(error) => {
+                let why = match error {
+                    LockError::Held(other) => other.to_string(),
+                    LockError::Io { message, hint } => {
+                        hint.map_or_else(|| message.clone(), |hint| format!("{message} ({hint})"))
+                    }
+                };
+                Err(std::mem::take(&mut self.held_back)
+                    .into_iter()
+                    .filter_map(|held| failed(held, &why))
+                    .collect())
+            }
+        }
+    }
+}
+
+impl DeferredProjectLock {
+    fn take(self, outbox: UnboundedSender<DriverMessage>) -> ProjectLockWait {
+        let (shared, run) = (Arc::clone(&self.shared), self.holder.run.clone());
+        let task = tokio::spawn(async move { self.ask(outbox).await }).abort_handle();
+        ProjectLockWait { task, shared, run }
+    }
+
+    async fn ask(self, outbox: UnboundedSender<DriverMessage>) {
+        let mut looks = 0;
+        loop {
+            let Self { lock, holder, .. } = self.clone();
+            let taken = match tokio::task::spawn_blocking(move || lock.try_lock(&holder)).await {
+                Ok(Err(LockError::Held(other))) => {
+                    looks += 1;
+                    if looks >= SILENT {
+                        self.tell(&other);
+                    }
+                    tokio::time::sleep(LOOK).await;
+                    continue;
+                }
+                Ok(taken) => DriverMessage::Files(taken),
+                Err(_) => DriverMessage::Broken,
+            };
+            // nobody is there any more: the lock is given back
+            let _ = outbox.send(taken);
+            return;
+        }
+    }
+
+    fn tell(&self, other: &LockHolder) {
+        let run = &self.holder.run;
+        if self.shared.runs.waits_behind(run, other) {
+            let text = format!("{other}: this run goes on when that one has ended");
+            let now = self.shared.ports.clock.now();
+            self.shared.bus.publish(run, now, RunEvent::Warning { code: "files".into(), text });
+        }
+    }
+}
+
+fn failed(effect: Effect, why: &str) -> Option<Input> {
+    match effect {
+        Effect::TakeSnapshot { call, .. } => Some(Input::SnapshotFailed { call, reason: why.to_owned() }),
+        Effect::RunTool { call, .. } => {
+            let outcome = ToolOutcome {
+                content: why.to_owned(),
+                summary: "not begun".to_owned(),
+                ..ToolOutcome::default()
+            };
+            Some(Input::ToolDone { call, outcome })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,59 @@
+//! What is being done for a run; all of it stops with its driver.
+
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+use tokio::task::AbortHandle;
+
+use super::effect_executor::EffectExecutor;
+use super::journal::needs_intent;
+use crate::domain::ids::CallId;
+use crate::engine::effect::Effect;
+
+pub(super) struct RunningEffects {
+    performer: EffectExecutor,
+    running: HashMap<CallId, RunningEffect>,
+}
+
+struct RunningEffect {
+    handle: AbortHandle,
+    /// A model call, a tool or a snapshot: to stop it would lose something.
+    counts: bool,
+}
+
+impl RunningEffects {
+    pub(super) fn new(performer: EffectExecutor) -> Self {
+        Self { performer, running: HashMap::new() }
+    }
+
+    pub(super) fn begin(&mut self, effect: Effect) {
+        match effect {
+            Effect::Abort { call } => {
+                if let Some(task) = self.running.remove(&call) {
+                    task.handle.abort();
+                }
+                // what it had streamed belongs to nobody any more
+                self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
+            }
+            Effect::Finish => {}
+            effect => {
+                let counts = needs_intent(&effect);
+                if let Some((call, handle)) = self.performer.perform(effect) {
+                    self.running.retain(|_, task| !task.handle.is_finished());
+                    self.running.insert(call, RunningEffect { handle, counts });
+                }
+            }
+        }
+    }
+
+    /// Whether something is under way that should come to its end.
+    pub(super) fn are_at_work(&self) -> bool {
+        self.running.values().any(|task| task.counts && !task.handle.is_finished())
+    }
+}
+
+impl Drop for RunningEffects {
+    fn drop(&mut self) {
+        self.running.values().for_each(|task| task.handle.abort());
+    }
+}

@@ -1,0 +1,91 @@
+//! What all runs of a process share: the ports, the options, the watchers, the ways in.
+
+use std::sync::Arc;
+
+use super::active_runs::ActiveRuns;
+use super::driver_message::DriverMessage;
+use super::event_bus::EventBus;
+use super::lock_timing::LockTiming;
+use super::redact::SecretRedactor;
+use super::retry::RetryPolicy;
+use super::task_queue::TaskBroker;
+use super::unsandboxed_commands::SandboxExceptions;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunProgress, RunStatus};
+use crate::domain::run_error::RunError;
+use crate::engine::event::RunEvent;
+use crate::ports::clock::{ClockPort, IdSource};
+use crate::ports::lock::ProjectLock;
+use crate::ports::model::ModelPort;
+use crate::ports::run_store::RunStore;
+use crate::ports::script::ScriptPort;
+use crate::ports::snapshot::SnapshotPort;
+use crate::ports::tool::ToolPort;
+
+/// Everything the runtime needs of the world.
+#[derive(Clone)]
+pub struct RuntimePorts {
+    pub models: Arc<dyn ModelPort>,
+    pub tools: Arc<dyn ToolPort>,
+    pub scripts: Arc<dyn ScriptPort>,
+    pub snapshots: Arc<dyn SnapshotPort>,
+    pub store: Arc<dyn RunStore>,
+    /// `None`: the run has files of its own.
+    pub lock: Option<Arc<dyn ProjectLock>>,
+    pub clock: Arc<dyn ClockPort>,
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// Facts of this process that runs record, and how model calls are repeated.
+#[derive(Clone, Default)]
+pub struct RuntimeOptions {
+    /// The project's directory, as shown in history.
+    pub project: String,
+    pub pid: u32,
+    pub retry: RetryPolicy,
+    /// Keys to hide wherever a tool prints them.
+    pub secrets: Vec<String>,
+    pub locking: LockTiming,
+}
+
+pub(super) struct RuntimeContext {
+    pub(super) ports: RuntimePorts,
+    pub(super) options: RuntimeOptions,
+    pub(super) redactor: SecretRedactor,
+    pub(super) exceptions: Arc<SandboxExceptions>,
+    pub(super) bus: Arc<EventBus>,
+    pub(super) runs: Arc<ActiveRuns>,
+    pub(super) desk: Arc<TaskBroker>,
+}
+
+impl RuntimeContext {
+    /// `false`: nobody drives the run here.
+    pub(super) fn send(&self, run: &RunId, mail: DriverMessage) -> bool {
+        self.runs.send(run, mail)
+    }
+
+    pub(super) fn drives(&self, run: &RunId) -> bool {
+        self.runs.drives(run)
+    }
+
+    /// The driver panicked: the run is closed as failed, so that nobody waits for it. `last` is what lists
+    /// knew of it: its path and the snapshot to go back to stay.
+    pub(super) fn end_broken(&self, run: &RunId, last: Option<RunProgress>) {
+        let now = self.ports.clock.now();
+        let error = RunError::new(
+            "bug",
+            "This run hit a bug in the program",
+            "the run was stopped; other runs go on",
+        )
+        .hint("report it with the run's id; what it did is in its history");
+        let progress = RunProgress {
+            status: RunStatus::Failed,
+            error: Some(error),
+            pauses: Vec::new(),
+            updated: now,
+            ..last.unwrap_or_else(|| RunProgress::new(now))
+        };
+        let _ = self.ports.store.append(run, &[], Some(&progress));
+        self.bus.publish(run, now, RunEvent::finished(progress));
+    }
+}

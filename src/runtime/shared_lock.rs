@@ -1,0 +1,26 @@
+//! The lock of runs that work beside others knowingly (`--share`): what runs alone elsewhere shares here. Whoever
+//! needs the files alone still does.
+
+use std::sync::Arc;
+
+use crate::domain::project_lock::{LockHolder, LockMode};
+use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
+
+/// A lock that runs take together.
+pub struct SharedProjectLock(Arc<dyn ProjectLock>);
+
+impl SharedProjectLock {
+    pub fn over(lock: &Arc<dyn ProjectLock>) -> Arc<dyn ProjectLock> {
+        Arc::new(Self(Arc::clone(lock)))
+    }
+}
+
+impl ProjectLock for SharedProjectLock {
+    fn try_lock(&self, holder: &LockHolder) -> Result<ProjectLockGuard, LockError> {
+        let hold = match holder.hold {
+            LockMode::Run | LockMode::Share => LockMode::Share,
+            LockMode::Files => LockMode::Files,
+        };
+        self.0.try_lock(&LockHolder { hold, ..holder.clone() })
+    }
+}

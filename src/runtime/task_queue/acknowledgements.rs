@@ -1,0 +1,149 @@
+//! What the run did itself in an errand and a sub-agent is only told of, where that was asked for (D3, `ack_steps`).
+//!
+//! Nothing waits for an acknowledgement: the run has gone on. They come before further steps, in the order of what was
+//! done. They stand in no journal: a process that takes the run up tells again what came after the last result.
+
+use std::collections::VecDeque;
+use std::mem::discriminant;
+
+use serde_json::{Map, Value};
+
+const BEGINNING: &str = "ack-";
+
+/// Something that was done.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StepAck {
+    /// Counted within the errand, from 1; the same in every process.
+    pub number: u64,
+    /// The state that did it, without what is around its errand.
+    pub state: String,
+    pub done: AckedAction,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum AckedAction {
+    /// These values were set, and those are gone.
+    Set { set: Map<String, Value>, removed: Vec<String> },
+    /// The errand is complete, with this result.
+    Returned(Value),
+}
+
+/// Those of one errand.
+#[derive(Clone, Default, Debug)]
+pub(super) struct PendingAcks {
+    open: VecDeque<StepAck>,
+    told: u64,
+}
+
+impl StepAck {
+    /// What it is called outside.
+    pub fn id(&self) -> String {
+        format!("{BEGINNING}{}", self.number)
+    }
+}
+
+/// The number of one by what it is called outside.
+pub(super) fn parse_ack_id(step_id: &str) -> Option<u64> {
+    let number = step_id.strip_prefix(BEGINNING)?.parse().ok()?;
+    (format!("{BEGINNING}{number}") == step_id).then_some(number)
+}
+
+impl PendingAcks {
+    pub(super) fn add(&mut self, state: String, done: AckedAction) {
+        self.told += 1;
+        self.open.push_back(StepAck { number: self.told, state, done });
+    }
+
+    pub(super) fn first(&self) -> Option<&StepAck> {
+        self.open.front()
+    }
+
+    /// The first and those of its kind that come right after it.
+    pub(super) fn first_alike(&self) -> impl Iterator<Item = &StepAck> {
+        let kind = self.first().map(|ack| discriminant(&ack.done));
+        self.open.iter().take_while(move |ack| Some(discriminant(&ack.done)) == kind)
+    }
+
+    pub(super) fn open_count(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Somebody says that it has heard of one: whether it was the first time. `None`: there is no such one.
+    pub(super) fn acknowledge(&mut self, number: u64) -> Option<bool> {
+        if let Some(at) = self.open.iter().position(|ack| ack.number == number) {
+            self.open.remove(at);
+            return Some(true);
+        }
+        (1..=self.told).contains(&number).then_some(false)
+    }
+
+    /// Whoever has done a later step has heard of all.
+    pub(super) fn pass(&mut self) {
+        self.open.clear();
+    }
+
+    /// What was heard of `before` the journal was read needs not be told again.
+    pub(super) fn drop_acknowledged(&mut self, before: &Self) {
+        self.open.retain(|ack| {
+            ack.number > before.told || before.open.iter().any(|open| open.number == ack.number)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(count: u64) -> PendingAcks {
+        let mut acks = PendingAcks::default();
+        for number in 1..=count {
+            acks.add(format!("s{number}"), AckedAction::Returned(Value::Null));
+        }
+        acks
+    }
+
+    #[test]
+    fn each_is_told_once_and_in_order() {
+        let mut acks = told(2);
+        assert_eq!(acks.first().map(StepAck::id).as_deref(), Some("ack-1"));
+        let rows = [(0, None), (1, Some(true)), (1, Some(false)), (3, None)];
+        for (number, expected) in rows {
+            assert_eq!(acks.acknowledge(number), expected, "{number}");
+        }
+        assert_eq!((acks.open_count(), acks.first().map(|ack| ack.number)), (1, Some(2)));
+        acks.pass();
+        assert_eq!((acks.open_count(), acks.acknowledge(2)), (0, Some(false)));
+    }
+
+    #[test]
+    fn what_was_heard_is_not_told_again() {
+        let mut before = told(3);
+        before.acknowledge(2);
+        let mut read = told(4);
+        read.drop_acknowledged(&before);
+        let left: Vec<u64> = read.open.iter().map(|ack| ack.number).collect();
+        assert_eq!(left, [1, 3, 4]);
+    }
+
+    #[test]
+    fn those_of_one_kind_come_together() {
+        let mut acks = told(2);
+        acks.add("set".to_owned(), AckedAction::Set { set: Map::new(), removed: Vec::new() });
+        acks.add("end".to_owned(), AckedAction::Returned(Value::Null));
+        let first = |acks: &PendingAcks| acks.first_alike().map(|ack| ack.number).collect::<Vec<_>>();
+        assert_eq!(first(&acks), [1, 2]);
+        acks.acknowledge(1);
+        acks.acknowledge(2);
+        assert_eq!(first(&acks), [3]);
+        acks.pass();
+        assert!(first(&acks).is_empty());
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        assert_eq!(parse_ack_id("ack-12"), Some(12));
+        for wrong in ["", "12", "ack-", "ack-012", "ack-+1", "step-1", "ack--1"] {
+            assert_eq!(parse_ack_id(wrong), None, "{wrong}");
+        }
+    }
+}

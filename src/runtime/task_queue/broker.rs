@@ -1,0 +1,325 @@
+//! Where sub-agents come for their steps: the errands of all runs of this process.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::acknowledgements::StepAck;
+use super::run_tasks::{QueuedTask, RunTasks, TaskStep};
+use super::{BEGIN_SECONDS, LEASE_SECONDS, TaskOutcome, TaskTimeouts, step_id};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::engine::input::Input;
+use crate::engine::machine::{DelegatedTask, Machine, MachineOutput};
+
+/// A step that is handed out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AssignedStep {
+    pub step: TaskStep,
+    pub attempt: u32,
+    /// How long a lease of it lasts.
+    pub lasts_ms: u64,
+    /// Steps of the errand that are done (D7).
+    pub version: u64,
+}
+
+/// What was done already, and is only to be acknowledged.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AssignedAck {
+    pub ack: StepAck,
+    pub lasts_ms: u64,
+    /// As of a step.
+    pub version: u64,
+}
+
+/// What somebody gets who asks for the next step.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NextAssignment {
+    /// The step, and further ones of its kind, for who wants several.
+    Step(Box<AssignedStep>, Vec<AssignedStep>),
+    Told(Box<AssignedAck>, Vec<AssignedAck>),
+    /// Nothing is ready yet (D2).
+    Waiting,
+    Ended(TaskOutcome),
+    Unknown,
+}
+
+/// What is known of an errand.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DelegatedTaskStatus {
+    pub errand: DelegatedTask,
+    pub current: Option<String>,
+    pub completed: Vec<String>,
+    /// Steps that are known and open; nothing is known while the run works on what follows (D12).
+    pub remaining: Option<usize>,
+    /// Points to which it can go back.
+    pub points: Vec<String>,
+    /// By which the run knows it.
+    pub lane: u64,
+    /// Steps that are done (D7).
+    pub version: u64,
+    /// How often it went back.
+    pub went_back: u64,
+    pub ended: Option<TaskOutcome>,
+}
+
+/// An errand as whoever gives it out is told of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DelegatedTaskInfo {
+    pub id: String,
+    pub errand: DelegatedTask,
+    /// A sub-agent has come for it.
+    pub met: bool,
+}
+
+/// What an input answered.
+#[derive(Default)]
+pub(in crate::runtime) struct AppliedAnswer {
+    pub(in crate::runtime) call: Option<CallId>,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(in crate::runtime) mark: Option<String>,
+    /// It could not be written down so far.
+    pub(in crate::runtime) unwritten: bool,
+}
+
+#[derive(Default)]
+pub(super) struct BrokerState {
+    pub(super) runs: HashMap<RunId, RunTasks>,
+    /// Whose errand an id is.
+    pub(super) ids: HashMap<String, RunId>,
+    /// Runs that are being taken up here, and by how many at once.
+    pub(super) rising: HashMap<RunId, usize>,
+    /// Runs that nobody drives here; what was used last comes last.
+    pub(super) idle: VecDeque<RunId>,
+    /// Milliseconds; 0 while no sub-agent can be reached.
+    pub(super) lease_ms: u64,
+    /// So long a task waits for the sub-agent that begins it.
+    begin_ms: u64,
+}
+
+pub struct TaskBroker {
+    table: Mutex<BrokerState>,
+    news: watch::Sender<u64>,
+}
+
+impl Default for TaskBroker {
+    fn default() -> Self {
+        Self { table: Mutex::default(), news: watch::Sender::new(0) }
+    }
+}
+
+impl TaskBroker {
+    /// Sub-agents can be reached from now on.
+    pub(in crate::runtime) fn enable(&self, patience: TaskTimeouts) {
+        let ms = |given: Option<u64>, usual: u64| given.unwrap_or(usual).max(1).saturating_mul(1_000);
+        let mut table = self.table();
+        table.lease_ms = ms(patience.lease_seconds, LEASE_SECONDS);
+        table.begin_ms = ms(patience.begin_seconds, BEGIN_SECONDS);
+    }
+
+    pub(in crate::runtime) fn is_enabled(&self) -> bool {
+        self.table().lease_ms > 0
+    }
+
+    pub(super) fn table(&self) -> MutexGuard<'_, BrokerState> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something may be ready.
+    pub(super) fn notify_watchers(&self) {
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    /// Changes whenever a step may have become ready, or an errand has come up or ended.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// The run of an errand, if it is known here.
+    pub fn run_for_task(&self, id: &str) -> Option<RunId> {
+        self.table().ids.get(id).cloned()
+    }
+
+    /// Errands of a run that are not done, in the order of their items.
+    pub fn open_tasks(&self, run: &RunId) -> Vec<DelegatedTaskInfo> {
+        let table = self.table();
+        let Some(book) = table.runs.get(run) else { return Vec::new() };
+        let open = book.entries.values().filter(|entry| book.task_outcome(entry).is_none());
+        let task = |entry: &QueuedTask| DelegatedTaskInfo {
+            id: entry.id.clone(),
+            errand: entry.errand.clone(),
+            met: entry.met,
+        };
+        let mut tasks: Vec<DelegatedTaskInfo> = open.map(task).collect();
+        tasks.sort_by(|one, other| {
+            let place = |task: &DelegatedTaskInfo| (task.errand.owner.clone(), task.errand.index);
+            place(one).cmp(&place(other))
+        });
+        tasks
+    }
+
+    /// Whether an errand waits for somebody to come for it.
+    pub fn has_unclaimed_task(&self, run: &RunId) -> bool {
+        let table = self.table();
+        let Some(book) = table.runs.get(run) else { return false };
+        book.entries
+            .values()
+            .any(|entry| !entry.met && !entry.open.is_empty() && book.task_outcome(entry).is_none())
+    }
+
+    /// The next step of an errand for this worker (D1), or so many at most of one kind. Whoever does not say who it is
+    /// is leased one at a time (D15).
+    pub fn next_assignment(&self, id: &str, worker: &str, most: usize, now: Timestamp) -> NextAssignment {
+        let mut table = self.table();
+        let lasts_ms = table.lease_ms;
+        let Some(book) = table.book(id) else { return NextAssignment::Unknown };
+        let (over, ending) = (book.run_outcome(), book.ending);
+        let Some(entry) = book.entry(id) else { return NextAssignment::Unknown };
+        (entry.contact, entry.met) = (now, true);
+        if ending {
+            return NextAssignment::Waiting;
+        }
+        let version = entry.done.len() as u64;
+        if !entry.leases.holds(worker, now) {
+            let told = |ack: &StepAck| AssignedAck { ack: ack.clone(), lasts_ms, version };
+            let mut acks = entry.acks.first_alike().take(most).map(told);
+            if let Some(first) = acks.next() {
+                return NextAssignment::Told(Box::new(first), acks.collect());
+            }
+        }
+        if let Some(ended) = entry.ended.clone().or(over) {
+            return NextAssignment::Ended(ended);
+        }
+        let most = if worker.is_empty() { 1 } else { most };
+        let mut steps = entry.lease(worker, most, now).filter_map(|lease| {
+            let step = entry.open.get(&lease.step).filter(|step| !entry.in_flight.contains(&step.call))?;
+            Some(AssignedStep {
+                step: step.clone(),
+                attempt: lease.attempt,
+                lasts_ms: lease.lasts_ms,
+                version,
+            })
+        });
+        match steps.next() {
+            Some(first) => {
+                NextAssignment::Step(Box::new(first), steps.take(most.saturating_sub(1)).collect())
+            }
+            None => NextAssignment::Waiting,
+        }
+    }
+
+    /// How an errand stands, for whoever looks for what is wrong.
+    pub fn task_status(&self, id: &str) -> Option<DelegatedTaskStatus> {
+        let mut table = self.table();
+        let book = table.book(id)?;
+        let lane = *book.lanes.get(id)?;
+        let entry = book.entries.get(&lane)?;
+        let ended = book.task_outcome(entry);
+        let open = entry.open.len() + entry.acks.open_count();
+        let known = ended.is_some() || open > 0;
+        // where the end is being written, nothing more is handed out
+        let remaining = if book.ending { Some(0) } else { known.then_some(open) };
+        let current =
+            entry.acks.first().map(StepAck::id).or_else(|| entry.open.keys().next().copied().map(step_id));
+        let completed = entry.done.iter().map(|(call, _)| step_id(*call)).collect();
+        Some(DelegatedTaskStatus {
+            errand: entry.errand.clone(),
+            current: current.filter(|_| !book.ending),
+            completed,
+            remaining,
+            points: entry.points.clone(),
+            lane,
+            version: entry.done.len() as u64,
+            went_back: entry.went_back,
+            ended,
+        })
+    }
+
+    /// Counts an answer that does not fit; how many more may come. After the last one the run is told that the step has
+    /// failed.
+    pub fn count_misfit(&self, id: &str, call: CallId) -> u32 {
+        let mut table = self.table();
+        let step = table.book(id).and_then(|book| book.entry(id)?.open.get_mut(&call));
+        step.map_or(0, |step| {
+            step.misfits += 1;
+            super::TRIES.saturating_sub(step.misfits)
+        })
+    }
+
+    /// What an input led to.
+    pub(in crate::runtime) fn apply_output(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        machine: &Machine,
+        answered: AppliedAnswer,
+        output: &MachineOutput,
+    ) {
+        let mut table = self.table();
+        let lease_ms = table.lease_ms;
+        if lease_ms == 0 || !machine.is_served() && !table.runs.contains_key(run) {
+            return;
+        }
+        let book = table.runs.entry(run.clone()).or_insert_with(|| RunTasks::new(run.clone(), lease_ms));
+        (book.read_as, book.ending) = (None, false);
+        let AppliedAnswer { call, mark, unwritten } = answered;
+        if let Some(call) = call {
+            if unwritten && mark.is_some() {
+                book.unwritten.insert(call);
+            }
+            book.complete_step(call, None, mark);
+        }
+        book.apply_events(&machine.spec().program, output.events.iter());
+        book.sync_with_machine(now, machine);
+        for effect in &output.effects {
+            book.offer_effect(machine, effect);
+        }
+        table.name(run);
+        drop(table);
+        self.notify_watchers();
+    }
+
+    /// The end of a run is about to be written down: whoever reads of it there is handed no step of it any more, and is
+    /// told of it here when it is written.
+    pub(in crate::runtime) fn mark_ending(&self, run: &RunId) {
+        if let Some(book) = self.table().runs.get_mut(run) {
+            book.ending = true;
+        }
+    }
+
+    /// All that is known of the run stands in its journal.
+    pub(in crate::runtime) fn mark_written(&self, run: &RunId) {
+        if let Some(book) = self.table().runs.get_mut(run) {
+            book.unwritten.clear();
+        }
+    }
+
+    /// Another process drives the run by now.
+    pub(in crate::runtime) fn forget(&self, run: &RunId) {
+        self.table().runs.remove(run);
+    }
+
+    /// Inputs for runs whose steps nobody does.
+    pub(in crate::runtime) fn fail_overdue_steps(&self, now: Timestamp) -> Vec<(RunId, Input)> {
+        let mut table = self.table();
+        let begin_ms = table.begin_ms;
+        let swept = table.runs.iter_mut();
+        let failing: Vec<(RunId, Input)> = swept
+            .flat_map(|(run, book)| book.sweep(now, begin_ms).into_iter().map(|input| (run.clone(), input)))
+            .collect();
+        drop(table);
+        // what was given back may be taken
+        self.notify_watchers();
+        failing
+    }
+}
+
+impl BrokerState {
+    pub(super) fn book(&mut self, id: &str) -> Option<&mut RunTasks> {
+        self.runs.get_mut(self.ids.get(id)?)
+    }
+
+    pub(super) fn name(&mut self, run: &RunId) {
+        let Some(book) = self.runs.get_mut(run) else { return };
+        self.ids.extend(book.fresh.drain(..).map(|id| (id, run.clone())));
+    }
+}

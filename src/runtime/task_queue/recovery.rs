@@ -1,0 +1,190 @@
+//! What journals tell of errands, and how long it is kept where nobody drives the run.
+//!
+//! Whoever takes a run up tells the desk of it once; everybody else may look into its journal, but what they find never
+//! stands in for what a driver has told meanwhile.
+
+use std::sync::Arc;
+
+use super::broker::{BrokerState, TaskBroker};
+use super::run_tasks::{RunRevision, RunTasks};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::StepwiseReplay;
+use crate::engine::run_spec::RunSpec;
+
+/// Runs without a driver here whose errands are kept; those of others are read again when somebody asks.
+const KEPT: usize = 16;
+
+/// An input of a journal.
+pub(in crate::runtime) struct JournaledInput<'j> {
+    pub(in crate::runtime) at: Timestamp,
+    pub(in crate::runtime) input: &'j Input,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(in crate::runtime) submitted: Option<&'j str>,
+}
+
+/// A run is being taken up: as long as this lives, only who does it tells the desk of the run.
+pub(in crate::runtime) struct ResumeGuard<'d> {
+    desk: &'d TaskBroker,
+    run: RunId,
+}
+
+impl Drop for ResumeGuard<'_> {
+    fn drop(&mut self) {
+        let mut table = self.desk.table();
+        let left = table.rising.remove(&self.run).unwrap_or(0).saturating_sub(1);
+        if left > 0 {
+            table.rising.insert(self.run.clone(), left);
+        }
+        drop(table);
+        self.desk.notify_watchers();
+    }
+}
+
+impl TaskBroker {
+    /// Before a run is claimed; to be kept until it is driven, or will not be.
+    pub(in crate::runtime) fn begin_resume(&self, run: &RunId) -> ResumeGuard<'_> {
+        *self.table().rising.entry(run.clone()).or_insert(0) += 1;
+        ResumeGuard { desk: self, run: run.clone() }
+    }
+
+    /// Whether the run is just being taken up here.
+    pub(in crate::runtime) fn is_resuming(&self, run: &RunId) -> bool {
+        self.table().rising.contains_key(run)
+    }
+
+    /// Until nobody here is taking the run up: only then it is known whether it is driven here.
+    pub(in crate::runtime) async fn wait_until_resumed(&self, run: &RunId) {
+        let mut news = self.watch();
+        while self.is_resuming(run) {
+            // the desk outlives whoever asks it
+            let _ = news.changed().await;
+        }
+    }
+
+    /// Everything that the journal tells of the errands of a run that is taken up. Leases begin anew.
+    pub(in crate::runtime) fn recover_tasks<'j>(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
+    ) {
+        let Some(book) = self.replayed((now, run), spec, journal) else { return };
+        let mut table = self.table();
+        table.idle.retain(|idle| idle != run);
+        table.place(run, book);
+        drop(table);
+        self.notify_watchers();
+    }
+
+    /// The same of a run that others drive, or nobody. `false`: it is driven or taken up here by now, and what was read
+    /// counts no longer.
+    pub(in crate::runtime) fn recover_idle_tasks<'j>(
+        &self,
+        (now, run, stand): (Timestamp, &RunId, RunRevision),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
+        driven: impl Fn(&RunId) -> bool,
+    ) -> bool {
+        let Some(mut book) = self.replayed((now, run), spec, journal) else { return true };
+        book.read_as = Some(stand);
+        let mut table = self.table();
+        if table.rising.contains_key(run) || driven(run) {
+            return false;
+        }
+        table.place(run, book);
+        table.rest(run, driven);
+        drop(table);
+        self.notify_watchers();
+        true
+    }
+
+    /// Whether nothing has happened to a run since its journal was read.
+    pub(in crate::runtime) fn is_current(&self, run: &RunId, stand: RunRevision) -> bool {
+        self.table().runs.get(run).is_some_and(|book| book.read_as == Some(stand))
+    }
+
+    /// Nobody drives the run here any more.
+    pub(in crate::runtime) fn mark_idle(&self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
+        self.table().rest(run, driven);
+    }
+
+    fn replayed<'j>(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
+    ) -> Option<RunTasks> {
+        let lease_ms = Some(self.table().lease_ms).filter(|lease_ms| *lease_ms > 0)?;
+        let mut book = RunTasks::new(run.clone(), lease_ms);
+        let mut tape = StepwiseReplay::sparing(Arc::clone(spec), journal.clone().map(|past| past.input));
+        let mut journal = journal.peekable();
+        while let Some(JournaledInput { at, input, submitted }) = journal.next() {
+            let answered = input.answered_call().zip(submitted);
+            let whose = answered.and_then(|(call, _)| tape.machine.task_for_call(call));
+            let next = journal.peek().map(|next| next.input);
+            let told = tape.feed(at, input.clone(), next).iter().map(|(_, event)| event);
+            let events: Vec<RunEvent> = told.filter(|event| tells(event)).cloned().collect();
+            if let Some((call, mark)) = answered {
+                book.complete_step(call, whose, Some(mark.to_owned()));
+                book.acknowledge_all(whose);
+            }
+            book.apply_events(&spec.program, events.iter());
+            book.sync_with_machine(now, &tape.machine);
+        }
+        let machine = &tape.machine;
+        tape.open().for_each(|effect| book.offer_effect(machine, effect));
+        Some(book)
+    }
+}
+
+impl BrokerState {
+    fn place(&mut self, run: &RunId, book: RunTasks) {
+        let before = self.runs.insert(run.clone(), book);
+        let mut before = before.map(|before| before.entries).unwrap_or_default();
+        for (lane, entry) in self.runs.get_mut(run).into_iter().flat_map(|book| &mut book.entries) {
+            match before.remove(lane) {
+                Some(known) => {
+                    // whoever had come still is there
+                    entry.met |= known.met;
+                    entry.acks.drop_acknowledged(&known.acks);
+                }
+                // who comes for what has ended wants the result
+                None if entry.ended.is_some() => entry.acks.pass(),
+                None => {}
+            }
+        }
+        self.name(run);
+    }
+
+    /// Keeps what was told last of runs without a driver.
+    fn rest(&mut self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
+        if !self.runs.contains_key(run) {
+            return;
+        }
+        self.idle.retain(|idle| idle != run);
+        self.idle.push_back(run.clone());
+        if self.idle.len() <= KEPT {
+            return;
+        }
+        let Some(oldest) = self.idle.pop_front() else { return };
+        if self.rising.contains_key(&oldest) || driven(&oldest) {
+            return;
+        }
+        let book = self.runs.remove(&oldest);
+        for id in book.iter().flat_map(|book| book.lanes.keys()) {
+            self.ids.remove(id);
+        }
+    }
+}
+
+fn tells(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::DataChanged { .. }
+            | RunEvent::BranchFinished { .. }
+            | RunEvent::Finished { .. }
+            | RunEvent::Resumed { .. }
+    )
+}

@@ -1,0 +1,434 @@
+//! The errands of one run, told from what the machine wants and says. Nothing here waits or asks the time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use serde_json::Value;
+
+use super::super::leases::{EnqueueError, LeaseQueue, StepLease};
+use super::acknowledgements::{AckedAction, PendingAcks};
+use super::{TaskOutcome, is_delegated, task_id};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{OpenPause, RunStatus};
+use crate::domain::model::ModelRequest;
+use crate::domain::run_error::RunError;
+use crate::domain::tool::ToolInvocation;
+use crate::domain::workflow::{self as flow, StateSpec, WorkflowProgram};
+use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
+use crate::engine::machine::{DelegatedTask, Machine};
+
+/// What a sub-agent is asked to do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TaskStep {
+    pub call: CallId,
+    /// The state that asks, without what is around its errand.
+    pub state: String,
+    pub work: TaskStepWork,
+    /// What the state takes for a result, where it says that (D9).
+    pub schema: Option<Value>,
+    /// Answers so far that did not fit.
+    pub misfits: u32,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum TaskStepWork {
+    Model(Box<ModelRequest>),
+    Tool(ToolInvocation),
+    Prompt(Box<OpenPause>),
+}
+
+/// Steps of one kind may be handed out together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskStepKind {
+    Command,
+    McpCall,
+    Model,
+    Question,
+    Request,
+}
+
+impl TaskStepWork {
+    pub fn kind(&self) -> TaskStepKind {
+        match self {
+            Self::Tool(invocation) if invocation.tool == "mcp" => TaskStepKind::McpCall,
+            Self::Tool(_) => TaskStepKind::Command,
+            Self::Model(_) => TaskStepKind::Model,
+            Self::Prompt(pause) if pause.action.is_some() || pause.kind.as_deref() == Some("outputs") => {
+                TaskStepKind::Request
+            }
+            Self::Prompt(_) => TaskStepKind::Question,
+        }
+    }
+}
+
+/// One errand.
+pub(super) struct QueuedTask {
+    pub(super) id: String,
+    pub(super) errand: DelegatedTask,
+    pub(super) leases: LeaseQueue<CallId>,
+    pub(super) open: BTreeMap<CallId, TaskStep>,
+    /// Open steps for which the queue has no room yet: none is lost (D16).
+    later: VecDeque<CallId>,
+    /// In the order in which they were done, with what makes a result the same.
+    pub(super) done: Vec<(CallId, String)>,
+    /// Results on their way into the journal.
+    pub(super) in_flight: BTreeSet<CallId>,
+    /// What the run did itself, if its sub-agent is to be told of that.
+    pub(super) acks: PendingAcks,
+    /// Points to which it can go back.
+    pub(super) points: Vec<String>,
+    /// How often it went back.
+    pub(super) went_back: u64,
+    /// When a sub-agent was last heard of, or the errand came up.
+    pub(super) contact: Timestamp,
+    /// A sub-agent has come for it.
+    pub(super) met: bool,
+    pub(super) losses: u32,
+    pub(super) ended: Option<TaskOutcome>,
+}
+
+/// If it is the same at two times, nothing has happened to the run between them.
+pub(in crate::runtime) type RunRevision = (RunStatus, Timestamp);
+
+pub(super) struct RunTasks {
+    run: RunId,
+    pub(super) lease_ms: u64,
+    /// By lane.
+    pub(super) entries: BTreeMap<u64, QueuedTask>,
+    pub(super) lanes: HashMap<String, u64>,
+    /// Items that are under way: the loop's name, the position.
+    owners: HashMap<(String, usize), u64>,
+    steps: HashMap<CallId, u64>,
+    /// Ids that nobody was told yet.
+    pub(super) fresh: Vec<String>,
+    /// Steps whose results count and could not be written down so far.
+    pub(super) unwritten: BTreeSet<CallId>,
+    /// How the run stood when all this was read from its journal, unless it went on here since.
+    pub(super) read_as: Option<RunRevision>,
+    /// The run itself has ended.
+    over: Option<TaskOutcome>,
+    /// The run is about to fail: nothing more is given out.
+    failing: Option<TaskOutcome>,
+    /// Its end is being written down.
+    pub(super) ending: bool,
+}
+
+impl RunTasks {
+    pub(super) fn new(run: RunId, lease_ms: u64) -> Self {
+        Self {
+            run,
+            lease_ms,
+            entries: BTreeMap::new(),
+            lanes: HashMap::new(),
+            owners: HashMap::new(),
+            steps: HashMap::new(),
+            fresh: Vec::new(),
+            unwritten: BTreeSet::new(),
+            read_as: None,
+            over: None,
+            failing: None,
+            ending: false,
+        }
+    }
+
+    pub(super) fn entry(&mut self, id: &str) -> Option<&mut QueuedTask> {
+        self.entries.get_mut(self.lanes.get(id)?)
+    }
+
+    pub(super) fn task_outcome(&self, entry: &QueuedTask) -> Option<TaskOutcome> {
+        entry.ended.clone().or_else(|| self.run_outcome())
+    }
+
+    /// How the run itself has ended, or is about to.
+    pub(super) fn run_outcome(&self) -> Option<TaskOutcome> {
+        self.over.clone().or_else(|| self.failing.clone())
+    }
+
+    /// A step was answered, by a sub-agent if there is a mark; in whose errand is looked up if it is not said.
+    pub(super) fn complete_step(&mut self, call: CallId, lane: Option<u64>, mark: Option<String>) {
+        let Some(lane) = self.steps.remove(&call).or(lane) else { return };
+        let Some(entry) = self.entries.get_mut(&lane) else { return };
+        entry.open.remove(&call);
+        entry.in_flight.remove(&call);
+        match mark {
+            Some(mark) => {
+                entry.leases.complete(call);
+                entry.done.push((call, mark));
+            }
+            None => drop(entry.leases.withdraw(call)),
+        }
+        entry.move_up(self.lease_ms);
+    }
+
+    /// Whoever has done a step in this errand had heard of what was done before.
+    pub(super) fn acknowledge_all(&mut self, lane: Option<u64>) {
+        if let Some(entry) = lane.and_then(|lane| self.entries.get_mut(&lane)) {
+            entry.acks.pass();
+        }
+    }
+
+    pub(super) fn apply_events<'e>(
+        &mut self,
+        program: &WorkflowProgram,
+        events: impl Iterator<Item = &'e RunEvent>,
+    ) {
+        let told = program.workflows.first().is_some_and(|root| root.ack_steps);
+        for event in events {
+            match event {
+                RunEvent::DataChanged { state, set, removed } => {
+                    let Some(entry) = self.entry_around(state) else { continue };
+                    for key in removed {
+                        entry.errand.data.shift_remove(key);
+                    }
+                    entry.errand.data.extend(set.clone());
+                    if told && let Some(local) = bookkeeping(program, &entry.errand, state) {
+                        let done = AckedAction::Set { set: set.clone(), removed: removed.clone() };
+                        entry.acks.add(local, done);
+                    }
+                }
+                RunEvent::BranchFinished { state, index, output, error, .. } => {
+                    let Some(lane) = self.owners.remove(&(state.clone(), *index)) else { continue };
+                    let ended = match error {
+                        Some(failure) => failure_outcome(failure),
+                        None => TaskOutcome::Complete(output.clone().unwrap_or_default()),
+                    };
+                    if told {
+                        self.tell_return(lane, &ended);
+                    }
+                    self.end(lane, ended);
+                }
+                RunEvent::Finished { status, output, error, .. } => {
+                    if told && *status == RunStatus::Completed {
+                        self.tell_return(0, &TaskOutcome::Complete(output.clone().unwrap_or_default()));
+                    }
+                    self.over = over(*status, output.clone().unwrap_or_default(), error.as_deref());
+                }
+                RunEvent::Resumed { .. } => self.go_on(),
+                _ => {}
+            }
+        }
+    }
+
+    /// New errands, those that were given up, and questions.
+    pub(super) fn sync_with_machine(&mut self, now: Timestamp, machine: &Machine) {
+        let lanes = machine.open_tasks();
+        for lane in &lanes {
+            if self.entries.contains_key(lane) {
+                continue;
+            }
+            if let Some(errand) = machine.delegated_task(*lane) {
+                self.begin(now, machine.seed(), *lane, errand);
+            }
+        }
+        self.failing = machine.withdrawn().as_ref().map(failure_outcome);
+        for (lane, entry) in &mut self.entries {
+            entry.points = machine.points(*lane).map(str::to_owned).collect();
+            entry.went_back = machine.went_back(*lane);
+        }
+        let open: BTreeSet<u64> = lanes.into_iter().collect();
+        let gone = |(lane, entry): (&u64, &QueuedTask)| {
+            (entry.ended.is_none() && !open.contains(lane)).then_some(*lane)
+        };
+        let gone: Vec<u64> = if machine.is_over() || !machine.is_served() {
+            Vec::new()
+        } else {
+            self.entries.iter().filter_map(gone).collect()
+        };
+        for lane in gone {
+            let text = "the loop went on without this item".to_owned();
+            self.end(lane, TaskOutcome::Failed { code: "workflow_cancelled".to_owned(), text });
+        }
+        self.ask(machine);
+    }
+
+    /// What the machine wants of somebody, if it is for a sub-agent.
+    pub(super) fn offer_effect(&mut self, machine: &Machine, effect: &Effect) {
+        if let Effect::Abort { call } = effect {
+            return self.complete_step(*call, None, None);
+        }
+        if !is_delegated(machine, effect) {
+            return;
+        }
+        let (call, state, work) = match effect {
+            Effect::CallModel { call, request } => {
+                (*call, request.state.clone(), TaskStepWork::Model(request.clone()))
+            }
+            Effect::RunTool { call, invocation, .. } => {
+                (*call, machine.state_of(*call).unwrap_or_default(), TaskStepWork::Tool(invocation.clone()))
+            }
+            _ => return,
+        };
+        if let Some(lane) = machine.task_for_call(call) {
+            let schema = machine.schema_of(call);
+            self.put(lane, TaskStep { call, state, work, schema, misfits: 0 });
+        }
+    }
+
+    /// The run goes on: who was told of its end has gone.
+    fn go_on(&mut self) {
+        if self.over.take().is_none() {
+            return;
+        }
+        for entry in self.entries.values_mut().filter(|entry| entry.ended.is_none()) {
+            (entry.met, entry.losses) = (false, 0);
+        }
+    }
+
+    fn begin(&mut self, now: Timestamp, seed: u64, lane: u64, errand: DelegatedTask) {
+        let id = task_id(&self.run, seed, lane);
+        self.lanes.insert(id.clone(), lane);
+        self.fresh.push(id.clone());
+        if let Some(index) = errand.index {
+            self.owners.insert((errand.owner.clone(), index), lane);
+        }
+        let entry = QueuedTask {
+            id,
+            errand,
+            leases: LeaseQueue::default(),
+            open: BTreeMap::new(),
+            later: VecDeque::new(),
+            done: Vec::new(),
+            in_flight: BTreeSet::new(),
+            acks: PendingAcks::default(),
+            points: Vec::new(),
+            went_back: 0,
+            contact: now,
+            met: false,
+            losses: 0,
+            ended: None,
+        };
+        self.entries.insert(lane, entry);
+    }
+
+    fn end(&mut self, lane: u64, ended: TaskOutcome) {
+        let Some(entry) = self.entries.get_mut(&lane) else { return };
+        for call in std::mem::take(&mut entry.open).into_keys() {
+            entry.leases.withdraw(call);
+            self.steps.remove(&call);
+        }
+        entry.ended = Some(ended);
+    }
+
+    fn put(&mut self, lane: u64, mut step: TaskStep) {
+        let Some(entry) = self.entries.get_mut(&lane) else { return };
+        let own = entry.errand.index.map(|index| format!("{}[{index}]/", entry.errand.owner));
+        let state = own.as_deref().and_then(|own| step.state.strip_prefix(own)).map(str::to_owned);
+        step.state = state.unwrap_or(step.state);
+        let call = step.call;
+        if entry.open.contains_key(&call) {
+            return;
+        }
+        if entry.queue(&step, self.lease_ms) == Err(EnqueueError::Full) {
+            entry.later.push_back(call);
+        }
+        self.steps.insert(call, lane);
+        entry.open.insert(call, step);
+    }
+
+    /// Questions come and go without an effect: nobody at this end is asked.
+    fn ask(&mut self, machine: &Machine) {
+        let prompts = machine.prompts();
+        let asked = |entry: &QueuedTask| -> Vec<CallId> {
+            let open = entry.open.values().filter(|step| matches!(step.work, TaskStepWork::Prompt(_)));
+            open.map(|step| step.call).collect()
+        };
+        let before: Vec<CallId> = self.entries.values().flat_map(asked).collect();
+        for call in before {
+            if !prompts.iter().any(|(_, pause)| pause.call == call) {
+                self.complete_step(call, None, None);
+            }
+        }
+        for (lane, pause) in prompts {
+            let (call, state) = (pause.call, pause.state.clone());
+            let work = TaskStepWork::Prompt(Box::new(pause));
+            self.put(lane, TaskStep { call, state, work, schema: None, misfits: 0 });
+        }
+    }
+
+    fn tell_return(&mut self, lane: u64, ended: &TaskOutcome) {
+        if let (Some(entry), TaskOutcome::Complete(result)) = (self.entries.get_mut(&lane), ended) {
+            entry.acks.add(String::new(), AckedAction::Returned(result.clone()));
+        }
+    }
+
+    fn entry_around(&mut self, state: &str) -> Option<&mut QueuedTask> {
+        let around = |entry: &QueuedTask| match entry.errand.index {
+            Some(index) => {
+                let inner = state.strip_prefix(&entry.errand.owner)?.strip_prefix(&format!("[{index}]/"));
+                inner.map(|_| entry.errand.owner.len() + 1)
+            }
+            None => Some(0),
+        };
+        let open = self.entries.iter().filter(|(_, entry)| entry.ended.is_none());
+        let found = open.filter_map(|(lane, entry)| Some((around(entry)?, *lane))).max()?;
+        self.entries.get_mut(&found.1)
+    }
+}
+
+impl QueuedTask {
+    /// Questions take long, so they come first.
+    fn queue(&mut self, step: &TaskStep, lease_ms: u64) -> Result<(), EnqueueError> {
+        let (priority, own) = match &step.work {
+            TaskStepWork::Tool(invocation) => (0, invocation.arguments["timeout_seconds"].as_u64()),
+            TaskStepWork::Model(_) => (0, None),
+            TaskStepWork::Prompt(_) => (1, None),
+        };
+        let lasts_ms = own.map_or(lease_ms, |seconds| seconds.saturating_mul(1_000));
+        self.leases.enqueue(step.call, priority, &[], lasts_ms)
+    }
+
+    /// What a worker has of it, or is handed out of one kind.
+    pub(super) fn lease(
+        &mut self,
+        worker: &str,
+        most: usize,
+        now: Timestamp,
+    ) -> impl Iterator<Item = StepLease<CallId>> + use<> {
+        let kind = |call: CallId| self.open.get(&call).map(|step| step.work.kind());
+        let alike = |one: CallId, other: CallId| kind(one) == kind(other);
+        self.leases.lease_batch(worker, now, most, alike).into_iter()
+    }
+
+    /// There may be room in the queue.
+    fn move_up(&mut self, lease_ms: u64) {
+        while let Some(call) = self.later.pop_front() {
+            let Some(step) = self.open.get(&call).cloned() else { continue };
+            if self.queue(&step, lease_ms) == Err(EnqueueError::Full) {
+                return self.later.push_front(call);
+            }
+        }
+    }
+}
+
+/// The name of a state of an errand, if it does nothing but change values.
+fn bookkeeping(program: &WorkflowProgram, errand: &DelegatedTask, path: &str) -> Option<String> {
+    let local = match errand.index {
+        Some(index) => path.strip_prefix(&format!("{}[{index}]/", errand.owner))?,
+        None => path,
+    };
+    let workflow = program.workflows.get(errand.workflow.0)?;
+    let name = format!("{}{local}", errand.scope);
+    // a workflow that is called stands below the state that calls it
+    let inner = local.rsplit('/').next().unwrap_or(local);
+    let named = |state: &&StateSpec| state.name == name || errand.scope.is_empty() && state.name == inner;
+    let state = workflow.states.iter().find(named)?;
+    (state.script.is_some() && state.work == flow::StateBody::None).then(|| local.to_owned())
+}
+
+fn over(status: RunStatus, output: Value, error: Option<&RunError>) -> Option<TaskOutcome> {
+    let failed =
+        |code: &str, text: &str| TaskOutcome::Failed { code: code.to_owned(), text: text.to_owned() };
+    match status {
+        RunStatus::Completed => Some(TaskOutcome::Complete(output)),
+        RunStatus::Failed => {
+            Some(error.map_or_else(|| failed("workflow_failed", "the workflow failed"), failure_outcome))
+        }
+        RunStatus::Cancelled => Some(failed("workflow_cancelled", "the workflow was cancelled")),
+        RunStatus::Paused | RunStatus::Running | RunStatus::Interrupted => None,
+    }
+}
+
+fn failure_outcome(failure: &RunError) -> TaskOutcome {
+    let text = format!("{}: {}", failure.title, failure.detail);
+    TaskOutcome::Failed { code: "workflow_failed".to_owned(), text }
+}

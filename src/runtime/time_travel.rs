@@ -1,0 +1,369 @@
+//! Going back: forks from a step, rewinding a run in place, replaying it (HIST-5, SNAP-4, FSM-27).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::file_restore;
+use super::handle::RuntimeHandle;
+use super::inflight_calls::{self, InflightCalls};
+use super::journal;
+use super::journal_replay::{self, JournaledRun, ReplayDivergence};
+use super::preview::RecentEvents;
+pub use super::steps::RunStep;
+use crate::domain::cost::CostEntry;
+use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{JournalRow, JournalRowKind, RunHeader, RunOrigin};
+use crate::domain::snapshot::{SnapshotInfo, SnapshotRestoreResult};
+use crate::domain::workflow::WorkflowProgram;
+use crate::engine::event::RunEvent;
+use crate::engine::explain::{StepExplanation, explain_step};
+use crate::engine::input::{Input, RewindInput};
+use crate::engine::machine::Machine;
+use crate::engine::replay::StepwiseReplay;
+use crate::engine::run_spec::CONTINUED_SINCE;
+use crate::ports::run_store::StoreError;
+use crate::ports::snapshot::SnapshotPort;
+
+/// What is different from the step on.
+#[derive(Clone, Debug, Default)]
+pub struct StepChanges {
+    /// `common_data` by path.
+    pub set: Vec<(Vec<String>, Value)>,
+    pub program: Option<WorkflowProgram>,
+    /// The snapshot to which the files were brought back.
+    pub files: Option<SnapshotId>,
+}
+
+/// What a replay came to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ReplayVerdict {
+    /// As many inputs led to as many events, the same as then.
+    Same { inputs: usize, events: usize },
+    /// The first input that leads to something else now, counted from 1. Of the events that were recorded only a
+    /// fingerprint is kept; what was asked for then and is asked for now is there as JSON texts.
+    Differs {
+        input: usize,
+        at: Timestamp,
+        what: Box<Input>,
+        recorded: Vec<String>,
+        asked: Vec<String>,
+        now: Vec<RunEvent>,
+    },
+}
+
+impl RuntimeHandle {
+    /// Every state that the run entered, in order: the n-th is step n. If it went back and did not go on yet, the
+    /// step before which it stands comes after those, with visit 0.
+    ///
+    /// # Errors
+    /// Unknown or unreadable.
+    pub fn steps(&self, run: &RunId) -> Result<Vec<RunStep>, StoreError> {
+        Ok(self.story(run)?.steps())
+    }
+
+    /// # Errors
+    /// There is no such step, or the run is unknown or unreadable.
+    pub fn step(&self, run: &RunId, step: u32) -> Result<RunStep, StoreError> {
+        self.story(run)?.step(step)
+    }
+
+    /// Why the run took a step.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn explain_step(&self, run: &RunId, step: u32) -> Result<StepExplanation, StoreError> {
+        let story = self.story(run)?;
+        let place = story.step(step)?;
+        let inputs: Vec<(Timestamp, Input)> =
+            story.entries.iter().map(|entry| (entry.at, entry.input.clone())).collect();
+        explain_step(Arc::clone(&story.spec), &inputs, step).ok_or_else(|| StoreError {
+            message: format!("run {run} stands before step {step} ({}) and did not take it yet", place.state),
+            hint: Some(format!("synthdev resume {run}")),
+        })
+    }
+
+    /// `common_data` as it was when a step began: of the workflow whose state that is.
+    ///
+    /// # Errors
+    /// As `step`, or the run was made by another version.
+    pub fn data_before(&self, run: &RunId, step: u32) -> Result<Map<String, Value>, StoreError> {
+        let story = self.story(run)?;
+        Ok(up_to(&story, &story.step(step)?)?.0.machine.data())
+    }
+
+    /// The step to which a run can go back together with its files: inside of branches it is the one that forked, as
+    /// all branches change the files at the same time, and they are stored before and after.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn step_with_files(&self, run: &RunId, step: u32) -> Result<RunStep, StoreError> {
+        let story = self.story(run)?;
+        let place = story.step(step)?;
+        place.forked.map_or(Ok(place), |owner| story.step(owner))
+    }
+
+    /// States that other branches entered after a step of one: they are repeated if the run goes back to it.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn concurrent_states_after(&self, run: &RunId, step: u32) -> Result<Vec<String>, StoreError> {
+        let story = self.story(run)?;
+        Ok(story.concurrent_states_after(&story.step(step)?))
+    }
+
+    /// A new run that stands before a step of another one with its conversations and data as they were; the other
+    /// one stays. `resume` sets it going. With `changes.files` they are brought back from these snapshots when all else
+    /// was judged, with nobody else at work in the project.
+    ///
+    /// # Errors
+    /// There is no such step, the new definition does not fit, the files cannot be brought back, or the store cannot
+    /// be written. Nothing was changed, unless the message says that a part of the files is back: then there is the
+    /// new run, and `resume` brings back the rest.
+    pub fn fork(
+        &self,
+        run: &RunId,
+        step: u32,
+        changes: StepChanges,
+        snapshots: &dyn SnapshotPort,
+    ) -> Result<(RunId, Option<SnapshotRestoreResult>), StoreError> {
+        let story = self.story(run)?;
+        let place = story.step(step)?;
+        let new = self.draw_run_id();
+        let (mut tape, mut rows) = up_to(&story, &place)?;
+        let to = changes.files.clone();
+        judge_files(&place, to.is_some())?;
+        if to.is_none() {
+            file_restore::judge(run, story.restoring.as_ref())?;
+        }
+        let taken = answered_later(&story, &place, &tape);
+        let carried = inflight_calls::at(&story, place.kept, &tape);
+        rows.extend(carried.rows(&story)?);
+        let returned = RewindInput {
+            fork_of: Some(run.clone()),
+            taken,
+            ..self.returned(&place, changes, Vec::new(), carried)
+        };
+        let (machine, row) = self.rewind_machine(&mut tape, returned)?;
+        rows.extend(row);
+        let header = RunHeader {
+            id: new.clone(),
+            definition_hash: machine.spec().program.hash.clone(),
+            started: self.ports().clock.now(),
+            origin: Some(RunOrigin::from_fork(story.header.origin.as_ref(), run.clone(), step)),
+            worktree: None,
+            ..story.header
+        };
+        let (store, progress) = (&self.ports().store, machine.progress());
+        let glance = RecentEvents::from_events(tape.events).to_preview_json();
+        let Some(to) = to else {
+            store.import(&header, &rows, &progress, glance.as_deref())?;
+            return Ok((new, None));
+        };
+        let _held = self.hold_files(&new, &header.workflow)?;
+        let write = &mut |mark: JournalRow| {
+            rows.push(mark);
+            store.import(&header, &rows, &progress, glance.as_deref())
+        };
+        let done = self.bring_back(snapshots, (&new, &to, false), write);
+        let restored = done.map_err(|stopped| {
+            file_restore::restore_failure_error(stopped, &format!("synthdev resume {new}"))
+        })?;
+        if restored.safety.is_some() {
+            store.claim(&new).map_err(file_restore::unsettled)?;
+            let settled = file_restore::settled(self.ports().clock.now())?;
+            store.append(&new, &[settled], Some(&progress)).map_err(file_restore::unsettled)?;
+        }
+        Ok((new, Some(restored)))
+    }
+
+    /// The run itself stands before one of its steps again; what came later no longer counts, but stays paid. Files:
+    /// as for `fork`. What is known of files that were on their way back is settled by it, either way.
+    ///
+    /// # Errors
+    /// A living process drives it, there is no such step, the files cannot be brought back, or the store cannot be
+    /// written. Nothing was changed, unless the message says that a part of the files is back: then the run stands
+    /// before the step, and `resume` brings back the rest.
+    pub fn rewind(
+        &self,
+        run: &RunId,
+        step: u32,
+        changes: StepChanges,
+        snapshots: &dyn SnapshotPort,
+    ) -> Result<Option<SnapshotRestoreResult>, StoreError> {
+        let store = &self.ports().store;
+        let seen = store.find(run.as_str())?;
+        let story = self.story(run)?;
+        let place = story.step(step)?;
+        let (mut tape, _) = up_to(&story, &place)?;
+        let to = changes.files.clone();
+        judge_files(&place, to.is_some())?;
+        let standing = story.play();
+        let kept = tape.machine.ledger().entries.len();
+        let spent = standing.machine.ledger().entries.iter().skip(kept).collect();
+        let (taken, void) = (answered_later(&story, &place, &tape), answered_behind(&story, &place));
+        let carried = inflight_calls::at(&story, place.kept, &tape).paid();
+        let returned = RewindInput { taken, ..self.returned(&place, changes, spent, carried) };
+        let (machine, mut rows) = self.rewind_machine(&mut tape, returned)?;
+        let (progress, glance) =
+            (machine.progress(), RecentEvents::from_events(tape.events).to_preview_json());
+        let mut write = |mark: Option<JournalRow>| {
+            rows.extend(mark);
+            self.claim_as_seen(&seen)?;
+            let written = store.append_and_end_tokens(run, &rows, Some(&progress), &void, glance.as_deref());
+            if written.is_err() {
+                self.give_back(run, seen.progress.clone());
+            }
+            written
+        };
+        let restored = if let Some(to) = to {
+            let _held = self.hold_files(run, &story.header.workflow)?;
+            let done = self.bring_back(snapshots, (run, &to, false), &mut |mark| write(Some(mark)));
+            let done = done.map_err(|stopped| {
+                file_restore::restore_failure_error(stopped, &format!("synthdev resume {run}"))
+            })?;
+            self.settle(run, &done)?;
+            Some(done)
+        } else {
+            let settled = story.restoring.is_some().then(|| file_restore::settled(self.ports().clock.now()));
+            write(settled.transpose()?)?;
+            None
+        };
+        Ok(restored)
+    }
+
+    fn returned(
+        &self,
+        place: &RunStep,
+        changes: StepChanges,
+        spent: Vec<CostEntry>,
+        carried: InflightCalls,
+    ) -> RewindInput {
+        let StepChanges { set, program, files } = changes;
+        let InflightCalls { open, answers } = carried;
+        let (step, kept) = (place.step, place.kept);
+        self.shared.redactor.clean_data(RewindInput {
+            step,
+            kept,
+            set,
+            program,
+            spent,
+            files,
+            open,
+            answers,
+            ..RewindInput::default()
+        })
+    }
+
+    /// The machine before the step, with its changes, and the row that says so.
+    fn rewind_machine(
+        &self,
+        tape: &mut StepwiseReplay,
+        returned: RewindInput,
+    ) -> Result<(Machine, Vec<JournalRow>), StoreError> {
+        if let Some(program) = &returned.program {
+            self.reject_keys_in_definition(program)?;
+            tape.machine.clone().upgrade(program.clone()).map_err(|problems| StoreError {
+                message: format!("the definition cannot take the run over:\n{}", problems.join("\n")),
+                hint: Some("nothing was changed".to_owned()),
+            })?;
+        }
+        let at = self.ports().clock.now();
+        let input = Input::Returned(Box::new(returned));
+        let events: Vec<RunEvent> =
+            tape.feed(at, input.clone(), None).iter().map(|(_, event)| event.clone()).collect();
+        let mut rows = Vec::new();
+        journal::rows(at, &input, &[], &events, &mut rows)?;
+        Ok((tape.machine.clone(), rows))
+    }
+
+    /// Feeds the journal again: it must lead to the same events (FSM-27).
+    ///
+    /// # Errors
+    /// Unknown or unreadable, or made by another version.
+    pub fn verify_replay(&self, run: &RunId) -> Result<ReplayVerdict, StoreError> {
+        let story = self.story(run)?;
+        if let Some(ReplayDivergence { index, events, recorded, intents }) = story.divergence() {
+            let entry = &story.entries[index];
+            let what = Box::new(entry.input.clone());
+            let (input, at) = (index + 1, entry.at);
+            return Ok(ReplayVerdict::Differs { input, at, what, recorded, asked: intents, now: events });
+        }
+        let inputs = story.entries.len();
+        Ok(ReplayVerdict::Same { inputs, events: story.play().events.len() })
+    }
+
+    fn story(&self, run: &RunId) -> Result<JournaledRun, StoreError> {
+        journal_replay::read(&*self.ports().store, run)
+    }
+}
+
+/// Inside of branches the files of one moment are not there: a run and its files would be of two.
+fn judge_files(place: &RunStep, with_files: bool) -> Result<(), StoreError> {
+    let Some((owner, forked)) = place.within.as_ref().zip(place.forked).filter(|_| with_files) else {
+        return Ok(());
+    };
+    Err(StoreError {
+        message: format!(
+            "step {} is in a branch of `{owner}`: with files a run goes back to before that, which is step {forked}",
+            place.step
+        ),
+        hint: Some("go there, or leave the files as they are".to_owned()),
+    })
+}
+
+/// The snapshot that was on its way when the step began, if it was taken later.
+fn answered_later(story: &JournaledRun, place: &RunStep, tape: &StepwiseReplay) -> Option<SnapshotInfo> {
+    let asked = tape.machine.snapshot_asked()?;
+    story.entries.iter().skip(place.kept).find_map(|entry| match &entry.input {
+        Input::SnapshotTaken { call, info } if *call == asked => Some(info.clone()),
+        _ => None,
+    })
+}
+
+/// What people answered after the step began: nobody has answered it any more.
+fn answered_behind(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
+    let mut calls = Vec::new();
+    for entry in story.entries.iter().skip(place.kept) {
+        match &entry.input {
+            Input::Resumed(resumed) => {
+                calls.extend(resumed.answers.iter().map(|(call, _)| *call));
+                calls.extend(resumed.decisions.iter().map(|(call, _)| *call));
+            }
+            Input::Answered { call, .. } | Input::Approved { call, .. } => calls.push(*call),
+            _ => {}
+        }
+    }
+    calls
+}
+
+/// A machine that stands before the step, and the rows that led there.
+fn up_to(story: &JournaledRun, place: &RunStep) -> Result<(StepwiseReplay, Vec<JournalRow>), StoreError> {
+    if story.spec.machine_version < CONTINUED_SINCE {
+        return Err(StoreError {
+            message: format!("run {} was made by an older version of the program", story.header.id),
+            hint: Some("it can be looked at, not continued: start it again".to_owned()),
+        });
+    }
+    let marker = Input::Returned(Box::new(RewindInput { step: place.step, ..RewindInput::default() }));
+    let mut tape = StepwiseReplay::new(Arc::clone(&story.spec));
+    let mut rows = Vec::new();
+    for (at, entry) in story.entries.iter().take(place.kept).enumerate() {
+        let next = if at + 1 == place.kept {
+            Some(&marker)
+        } else {
+            story.entries.get(at + 1).map(|entry| &entry.input)
+        };
+        tape.feed(entry.at, entry.input.clone(), next);
+        let body = serde_json::to_string(&entry.input).map_err(|error| StoreError {
+            message: format!("an input cannot be written: {error}"),
+            hint: None,
+        })?;
+        rows.push(JournalRow {
+            words: super::search_text::input_search_text(&entry.input),
+            digest: entry.digest,
+            ..JournalRow::new(JournalRowKind::Input, entry.at, entry.input.answered_call(), body)
+        });
+    }
+    Ok((tape, rows))
+}

@@ -1,0 +1,125 @@
+//! What a simulation of the text came to, as lines for the pane beside it.
+
+use crate::domain::terminal_safe;
+use crate::tui::text::{format_count, wrap};
+use crate::tui::transcript::item::ItemTone;
+
+/// States of a path that are shown, from its beginning.
+const PATH: usize = 200;
+
+/// One run without models.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EditorSimulatedRun {
+    pub workflow: String,
+    /// The test whose replies were played; `None`: answers were made up.
+    pub test: Option<String>,
+    /// As runs have it, or why it was not played.
+    pub status: String,
+    pub path: Vec<String>,
+    /// In the order of the first ones.
+    pub visits: Vec<(String, u64)>,
+    /// Model calls that there would have been.
+    pub calls: u64,
+    /// What did not come as it should; several lines are fine.
+    pub problems: Vec<String>,
+    /// Output, warnings, logs: a line each.
+    pub notes: Vec<String>,
+}
+
+/// The simulation that was asked for last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EditorSimulation {
+    /// Of the text.
+    pub version: u64,
+    /// `None`: it is being played.
+    pub result: Option<Result<Vec<EditorSimulatedRun>, String>>,
+    pub top: usize,
+}
+
+impl EditorSimulation {
+    pub fn new(version: u64) -> Self {
+        Self { version, result: None, top: 0 }
+    }
+
+    /// The pane's lines; `version`: of the text as it is.
+    pub fn lines(&self, version: u64, columns: usize) -> Vec<(ItemTone, String)> {
+        let mut lines = Vec::new();
+        match &self.result {
+            None => lines.push((ItemTone::Dim, "simulating …".to_owned())),
+            Some(Err(reason)) => lines.push((ItemTone::Bad, reason.clone())),
+            Some(Ok(all)) => {
+                if self.version != version {
+                    lines.push((ItemTone::Warning, "of the text before the last changes".to_owned()));
+                }
+                lines.extend(result_lines(all));
+            }
+        }
+        let wrapped =
+            lines.into_iter().flat_map(|(tone, text)| folded(&text, columns).map(move |row| (tone, row)));
+        wrapped.collect()
+    }
+}
+
+/// What the runs came to: a title, the path, visits and what is to be said, for each.
+pub fn result_lines(all: &[EditorSimulatedRun]) -> Vec<(ItemTone, String)> {
+    let mut lines = Vec::new();
+    let failed = all.iter().filter(|one| !one.problems.is_empty()).count();
+    if all.len() > 1 {
+        let tone = if failed == 0 { ItemTone::Good } else { ItemTone::Bad };
+        lines.push((
+            tone,
+            format!("{}, {failed} with problems", format_count(all.len() as u64, "simulated run")),
+        ));
+    }
+    for one in all {
+        if !lines.is_empty() {
+            lines.push((ItemTone::Plain, String::new()));
+        }
+        push_run_lines(one, &mut lines);
+    }
+    lines
+}
+
+fn push_run_lines(one: &EditorSimulatedRun, lines: &mut Vec<(ItemTone, String)>) {
+    let (sign, tone) = if one.problems.is_empty() { ("✓", ItemTone::Good) } else { ("✗", ItemTone::Bad) };
+    let by =
+        one.test.as_ref().map_or_else(|| "with made-up answers".to_owned(), |test| format!("test {test}"));
+    lines.push((tone, format!("{sign} {} · {by}", one.workflow)));
+    lines.push((
+        ItemTone::Plain,
+        format!("{} · {}, none sent", one.status, format_count(one.calls, "model call")),
+    ));
+    if !one.path.is_empty() {
+        let more = one.path.len().saturating_sub(PATH);
+        let tail = if more == 0 { String::new() } else { format!(" > … {more} more") };
+        let shown: Vec<&str> = one.path.iter().take(PATH).map(String::as_str).collect();
+        lines.push((ItemTone::Accent, format!("path {}{tail}", shown.join(" > "))));
+    }
+    let again: Vec<String> = one
+        .visits
+        .iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|(state, count)| format!("{state} {count}×"))
+        .collect();
+    if !again.is_empty() {
+        lines.push((ItemTone::Plain, format!("visits {}", again.join(" · "))));
+    }
+    lines.extend(one.problems.iter().map(|problem| (ItemTone::Bad, problem.trim_end().to_owned())));
+    let tone = |note: &str| if note.starts_with("warning") { ItemTone::Warning } else { ItemTone::Dim };
+    lines.extend(one.notes.iter().map(|note| (tone(note), note.clone())));
+    if one.test.is_none() {
+        let text = "Texts are made up and tools are not run; a NAME.test.json beside the file says what is answered.";
+        lines.push((ItemTone::Dim, text.to_owned()));
+    }
+}
+
+fn folded(text: &str, columns: usize) -> impl Iterator<Item = String> + use<> {
+    let clean = terminal_safe::escape_controls(text).into_owned();
+    let rows: Vec<String> = clean
+        .split('\n')
+        .flat_map(|line| {
+            wrap(line, columns.max(1)).into_iter().map(|row| line[row].to_owned()).collect::<Vec<_>>()
+        })
+        .collect();
+    rows.into_iter()
+}

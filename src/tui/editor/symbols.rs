@@ -1,0 +1,32 @@
+//! What completion knows of the catalogue: names, each with a word about it.
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EditFileKind {
+    Workflow,
+    Role,
+}
+
+/// A tool or function, for completion.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToolSymbol {
+    pub name: String,
+    pub about: String,
+    pub arguments: Vec<String>,
+}
+
+/// Names of the catalogue, each with a word about it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CatalogSymbols {
+    pub roles: Vec<(String, String)>,
+    pub workflows: Vec<(String, String)>,
+    pub tools: Vec<ToolSymbol>,
+    /// Functions that roles answer with.
+    pub parsing: Vec<ToolSymbol>,
+}
+
+impl CatalogSymbols {
+    /// What a script can ask for after `function.`.
+    pub fn functions(&self) -> impl Iterator<Item = &ToolSymbol> {
+        self.parsing.iter().chain(&self.tools)
+    }
+}

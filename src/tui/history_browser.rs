@@ -1,0 +1,254 @@
+//! The history in front of everything else: the list of runs, one of them with its steps, and a page of text over both
+//! (HIST-2).
+//!
+//! Owns what is looked at and what is waited for. Refuses: keys, drawing, and reading the past (`Asked` is for the
+//! backend).
+
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::RunStatus;
+use crate::runtime::command::ControlAction;
+use crate::tui::pane::PaneSearch;
+use crate::tui::time_travel::TimeTravelRequest;
+use crate::tui::transcript::TranscriptList;
+use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+
+pub mod run_action;
+pub mod run_list;
+pub mod step_list;
+
+pub use run_action::RunAction;
+pub use run_list::{HistoryRunFilter, HistoryRunList, RunListCursor, RunRow};
+use step_list::StepLine;
+
+/// The whole view. What lies on top is what has the keys: a question, a page, a run, the list.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryBrowser {
+    pub list: HistoryRunList,
+    pub run: Option<Box<BrowsedRun>>,
+    pub page: Option<Box<HistoryTextView>>,
+    pub question: Option<HistoryPrompt>,
+    pub wait: Option<HistoryWait>,
+    /// What came of the last key, or why nothing did.
+    pub note: Option<(ItemTone, String)>,
+    /// Words that are looked for in a run or a page.
+    pub search: Option<PaneSearch>,
+    /// The first of two runs to compare.
+    pub marked: Option<RunId>,
+    /// The store's change counter as it was seen last, and whether it is being asked for.
+    pub seen: Option<u64>,
+    pub counting: bool,
+    /// When a key asked for it last.
+    pub counted: Timestamp,
+}
+
+/// A run that is looked at.
+#[derive(Clone, Debug)]
+pub struct BrowsedRun {
+    pub row: RunRow,
+    /// `None`: it is being read.
+    pub look: Option<RunDetails>,
+    /// The number under which it was asked for.
+    pub asked: Option<u64>,
+    /// When it was read again last.
+    pub read_at: Timestamp,
+    /// It was changed since, and is read again later.
+    pub behind: bool,
+    pub cursor: usize,
+    pub top: usize,
+    /// Rows of steps on screen.
+    pub height: usize,
+}
+
+/// What is known of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunDetails {
+    pub row: RunRow,
+    /// Name and text, a line each.
+    pub facts: Vec<(String, String)>,
+    pub steps: Vec<StepLine>,
+}
+
+/// A text in front of the list or the run.
+#[derive(Clone, Debug)]
+pub struct HistoryTextView {
+    pub title: String,
+    pub text: TranscriptList,
+    /// The step that it shows: its neighbours are a key away.
+    pub step: Option<u32>,
+    /// All of it is on screen: a smaller one begins at its start.
+    pub fits: bool,
+}
+
+/// What the last line asks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HistoryPrompt {
+    /// Other data for a new run: `name=value …`
+    Fork { run: RunId, step: u32, typed: String },
+    /// Where to.
+    Export { run: RunId, typed: String },
+    /// For good, after a yes.
+    Cancel { run: RunId },
+    /// What would happen is on the page.
+    Agree { travel: TimeTravelRequest, armed: bool },
+}
+
+/// An answer that other keys wait for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HistoryWait {
+    pub what: HistoryWaitKind,
+    /// For the last line: `comparing`.
+    pub about: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HistoryWaitKind {
+    /// Under this number.
+    Answer(u64),
+    /// What a journey would do.
+    Plan,
+    Travel,
+    /// The run is taken up, and the history is left.
+    TakeUp(RunId),
+}
+
+/// What the backend is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HistoryRequest {
+    /// Runs behind those that are known; the newest first.
+    Page {
+        filter: HistoryRunFilter,
+        after: Option<RunListCursor>,
+    },
+    /// The store's change counter.
+    Changes,
+    /// `known`: how it was when it was read last; nothing is read again if it still is.
+    Open {
+        run: RunId,
+        known: Option<(Timestamp, RunStatus)>,
+    },
+    Step {
+        run: RunId,
+        step: u32,
+    },
+    Why {
+        run: RunId,
+        step: u32,
+    },
+    Compare(RunId, RunId),
+    Export {
+        run: RunId,
+        to: String,
+    },
+    /// Changes the run, wherever it is driven.
+    Control {
+        run: RunId,
+        control: ControlAction,
+    },
+}
+
+/// What it answers.
+#[derive(Clone, Debug)]
+pub enum HistoryReply {
+    Page(Result<HistoryRunPage, String>),
+    Changes(Option<u64>),
+    /// `None`: it is as it was.
+    Opened(Result<Option<Box<RunDetails>>, String>),
+    /// A page of text.
+    Text(Result<HistoryText, String>),
+    /// What was done.
+    Done(Result<String, String>),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct HistoryRunPage {
+    pub rows: Vec<RunRow>,
+    /// There are others behind them.
+    pub more: bool,
+    /// Now.
+    pub at: Timestamp,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HistoryText {
+    pub title: String,
+    pub items: Vec<TranscriptItem>,
+    pub step: Option<u32>,
+}
+
+impl BrowsedRun {
+    pub fn new(row: RunRow, asked: u64) -> Self {
+        let (look, read_at) = (None, Timestamp::default());
+        Self { row, look, asked: Some(asked), read_at, behind: false, cursor: 0, top: 0, height: 0 }
+    }
+
+    pub fn steps(&self) -> &[StepLine] {
+        self.look.as_ref().map(|look| look.steps.as_slice()).unwrap_or_default()
+    }
+
+    /// The step under the cursor.
+    pub fn step(&self) -> Option<u32> {
+        self.steps().get(self.cursor).map(|line| line.step)
+    }
+
+    pub fn go_to(&mut self, at: usize) {
+        self.cursor = at.min(self.steps().len().saturating_sub(1));
+        self.top = in_view(self.top, self.cursor, self.steps().len(), self.height);
+    }
+
+    /// It was read, or read again: the cursor stays on its step.
+    pub fn read(&mut self, look: RunDetails) {
+        let first = self.look.is_none();
+        self.row = look.row.clone();
+        let last = look.steps.len().saturating_sub(1);
+        self.look = Some(look);
+        self.asked = None;
+        // what a failed run is opened for is its end
+        let bad = self.steps().last().is_some_and(|step| step.bad.is_some());
+        self.go_to(if first && bad { last } else { self.cursor });
+    }
+}
+
+impl HistoryTextView {
+    pub fn new(text: HistoryText) -> Self {
+        let mut page =
+            Self { title: text.title, text: TranscriptList::default(), step: text.step, fits: true };
+        for item in text.items {
+            page.text.push(item);
+        }
+        page.text.to_start();
+        page
+    }
+}
+
+impl HistoryBrowser {
+    /// The run that is meant: the open one, else the one under the cursor.
+    pub fn target_run(&self) -> Option<&RunRow> {
+        self.run.as_ref().map(|run| &run.row).or_else(|| self.list.chosen())
+    }
+
+    /// The step that is meant: that of the page, else the one under the cursor.
+    pub fn step(&self) -> Option<u32> {
+        let page = self.page.as_ref().and_then(|page| page.step);
+        page.or_else(|| self.run.as_ref().and_then(|run| run.step()))
+    }
+
+    pub fn refuse(&mut self, why: &str) {
+        self.note = Some((ItemTone::Bad, why.trim_end().to_owned()));
+    }
+
+    pub fn show_note(&mut self, text: &str) {
+        self.note = Some((ItemTone::Dim, text.to_owned()));
+    }
+
+    /// Whether it waits for this.
+    pub fn waits_for(&self, what: &HistoryWaitKind) -> bool {
+        self.wait.as_ref().is_some_and(|wait| wait.what == *what)
+    }
+}
+
+/// The first row on screen, so that the cursor is on it and no room is left empty.
+pub fn in_view(top: usize, cursor: usize, len: usize, height: usize) -> usize {
+    let height = height.max(1);
+    let lowest = (cursor + 1).saturating_sub(height);
+    top.clamp(lowest, cursor.max(lowest)).min(len.saturating_sub(height))
+}

@@ -1,0 +1,134 @@
+//! What can be done with a run from the history, and why not, in the words of the command line. The last word has the
+//! backend: what it refuses is shown, too.
+
+use super::RunRow;
+use crate::domain::journal::RunStatus;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunAction {
+    Resume,
+    Retry,
+    Fork,
+    Rewind,
+    Undo,
+    Export,
+    Why,
+    Compare,
+    Pause,
+    Cancel,
+}
+
+impl RunAction {
+    /// In the order in which the last line names them.
+    pub const ALL: [Self; 10] = [
+        Self::Why,
+        Self::Resume,
+        Self::Pause,
+        Self::Cancel,
+        Self::Retry,
+        Self::Fork,
+        Self::Rewind,
+        Self::Undo,
+        Self::Export,
+        Self::Compare,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Resume => "resume",
+            Self::Retry => "retry",
+            Self::Fork => "fork",
+            Self::Rewind => "rewind",
+            Self::Undo => "undo",
+            Self::Export => "export",
+            Self::Why => "why",
+            Self::Compare => "compare",
+            Self::Pause => "pause",
+            Self::Cancel => "cancel",
+        }
+    }
+
+    /// It begins at a step.
+    pub fn needs_step(self) -> bool {
+        matches!(self, Self::Fork | Self::Rewind | Self::Why)
+    }
+
+    /// Why it cannot be done with a run, as far as the list knows.
+    pub fn why_not(self, run: &RunRow, step: Option<u32>) -> Option<String> {
+        let id = &run.id;
+        let elsewhere = || self.elsewhere(run, step);
+        let found = match self {
+            Self::Export | Self::Compare | Self::Why => None,
+            Self::Pause => (run.status != RunStatus::Running)
+                .then(|| format!("run {id} is {}: there is nothing to pause", run.status.as_str())),
+            Self::Cancel => matches!(run.status, RunStatus::Completed | RunStatus::Cancelled)
+                .then(|| format!("run {id} is {} already", run.status.as_str())),
+            Self::Resume => elsewhere().or_else(|| not_resumed(run)),
+            Self::Retry => elsewhere().or_else(|| not_retried(run)),
+            Self::Fork => elsewhere().or_else(|| in_worktree(run, self)),
+            Self::Rewind if run.status == RunStatus::Running => {
+                Some(format!("run {id} is running: it cannot go back meanwhile"))
+            }
+            Self::Rewind => elsewhere().or_else(|| in_worktree(run, self)),
+            Self::Undo if run.status == RunStatus::Running => {
+                Some(format!("run {id} is running: its files cannot be changed under its hands"))
+            }
+            Self::Undo => elsewhere().or_else(|| in_worktree(run, self)).or_else(|| {
+                let none = || format!("run {id} cannot be undone: no snapshot was taken before it");
+                (!run.undoable).then(none)
+            }),
+        };
+        let stepless = || match self {
+            Self::Why => "why is asked of a step: Enter opens the run",
+            _ => "that begins at a step: Enter opens the run, and there you choose one",
+        };
+        found.or_else(|| (self.needs_step() && step.is_none()).then(|| stepless().to_owned()))
+    }
+
+    /// A run of another project: what to type instead.
+    fn elsewhere(self, run: &RunRow, step: Option<u32>) -> Option<String> {
+        let project = run.elsewhere.as_ref()?;
+        let id = &run.id;
+        let step = step.map_or_else(|| "STEP".to_owned(), |step| step.to_string());
+        let command = match self {
+            Self::Resume => format!("resume {id}"),
+            Self::Retry => format!("runs retry {id}"),
+            Self::Rewind => format!("runs rewind {id} --to {step}"),
+            Self::Fork => format!("runs fork {id} --at {step}"),
+            Self::Undo => format!("runs undo {id}"),
+            Self::Export | Self::Why | Self::Compare | Self::Pause | Self::Cancel => return None,
+        };
+        Some(format!("run {id} belongs to {project}: synthdev -C {project} {command}"))
+    }
+}
+
+fn in_worktree(run: &RunRow, deed: RunAction) -> Option<String> {
+    let tree = run.worktree.as_ref()?;
+    let id = &run.id;
+    let command = match deed {
+        RunAction::Undo => format!("synthdev runs discard {id} throws its files away"),
+        other => format!("synthdev runs {} {id} goes there", other.word()),
+    };
+    Some(format!("run {id} works in a worktree of its own, {tree}: {command}"))
+}
+
+fn not_resumed(run: &RunRow) -> Option<String> {
+    let id = &run.id;
+    match run.status {
+        RunStatus::Running => Some(format!("run {id} is running: pause it first")),
+        status @ (RunStatus::Completed | RunStatus::Cancelled) => {
+            Some(format!("run {id} is {}: fork or rewind begins at one of its steps", status.as_str()))
+        }
+        RunStatus::Failed if !run.again => Some(format!(
+            "run {id} has failed where nothing can be tried again: fork or rewind begins at one of its steps"
+        )),
+        RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => None,
+    }
+}
+
+fn not_retried(run: &RunRow) -> Option<String> {
+    if run.status == RunStatus::Failed {
+        return not_resumed(run);
+    }
+    Some(format!("run {} has not failed: it is {}", run.id, run.status.as_str()))
+}

@@ -1,0 +1,213 @@
+//! The steps of a run with what happened in each, folded from its events one by one.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::domain::context::MessageAuthor;
+use crate::domain::cost::TokenUsage;
+use crate::domain::ids::{CallId, Timestamp};
+use crate::engine::effect::UserQuestion;
+use crate::engine::event::RunEvent;
+
+/// A state that the run entered.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct StepLine {
+    /// From 1, as `runs steps` counts.
+    pub step: u32,
+    pub at: Timestamp,
+    /// Milliseconds; `None`: it was not left.
+    pub took: Option<u64>,
+    /// A long run has few names for many steps: equal ones are one text.
+    pub state: Arc<str>,
+    pub visit: u32,
+    pub agent: Option<Arc<str>>,
+    pub messages: u32,
+    pub tools: u32,
+    /// Variables that it set or removed.
+    pub changed: u32,
+    pub tokens: u64,
+    /// `None`: a price is not known.
+    pub cost_usd: Option<f64>,
+    /// What went wrong in it, last.
+    pub bad: Option<Box<str>>,
+}
+
+/// To which step an event belongs: branches run at the same time.
+#[derive(Clone, Debug, Default)]
+pub struct EventStepTracker {
+    steps: u32,
+    states: HashMap<String, u32>,
+    agents: HashMap<String, u32>,
+    calls: HashMap<CallId, u32>,
+}
+
+/// Folds events into steps.
+#[derive(Clone, Debug, Default)]
+pub struct StepListBuilder {
+    belongs: EventStepTracker,
+    steps: Vec<StepLine>,
+    names: BTreeSet<Arc<str>>,
+}
+
+impl EventStepTracker {
+    /// 0: it comes before the first step.
+    pub fn step(&mut self, event: &RunEvent) -> u32 {
+        match event {
+            RunEvent::StateEntered { state, agent, .. } => {
+                self.steps += 1;
+                self.states.insert(state.clone(), self.steps);
+                if let Some(agent) = agent {
+                    self.agents.insert(agent.clone(), self.steps);
+                }
+                self.steps
+            }
+            RunEvent::ModelCalled { call, state, agent, .. } => {
+                let step = self.of_state(state);
+                self.agents.insert(agent.clone(), step);
+                self.begun(*call, step)
+            }
+            RunEvent::SummaryCalled { call, agent, .. }
+            | RunEvent::ToolStarted { call, agent, .. }
+            | RunEvent::ApprovalAsked { call, agent, .. } => {
+                let step = self.calls.get(call).copied().unwrap_or_else(|| self.of_agent(agent));
+                self.begun(*call, step)
+            }
+            RunEvent::Replied { call, .. }
+            | RunEvent::ContextSummarized { call, .. }
+            | RunEvent::ModelFailed { call, .. }
+            | RunEvent::ModelStopped { call, .. }
+            | RunEvent::ToolFinished { call, .. } => self.calls.remove(call).unwrap_or(self.steps),
+            // the tool that was allowed has the same number
+            RunEvent::ApprovalAnswered { call, .. } => self.calls.get(call).copied().unwrap_or(self.steps),
+            RunEvent::PersonAnswered { call } => self.calls.remove(call).unwrap_or(self.steps),
+            RunEvent::ToolRefused { agent, .. } | RunEvent::Decided { agent, .. } => self.of_agent(agent),
+            RunEvent::MessageAdded { author: MessageAuthor::Agent(agent), .. } => self.of_agent(agent),
+            RunEvent::PersonAsked { call, question } => {
+                let step = match question {
+                    UserQuestion::Pause { state, .. } | UserQuestion::Uncertain { state, .. } => {
+                        self.of_state(state)
+                    }
+                    UserQuestion::Failed { failure } => {
+                        failure.state.as_ref().map_or(self.steps, |state| self.of_state(state))
+                    }
+                    UserQuestion::Message
+                    | UserQuestion::Limit { .. }
+                    | UserQuestion::NoSnapshot { .. }
+                    | UserQuestion::Break { .. } => self.steps,
+                };
+                self.begun(*call, step)
+            }
+            RunEvent::Transitioned { from: state, .. }
+            | RunEvent::DataChanged { state, .. }
+            | RunEvent::ScriptLog { state, .. }
+            | RunEvent::ChildStarted { state, .. }
+            | RunEvent::ChildFinished { state, .. }
+            | RunEvent::Forked { state, .. }
+            | RunEvent::BranchStarted { state, .. }
+            | RunEvent::BranchFinished { state, .. }
+            | RunEvent::Joined { state, .. }
+            | RunEvent::Retrying { state, .. }
+            | RunEvent::Caught { state, .. }
+            | RunEvent::Stored { state, .. }
+            | RunEvent::Waiting { state, .. } => self.of_state(state),
+            _ => self.steps,
+        }
+    }
+
+    fn begun(&mut self, call: CallId, step: u32) -> u32 {
+        self.calls.insert(call, step);
+        step
+    }
+
+    fn of_state(&self, state: &str) -> u32 {
+        self.states.get(state).copied().unwrap_or(self.steps)
+    }
+
+    fn of_agent(&self, agent: &str) -> u32 {
+        self.agents.get(agent).copied().unwrap_or(self.steps)
+    }
+}
+
+impl StepListBuilder {
+    pub fn event(&mut self, at: Timestamp, event: &RunEvent) {
+        let step = self.belongs.step(event);
+        if let RunEvent::StateEntered { state, visit, agent, .. } = event {
+            let (state, agent) = (self.name(state), agent.as_ref().map(|agent| self.name(agent)));
+            let line = StepLine { step, at, state, visit: *visit, agent, ..StepLine::default() };
+            return self.steps.push(StepLine { cost_usd: Some(0.0), ..line });
+        }
+        if let RunEvent::Finished { error, .. } = event {
+            return self.finished(at, error.as_deref().map(|error| (error.state.as_deref(), &error.title)));
+        }
+        let Some(line) = (step as usize).checked_sub(1).and_then(|at| self.steps.get_mut(at)) else { return };
+        match event {
+            RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => line.left(at),
+            // a run that was taken back stands before the state
+            RunEvent::DataChanged { set, removed, .. } => {
+                line.changed =
+                    line.changed.saturating_add(u32::try_from(set.len() + removed.len()).unwrap_or(0));
+            }
+            RunEvent::Stored { .. } => line.changed += 1,
+            RunEvent::MessageAdded { .. } => line.messages += 1,
+            RunEvent::Replied { usage, cost_usd, .. }
+            | RunEvent::ContextSummarized { usage, cost_usd, .. } => {
+                line.paid(usage, *cost_usd);
+            }
+            RunEvent::ModelFailed { spent, reason, .. } => {
+                spent.iter().for_each(|entry| line.paid(&entry.usage, entry.cost_usd));
+                line.bad = Some(reason.as_str().into());
+            }
+            RunEvent::ModelStopped { spent, .. } => {
+                spent.iter().for_each(|entry| line.paid(&entry.usage, entry.cost_usd));
+            }
+            RunEvent::ToolStarted { .. } => line.tools += 1,
+            RunEvent::Retrying { error, .. } => line.bad = Some(error.title.as_str().into()),
+            _ => {}
+        }
+        if let RunEvent::Caught { error, .. } = event {
+            line.bad = Some(error.title.as_str().into());
+        }
+    }
+
+    pub fn into_steps(self) -> Vec<StepLine> {
+        self.steps
+    }
+
+    fn name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = Arc::from(name);
+        self.names.insert(Arc::clone(&name));
+        name
+    }
+
+    fn finished(&mut self, at: Timestamp, error: Option<(Option<&str>, &String)>) {
+        if let Some((state, title)) = error {
+            let named =
+                state.and_then(|state| self.steps.iter_mut().rev().find(|line| *line.state == *state));
+            let line = match named {
+                Some(line) => Some(line),
+                None => self.steps.last_mut(),
+            };
+            if let Some(line) = line {
+                line.bad = Some(title.as_str().into());
+            }
+        }
+        if let Some(line) = self.steps.last_mut() {
+            line.left(at);
+        }
+    }
+}
+
+impl StepLine {
+    fn left(&mut self, at: Timestamp) {
+        let took = u64::try_from(at.0.saturating_sub(self.at.0)).unwrap_or(0);
+        self.took.get_or_insert(took);
+    }
+
+    fn paid(&mut self, usage: &TokenUsage, cost_usd: Option<f64>) {
+        self.tokens += usage.total();
+        self.cost_usd = self.cost_usd.zip(cost_usd).map(|(sum, one)| sum + one);
+    }
+}

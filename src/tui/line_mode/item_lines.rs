@@ -1,0 +1,79 @@
+//! An entry of the conversation as lines: who, where, what. `None` while it is not finished.
+
+use crate::tui::text::duration;
+use crate::tui::transcript::item::{AgentReplyItem, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem};
+
+/// Lines of a tool's result that are told; the rest is counted.
+const RESULT: usize = 20;
+
+/// `state`: where the run is; `details`: results and data as well.
+pub(super) fn lines(item: &TranscriptItem, state: &str, details: bool) -> Option<Vec<String>> {
+    Some(match item {
+        TranscriptItem::Block(block) => of_block(block),
+        TranscriptItem::Reply(reply) if reply.open => return None,
+        TranscriptItem::Reply(reply) => of_reply(reply, state),
+        TranscriptItem::Tool(tool) if tool.status == ToolStatus::Running => return None,
+        TranscriptItem::Tool(tool) => of_tool(tool, state, details),
+        TranscriptItem::Line { text, .. } => text.lines().map(str::to_owned).collect(),
+        TranscriptItem::Rule(text) => vec![format!("state: {text}")],
+        TranscriptItem::Detail(text) if details => text.lines().map(str::to_owned).collect(),
+        TranscriptItem::Detail(_) => Vec::new(),
+    })
+}
+
+fn of_block(block: &TranscriptBlock) -> Vec<String> {
+    let mut body = block.body.lines();
+    let mut lines = match (block.title.is_empty(), body.clone().count()) {
+        (true, _) => Vec::new(),
+        (false, 0) => vec![block.title.clone()],
+        (false, 1) => vec![format!("{}: {}", block.title, body.next().unwrap_or_default())],
+        (false, _) => vec![format!("{}:", block.title)],
+    };
+    lines.extend(body.map(str::to_owned));
+    lines.extend(block.foot.iter().cloned());
+    lines
+}
+
+fn of_reply(reply: &AgentReplyItem, state: &str) -> Vec<String> {
+    let place = if reply.branch.is_empty() { state } else { &reply.branch };
+    let who = who(&reply.agent, place);
+    let end = if reply.interrupted { " — interrupted" } else { "" };
+    let text = reply.text.trim_end();
+    let mut said = text.lines();
+    let first = said.next().unwrap_or("(no words)");
+    let mut lines = vec![format!("{who}: {first}")];
+    lines.extend(said.map(str::to_owned));
+    if let Some(last) = lines.last_mut() {
+        last.push_str(end);
+    }
+    lines
+}
+
+fn of_tool(tool: &ToolItem, state: &str, details: bool) -> Vec<String> {
+    let how = match tool.status {
+        ToolStatus::Done | ToolStatus::Running => "done",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Stopped => "stopped",
+    };
+    let took = tool.took_ms.map(|ms| format!(", {}", duration(ms))).unwrap_or_default();
+    let summary = if tool.summary.is_empty() { how.to_owned() } else { format!("{how}, {}", tool.summary) };
+    let who = who(&tool.agent, state);
+    let mut lines = vec![format!("{who}: {} {}: {summary}{took}", tool.tool, tool.arguments)];
+    if details {
+        let all: Vec<&str> = tool.content.lines().collect();
+        lines.extend(all.iter().take(RESULT).map(|line| format!("  {line}")));
+        if all.len() > RESULT {
+            lines.push(format!("  … {} more lines", all.len() - RESULT));
+        }
+    }
+    lines
+}
+
+fn who(agent: &str, state: &str) -> String {
+    match (agent.is_empty(), state.is_empty()) {
+        (true, true) => "step".to_owned(),
+        (true, false) => state.to_owned(),
+        (false, true) => agent.to_owned(),
+        (false, false) => format!("{agent} ({state})"),
+    }
+}

@@ -1,0 +1,36 @@
+//! What had happened in a run, as the screen shows it: its facts and its last entries.
+
+use std::ops::Range;
+
+use crate::domain::ids::RunId;
+use crate::tui::run_view::RunView;
+use crate::tui::transcript::item::TranscriptItem;
+
+/// Entries of a run's past that are shown; it may have a hundred thousand.
+pub const SHOWN: usize = 200;
+
+/// A run before it goes on.
+#[derive(Clone, Debug)]
+pub struct PastRun {
+    /// Its positions count from the first of `items`.
+    pub view: RunView,
+    pub items: Vec<TranscriptItem>,
+    /// Entries before the first of `items`.
+    pub left_out: usize,
+    /// The run has gone on since.
+    pub behind: bool,
+}
+
+/// A run that is being read to be taken up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpeningRun {
+    /// Or the beginning of its id, as it was typed.
+    pub run: RunId,
+    /// What a glance knew of it: its entries in the transcript, a line about it first; `None`: there was none, or the
+    /// screen was cleared.
+    pub shown: Option<Range<usize>>,
+    /// Its view came with the glance, and goes with it.
+    pub lent: bool,
+    /// Lines that were typed for it meanwhile.
+    pub lines: Vec<String>,
+}

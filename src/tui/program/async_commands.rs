@@ -1,0 +1,141 @@
+//! Wishes that take a while: what is asked of the rest of the program away from the screen.
+
+use futures_util::future::BoxFuture;
+
+use crate::domain::ids::RunId;
+use crate::tui::backend::{SessionBackend, StandingPermission};
+use crate::tui::editor::EditorRequest as EditAsked;
+use crate::tui::msg::{BackendReply, UiCommand};
+use crate::tui::terminal;
+
+/// What takes a while, away from the screen; outside, what is answered from memory.
+pub(super) fn later(
+    backend: &dyn SessionBackend,
+    cmd: UiCommand,
+) -> Result<BoxFuture<'static, BackendReply>, UiCommand> {
+    Ok(match cmd {
+        UiCommand::Runs(filter, wanted) => {
+            let list = backend.runs(filter);
+            Box::pin(async move { BackendReply::Runs { wanted, list: list.await, at: terminal::now() } })
+        }
+        UiCommand::Search(words) => {
+            let lines = backend.search(words.clone());
+            Box::pin(async move { BackendReply::Found { words, lines: lines.await, at: terminal::now() } })
+        }
+        UiCommand::Past(run) => {
+            let (glance, whole) = (backend.load_run_preview(run.clone()), whole(backend, run));
+            Box::pin(async move {
+                match glance.await {
+                    Some(glance) => BackendReply::Glance(Box::new(glance)),
+                    None => whole.await,
+                }
+            })
+        }
+        UiCommand::Whole(run) => whole(backend, run.0),
+        UiCommand::Earlier(run, before) => {
+            let items = backend.load_earlier_items(run.clone(), before);
+            Box::pin(async move { BackendReply::Earlier { run, before, items: items.await } })
+        }
+        UiCommand::Resume(run) => resumed(backend.resume(run.clone()), run),
+        UiCommand::Retry(run) => resumed(backend.retry(run.clone()), run),
+        UiCommand::Archive(number, asked) => {
+            let told = backend.request_history(*asked);
+            Box::pin(async move { BackendReply::Archive(number, Box::new(told.await)) })
+        }
+        UiCommand::Review { run, agent } => {
+            let text = backend.inspect_last_call(run, agent);
+            Box::pin(async move { BackendReply::Reviewed(text.await) })
+        }
+        UiCommand::AllowAlways(permission) => allow_always(backend, permission),
+        UiCommand::Steps(run) => {
+            let steps = backend.steps(run);
+            Box::pin(async move { BackendReply::Steps(steps.await) })
+        }
+        UiCommand::Plan(travel) => {
+            let plan = backend.preview_time_travel(travel);
+            Box::pin(async move { BackendReply::Planned(plan.await) })
+        }
+        UiCommand::Travel(travel) => {
+            let done = backend.perform_time_travel(travel);
+            Box::pin(async move { BackendReply::Travelled(done.await) })
+        }
+        UiCommand::Snapshot(command, purpose) => {
+            let text = backend.snapshot(command.clone());
+            Box::pin(async move { BackendReply::Snapshot { command, purpose, text: text.await } })
+        }
+        UiCommand::Setup(number, asked) => {
+            let told = backend.request_setup(*asked);
+            Box::pin(async move { BackendReply::Setup(number, told.await) })
+        }
+        UiCommand::Edit(number, asked) => edit(backend, number, *asked),
+        other => return looked_up(backend, other),
+    })
+}
+
+fn looked_up(
+    backend: &dyn SessionBackend,
+    cmd: UiCommand,
+) -> Result<BoxFuture<'static, BackendReply>, UiCommand> {
+    Ok(match cmd {
+        UiCommand::Files => {
+            let files = backend.files();
+            Box::pin(async move { BackendReply::Files(files.await) })
+        }
+        UiCommand::Recall => {
+            let found = backend.load_recalled_input();
+            Box::pin(async move { BackendReply::Recalled(found.await) })
+        }
+        UiCommand::Page(page) => {
+            let page = backend.load_lookup_page(page);
+            Box::pin(async move { BackendReply::Page(page.await) })
+        }
+        UiCommand::Shell(command, sure) => {
+            let told = backend.run_shell_command(command.clone(), sure);
+            Box::pin(async move { BackendReply::Shell { command, told: told.await } })
+        }
+        UiCommand::Task(deed) => {
+            let told = backend.apply_task_deed(deed.clone());
+            Box::pin(async move { BackendReply::Tasks { deed, told: told.await } })
+        }
+        UiCommand::Suggest(number, words) => {
+            let told = backend.suggest_shell_command(words);
+            Box::pin(async move { BackendReply::Suggested(number, told.await, terminal::now()) })
+        }
+        UiCommand::Index(number, asked) => {
+            let told = backend.request_indexing(asked);
+            Box::pin(async move { BackendReply::Index(number, told.await, terminal::now()) })
+        }
+        UiCommand::Control(run, control) => {
+            let told = backend.control(run, control);
+            Box::pin(async move { BackendReply::Controlled(control, told.await) })
+        }
+        UiCommand::Definition(run) => {
+            let found = backend.definition(run.clone());
+            Box::pin(async move { BackendReply::Defined { run, found: found.await.map(Box::new) } })
+        }
+        other => return Err(other),
+    })
+}
+
+fn allow_always(
+    backend: &dyn SessionBackend,
+    permission: StandingPermission,
+) -> BoxFuture<'static, BackendReply> {
+    let saved = backend.allow_always(permission);
+    Box::pin(async move { BackendReply::AllowedAlways(saved.await) })
+}
+
+fn resumed(result: BoxFuture<'static, Result<(), String>>, run: RunId) -> BoxFuture<'static, BackendReply> {
+    Box::pin(async move { BackendReply::Resumed { run, result: result.await } })
+}
+
+fn edit(backend: &dyn SessionBackend, number: u64, asked: EditAsked) -> BoxFuture<'static, BackendReply> {
+    let told = backend.request_edit(asked);
+    Box::pin(async move { BackendReply::Edit(number, told.await) })
+}
+
+/// Nothing is read before it is asked for its answer.
+fn whole(backend: &dyn SessionBackend, run: String) -> BoxFuture<'static, BackendReply> {
+    let past = backend.load_past_run(run.clone());
+    Box::pin(async move { BackendReply::Past { run, past: past.await.map(Box::new) } })
+}

@@ -1,0 +1,14 @@
+//! What is said when the session is over.
+
+use crate::tui::model::UiModel;
+use crate::tui::text::{dollars, thousands};
+
+/// What stays in the terminal after the screen is gone.
+pub fn farewell(model: &UiModel) -> Option<String> {
+    let used = model.usage().total();
+    let spent = (used > 0).then(|| format!("{} tokens · {}", thousands(used), dollars(model.cost_usd())));
+    let left = model.left.iter();
+    let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
+    let lines: Vec<String> = model.parting.clone().into_iter().chain(left).chain(spent).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}

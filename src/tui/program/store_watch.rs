@@ -1,0 +1,25 @@
+//! Writes to the history by anybody, heard as long as somebody looks at it here.
+
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, Fuse};
+
+use crate::tui::backend::SessionBackend;
+
+#[derive(Default)]
+pub struct StoreChangeWatch(Option<Fuse<BoxStream<'static, ()>>>);
+
+impl StoreChangeWatch {
+    pub fn listen(&mut self, looks: bool, backend: &dyn SessionBackend) {
+        if looks != self.0.is_some() {
+            self.0 = looks.then(|| backend.store_changes().fuse());
+        }
+    }
+
+    /// `None`: nothing is listened to, or nothing can be heard.
+    pub async fn next(&mut self) -> Option<()> {
+        match &mut self.0 {
+            Some(stirs) => stirs.next().await,
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Called workflows, branches and items of a run, each with who works in it: folded from events, drawn as a tree.
+//!
+//! Keeps what runs and the last of what is over; how much was left out is counted.
+
+use std::collections::HashMap;
+
+use crate::domain::ids::CallId;
+use crate::engine::event::RunEvent;
+use crate::tui::text::{one_line, short_number};
+
+/// Parts that are kept; what is over goes first.
+const MOST: usize = 200;
+
+#[derive(Clone, Debug, Default)]
+pub struct BranchTree {
+    parts: Vec<BranchTreeNode>,
+    /// Calls under way, with the part and the agent.
+    calls: HashMap<CallId, (String, String)>,
+    gone: usize,
+}
+
+/// A called workflow, a branch or an item.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct BranchTreeNode {
+    /// What the path names of its states begin with.
+    prefix: String,
+    name: String,
+    /// The last part of the name of the state it is in.
+    state: String,
+    /// Whether it went well, if it is over.
+    over: Option<bool>,
+    agents: Vec<BranchAgent>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct BranchAgent {
+    name: String,
+    model: String,
+    tokens: u64,
+    /// Calls of it under way.
+    asked: usize,
+}
+
+/// A line of the tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeLine {
+    /// What joins it to the one above.
+    pub joint: String,
+    pub text: String,
+    /// Something goes on there.
+    pub works: bool,
+}
+
+impl BranchTree {
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Whether it has changed.
+    pub fn apply_event(&mut self, event: &RunEvent) -> bool {
+        match event {
+            RunEvent::ChildStarted { state, workflow, .. } => {
+                self.begin(
+                    format!("{}{workflow}/", above(state)),
+                    format!("workflow {}", one_line(workflow)),
+                );
+            }
+            RunEvent::ChildFinished { state, workflow, .. } => {
+                self.end(&format!("{}{workflow}/", above(state)), true);
+            }
+            RunEvent::BranchStarted { state, branch, .. } => {
+                let kind = if branch.starts_with('[') { "item" } else { "branch" };
+                let name = format!("{kind} {}{}", one_line(last(state)), one_line(&joined(branch)));
+                self.begin(format!("{state}{}/", joined(branch)), name);
+            }
+            RunEvent::BranchFinished { state, branch, error, .. } => {
+                self.end(&format!("{state}{}/", joined(branch)), error.is_none());
+            }
+            RunEvent::StateEntered { state, .. } => match self.part_mut(above(state)) {
+                Some(part) => part.state = one_line(last(state)),
+                None => return false,
+            },
+            RunEvent::ModelCalled { call, state, agent, model, .. } => {
+                let prefix = above(state).to_owned();
+                let Some(part) = self.part_mut(&prefix) else { return false };
+                let (agent, model) = (one_line(agent), one_line(model));
+                part.worker(&agent).asked += 1;
+                part.worker(&agent).model = model;
+                self.calls.insert(*call, (prefix, agent));
+            }
+            RunEvent::Replied { call, model, usage, .. } => {
+                return self.answered(*call, usage.total(), Some(one_line(model)));
+            }
+            RunEvent::ModelFailed { call, .. } | RunEvent::ModelStopped { call, .. } => {
+                return self.answered(*call, 0, None);
+            }
+            RunEvent::Finished { .. } => {
+                self.calls.clear();
+                for part in self.parts.iter_mut().filter(|part| part.over.is_none()) {
+                    part.over = Some(false);
+                    part.agents.iter_mut().for_each(|worker| worker.asked = 0);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Everything below the run itself, in the order in which it began.
+    pub fn lines(&self) -> Vec<TreeLine> {
+        let mut lines = Vec::new();
+        self.below("", "", &mut lines);
+        if self.gone > 0 {
+            let text = format!("{} that are over are left out", self.gone);
+            lines.push(TreeLine { joint: "  ".to_owned(), text, works: false });
+        }
+        lines
+    }
+
+    fn below(&self, prefix: &str, indent: &str, lines: &mut Vec<TreeLine>) {
+        let own: Vec<&BranchTreeNode> =
+            self.parts.iter().filter(|part| self.parent_of(part) == prefix).collect();
+        for (at, part) in own.iter().enumerate() {
+            let (joint, next) = if at + 1 == own.len() { ("└ ", "  ") } else { ("├ ", "│ ") };
+            let doing = match part.over {
+                Some(true) => "done".to_owned(),
+                Some(false) => "not finished".to_owned(),
+                None if part.state.is_empty() => "begins".to_owned(),
+                None => format!("in {}", part.state),
+            };
+            let text = format!("{} · {doing}", part.name);
+            lines.push(TreeLine { joint: format!("{indent}{joint}"), text, works: part.over.is_none() });
+            for worker in &part.agents {
+                let asked = if worker.asked > 0 { " · works" } else { "" };
+                let tokens = short_number(worker.tokens);
+                let text = format!("{}{asked} · {} · {tokens} tok", worker.name, worker.model);
+                lines.push(TreeLine { joint: format!("{indent}{next}  "), text, works: worker.asked > 0 });
+            }
+            self.below(&part.prefix, &format!("{indent}{next}"), lines);
+        }
+    }
+
+    /// The longest other prefix that its own begins with.
+    fn parent_of(&self, part: &BranchTreeNode) -> &str {
+        let around = self.parts.iter().filter(|other| {
+            other.prefix.len() < part.prefix.len() && part.prefix.starts_with(other.prefix.as_str())
+        });
+        around.map(|other| other.prefix.as_str()).max_by_key(|prefix| prefix.len()).unwrap_or_default()
+    }
+
+    fn begin(&mut self, prefix: String, name: String) {
+        if let Some(part) = self.part_mut(&prefix) {
+            // once more: what it used before counts
+            (part.over, part.state) = (None, String::new());
+            return;
+        }
+        if self.parts.len() >= MOST
+            && let Some(at) = self.parts.iter().position(|part| part.over.is_some())
+        {
+            self.parts.remove(at);
+            self.gone += 1;
+        }
+        if self.parts.len() < MOST {
+            self.parts.push(BranchTreeNode {
+                prefix,
+                name,
+                state: String::new(),
+                over: None,
+                agents: Vec::new(),
+            });
+        } else {
+            self.gone += 1;
+        }
+    }
+
+    fn end(&mut self, prefix: &str, well: bool) {
+        let within = self.parts.iter_mut().filter(|part| part.prefix.starts_with(prefix));
+        for part in within.filter(|part| part.over.is_none()) {
+            part.over = Some(well);
+        }
+    }
+
+    fn answered(&mut self, call: CallId, tokens: u64, model: Option<String>) -> bool {
+        let Some((prefix, agent)) = self.calls.remove(&call) else { return false };
+        let Some(part) = self.part_mut(&prefix) else { return false };
+        let worker = part.worker(&agent);
+        worker.asked = worker.asked.saturating_sub(1);
+        worker.tokens = worker.tokens.saturating_add(tokens);
+        if let Some(model) = model {
+            worker.model = model;
+        }
+        true
+    }
+
+    fn part_mut(&mut self, prefix: &str) -> Option<&mut BranchTreeNode> {
+        self.parts.iter_mut().rev().find(|part| part.prefix == prefix)
+    }
+}
+
+impl BranchTreeNode {
+    fn worker(&mut self, name: &str) -> &mut BranchAgent {
+        let at = self.agents.iter().position(|worker| worker.name == name).unwrap_or_else(|| {
+            let worker = BranchAgent { name: name.to_owned(), model: String::new(), tokens: 0, asked: 0 };
+            self.agents.push(worker);
+            self.agents.len() - 1
+        });
+        &mut self.agents[at]
+    }
+}
+
+/// What a state's path name begins with; empty: it is a state of the run itself.
+fn above(state: &str) -> &str {
+    state.rfind('/').map_or("", |end| &state[..=end])
+}
+
+fn last(state: &str) -> &str {
+    state.rsplit('/').next().unwrap_or(state)
+}
+
+/// `[3]`, `.alpha`
+fn joined(branch: &str) -> String {
+    if branch.starts_with('[') { branch.to_owned() } else { format!(".{branch}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::domain::context::ConversationSide;
+    use crate::domain::cost::TokenUsage;
+
+    fn called(call: u64, state: &str, agent: &str) -> RunEvent {
+        RunEvent::ModelCalled {
+            call: CallId(call),
+            state: state.into(),
+            agent: agent.into(),
+            role: String::new(),
+            side: ConversationSide::Assistant,
+            model: "m".into(),
+            provider: "p".into(),
+            messages: 1,
+        }
+    }
+
+    fn replied(call: u64, agent: &str, prompt: u64) -> RunEvent {
+        RunEvent::Replied {
+            call: CallId(call),
+            agent: agent.into(),
+            side: ConversationSide::Assistant,
+            text: String::new(),
+            reasoning: String::new(),
+            tool_calls: Vec::new(),
+            model: "m-1".into(),
+            usage: TokenUsage { prompt, ..TokenUsage::default() },
+            cost_usd: None,
+            duration_ms: 1,
+            estimated: false,
+        }
+    }
+
+    fn child(state: &str, workflow: &str) -> RunEvent {
+        RunEvent::ChildStarted { state: state.into(), workflow: workflow.into(), inputs: Map::new() }
+    }
+
+    fn branch(state: &str, branch: &str, index: usize) -> RunEvent {
+        RunEvent::BranchStarted { state: state.into(), branch: branch.into(), index }
+    }
+
+    fn entered(state: &str) -> RunEvent {
+        RunEvent::StateEntered { state: state.into(), visit: 1, step: 1, agent: None, context: None }
+    }
+
+    fn text(tree: &BranchTree) -> Vec<String> {
+        tree.lines().into_iter().map(|line| format!("{}{}", line.joint, line.text)).collect()
+    }
+
+    #[test]
+    fn what_runs_inside_of_what_is_drawn_with_who_works_there() {
+        let mut tree = BranchTree::default();
+        let events = [
+            entered("start"),
+            called(1, "start", "boss"),
+            child("plan", "planning"),
+            entered("planning/draft"),
+            called(2, "planning/draft", "architect"),
+            branch("planning/split", "alpha", 0),
+            branch("planning/split", "beta", 1),
+            entered("planning/split.alpha/look"),
+            called(3, "planning/split.alpha/look", "scout"),
+            replied(3, "scout", 1_500),
+            called(4, "planning/split.alpha/look", "scout"),
+            RunEvent::BranchFinished {
+                state: "planning/split".into(),
+                branch: "beta".into(),
+                index: 1,
+                output: None,
+                error: None,
+            },
+            branch("each", "[10]", 10),
+        ];
+        for event in &events {
+            tree.apply_event(event);
+        }
+        assert_eq!(
+            text(&tree),
+            [
+                "├ workflow planning · in draft",
+                "│   architect · works · m · 0 tok",
+                "│ ├ branch split.alpha · in look",
+                "│ │   scout · works · m · 1.5k tok",
+                "│ └ branch split.beta · done",
+                "└ item each[10] · begins",
+            ]
+        );
+        tree.apply_event(&RunEvent::ChildFinished {
+            state: "plan".into(),
+            workflow: "planning".into(),
+            output: None,
+        });
+        let after = text(&tree);
+        assert!(after[0].ends_with("done") && after[2].ends_with("done"), "{after:?}");
+    }
+
+    #[test]
+    fn ten_thousand_items_are_counted_and_not_kept() {
+        let mut tree = BranchTree::default();
+        for at in 0..10_000 {
+            tree.apply_event(&branch("each", &format!("[{at}]"), at));
+            tree.apply_event(&RunEvent::BranchFinished {
+                state: "each".into(),
+                branch: format!("[{at}]"),
+                index: at,
+                output: None,
+                error: None,
+            });
+        }
+        let lines = text(&tree);
+        assert_eq!(lines.len(), MOST + 1);
+        assert_eq!(lines.last().map(String::as_str), Some("  9800 that are over are left out"));
+        assert!(lines[MOST - 1].contains("each[9999]"), "{}", lines[MOST - 1]);
+    }
+}

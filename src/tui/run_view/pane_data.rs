@@ -1,0 +1,83 @@
+//! Everything that the panes show of a run, folded from its events one by one.
+
+use super::branch_tree::BranchTree;
+use super::common_data::RunCommonData;
+use super::run_costs::RunCostView;
+use super::run_graph::{RunDefinitionView, RunGraphDrawing};
+use super::timeline::RunTimeline;
+use super::tool_calls::ToolCallLog;
+use crate::domain::ids::Timestamp;
+use crate::domain::trace::RunTrace;
+use crate::engine::event::RunEvent;
+use crate::engine::trace::record_event;
+
+#[derive(Clone, Debug, Default)]
+pub struct RunPaneData {
+    pub timeline: RunTimeline,
+    pub calls: ToolCallLog,
+    pub data: RunCommonData,
+    pub spending: RunCostView,
+    /// Called workflows, branches and items.
+    pub tree: BranchTree,
+    /// Counts changes of agents.
+    pub agents: u64,
+    pub drawing: RunDefinitionState,
+    trail: RunTrace,
+    trail_version: u64,
+}
+
+/// Where the workflow's definition is.
+#[derive(Clone, Debug, Default)]
+pub enum RunDefinitionState {
+    /// Nobody wanted to see it.
+    #[default]
+    Unasked,
+    Asked,
+    Known(Box<RunGraphDrawing>),
+    /// It cannot be read: why.
+    Unknown(String),
+}
+
+impl RunPaneData {
+    pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
+        self.timeline.apply_event(at, event);
+        self.calls.apply_event(at, event);
+        self.data.apply_event(event);
+        if self.tree.apply_event(event) {
+            self.agents += 1;
+        }
+        record_event(&mut self.trail, event);
+        match event {
+            RunEvent::StateEntered { .. }
+            | RunEvent::Transitioned { .. }
+            | RunEvent::Caught { .. }
+            | RunEvent::ChildStarted { .. }
+            | RunEvent::ChildFinished { .. }
+            | RunEvent::BranchFinished { .. }
+            | RunEvent::Joined { .. }
+            | RunEvent::Replied { .. } => self.trail_version += 1,
+            // the drawing was of what the workflow was
+            RunEvent::Resumed { definition: Some(_), .. } => self.drawing = RunDefinitionState::Unasked,
+            _ => {}
+        }
+    }
+
+    /// What the run's definition says came.
+    pub fn define(&mut self, found: Result<RunDefinitionView, String>) {
+        self.drawing = match found {
+            Ok(found) => {
+                self.data.seed(&found.variables);
+                RunDefinitionState::Known(Box::new(RunGraphDrawing::from_graphs(found.graphs)))
+            }
+            Err(why) => RunDefinitionState::Unknown(why),
+        };
+        self.trail_version += 1;
+    }
+
+    /// Puts onto the drawing where the run has been, if that changed since it was done last.
+    pub fn mark(&mut self) {
+        if let RunDefinitionState::Known(drawing) = &mut self.drawing {
+            drawing.mark(&self.trail, self.trail_version);
+        }
+    }
+}

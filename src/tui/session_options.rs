@@ -1,0 +1,48 @@
+//! What a session of the screen begins with; filled by the composition root.
+
+use std::sync::Arc;
+
+use crate::runtime::handle::EventReceiver;
+use crate::tui::backend::SessionBackend;
+use crate::tui::keymap::KeyBindings;
+use crate::tui::setup::SetupRequest;
+use crate::tui::theme::ColorTheme;
+
+/// What a session begins with.
+pub struct SessionOptions {
+    pub backend: Arc<dyn SessionBackend>,
+    /// Every event of every run, deltas included.
+    pub events: EventReceiver,
+    pub start: Option<FirstAction>,
+    pub trust: Option<TrustQuestion>,
+    /// A model is set up first.
+    pub setup: Option<SetupRequest>,
+    /// Lines above the start line.
+    pub banner: Vec<String>,
+    pub theme: ColorTheme,
+    pub keymap: KeyBindings,
+    /// The mouse scrolls and chooses panes.
+    pub mouse: bool,
+    /// Reduced motion.
+    pub calm: bool,
+    /// Results and data are shown from the start.
+    pub details: bool,
+    /// Keys as in vi in the input box.
+    pub vim: bool,
+    /// Which theme goes with a light background, if the terminal shall be asked for its.
+    pub light: Option<ColorTheme>,
+}
+
+/// What happens without a key pressed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FirstAction {
+    Workflow { name: String, input: String },
+}
+
+/// A project's own definitions are new or changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TrustQuestion {
+    pub files: Vec<String>,
+    /// What is new since they were trusted last; may be empty.
+    pub changes: String,
+}

@@ -1,0 +1,171 @@
+//! The run, the step and the changes that `/rewind` and `/fork` name.
+
+use serde_json::Value;
+
+use crate::tui::backend::LookupPage;
+
+/// Where to go back to; without a step the steps are shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunStepArgument<'a> {
+    pub run: Option<String>,
+    pub step: Option<u32>,
+    pub rest: &'a str,
+}
+
+/// `[RUN] [STEP] …`: a number is a step, anything else a run's id.
+///
+/// # Errors
+/// What stands after the run is no number of a step.
+pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
+    let (first, rest) = word(text);
+    if first.is_empty() {
+        return Ok(RunStepArgument { run: None, step: None, rest });
+    }
+    if let Some(step) = number(first)? {
+        return Ok(RunStepArgument { run: None, step: Some(step), rest });
+    }
+    let (second, after) = word(rest);
+    let run = Some(first.to_owned());
+    if second.is_empty() {
+        return Ok(RunStepArgument { run, step: None, rest });
+    }
+    match number(second)? {
+        Some(step) => Ok(RunStepArgument { run, step: Some(step), rest: after }),
+        None => {
+            Err(format!("`{second}` is no step: steps are numbers from 1, and /rewind {first} lists them"))
+        }
+    }
+}
+
+/// What is to be edited.
+pub struct EditArgument {
+    pub name: Option<String>,
+    /// In the person's own editor.
+    pub external: bool,
+    /// It is not there yet.
+    pub new: bool,
+}
+
+/// `[NAME] [--external]` or `--new [NAME]`
+pub fn definition(text: &str) -> EditArgument {
+    let (options, names): (Vec<&str>, Vec<&str>) =
+        text.split_whitespace().partition(|word| matches!(*word, "--external" | "-e" | "--new"));
+    let name = names.first().map(|name| (*name).to_owned());
+    let new = options.contains(&"--new");
+    EditArgument { name, external: !new && !options.is_empty(), new }
+}
+
+/// `[RUN] [FILE]`: a word with a dot or a slash in it is a file.
+pub fn export(text: &str) -> LookupPage {
+    let (first, rest) = word(text);
+    let file = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+    if first.contains(['.', '/']) {
+        return LookupPage::Export { run: None, file: file(text.trim()) };
+    }
+    LookupPage::Export { run: file(first), file: file(rest.trim()) }
+}
+
+/// `name=value …`: a value is JSON, or a plain word. Names are those of `common_data`, with dots below them.
+///
+/// # Errors
+/// A pair without `=`, an empty name, JSON that breaks off.
+pub fn changes(text: &str) -> Result<Vec<(Vec<String>, Value)>, String> {
+    let mut left = text.trim();
+    let mut set = Vec::new();
+    while !left.is_empty() {
+        let (name, after) = left
+            .split_once('=')
+            .filter(|(name, _)| !name.contains(char::is_whitespace))
+            .ok_or_else(|| format!("`{left}`: write it as name=value"))?;
+        let path = name.strip_prefix("common_data.").unwrap_or(name);
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        if path.iter().any(String::is_empty) {
+            return Err(format!("`{name}` is no name of a variable"));
+        }
+        let (value, rest) = value(after).map_err(|problem| format!("{name}: {problem}"))?;
+        set.push((path, value));
+        left = rest.trim_start();
+    }
+    Ok(set)
+}
+
+fn value(text: &str) -> Result<(Value, &str), String> {
+    if text.starts_with(['{', '[', '"']) {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let value = values.next().unwrap_or(Ok(Value::Null)).map_err(|error| format!("no JSON: {error}"))?;
+        return Ok((value, &text[values.byte_offset()..]));
+    }
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (plain, rest) = text.split_at(end);
+    Ok((serde_json::from_str(plain).unwrap_or_else(|_| Value::from(plain)), rest))
+}
+
+/// Numbers of steps begin at 1; a longer row of digits is an id.
+fn number(word: &str) -> Result<Option<u32>, String> {
+    match word.parse::<u32>() {
+        Ok(0) => Err("steps are counted from 1".to_owned()),
+        Ok(step) => Ok(Some(step)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The first word, and what follows it.
+pub fn word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
+/// Removes one matching outer pair of quotes (A46).
+pub fn unquote(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn places_are_understood() {
+        let check = |text: &str, expected: Result<(Option<&str>, Option<u32>, &str), &str>| {
+            let found = parse_run_step(text);
+            let found =
+                found.as_ref().map(|at| (at.run.as_deref(), at.step, at.rest)).map_err(String::as_str);
+            assert_eq!(found, expected, "{text}");
+        };
+        check("", Ok((None, None, "")));
+        check("3", Ok((None, Some(3), "")));
+        check(" ab12  3 x=1", Ok((Some("ab12"), Some(3), "x=1")));
+        check("ab12", Ok((Some("ab12"), None, "")));
+        check("3 x=1 y=2", Ok((None, Some(3), "x=1 y=2")));
+        check("123456789012 4", Ok((Some("123456789012"), Some(4), "")));
+        check("0", Err("steps are counted from 1"));
+        check("ab x", Err("`x` is no step: steps are numbers from 1, and /rewind ab lists them"));
+    }
+
+    #[test]
+    fn changes_are_understood() {
+        let check = |text: &str, expected: Value| {
+            let found = changes(text).unwrap();
+            let found: Vec<Value> = found.into_iter().map(|(path, value)| json!([path, value])).collect();
+            assert_eq!(Value::from(found), expected, "{text}");
+        };
+        check("", json!([]));
+        check("a=1 b=x", json!([[["a"], 1], [["b"], "x"]]));
+        check("common_data.a.b=true", json!([[["a", "b"], true]]));
+        check(
+            "a=\"two words\" b={\"c\": [1, 2]}  d=",
+            json!([[["a"], "two words"], [["b"], {"c": [1, 2]}], [["d"], ""]]),
+        );
+        check("url=a=b", json!([[["url"], "a=b"]]));
+        for bad in ["a", "x a=1", "=1", "a..b=1", "a={\"b\""] {
+            assert!(changes(bad).is_err(), "{bad}");
+        }
+    }
+}

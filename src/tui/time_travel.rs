@@ -1,0 +1,33 @@
+//! Going back, as the screen asks for it: where to, what it would do, what came of it.
+
+use serde_json::Value;
+
+use crate::domain::ids::RunId;
+
+/// Going back (SNAP-4, HIST-5). Ids may be unique prefixes; without one the newest run of this project is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TimeTravelRequest {
+    /// The files as before the run.
+    Undo { run: Option<String> },
+    /// Conversation, data and files as before a step.
+    Rewind { run: Option<String>, step: u32 },
+    /// A new run from there, with something changed in `common_data`; the other one stays, and so do the files.
+    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
+}
+
+/// What a journey would do, for the person to agree to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimeTravelPreview {
+    /// With the run's whole id.
+    pub travel: TimeTravelRequest,
+    pub title: String,
+    pub body: String,
+}
+
+/// What came of a journey.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimeTravelOutcome {
+    pub text: String,
+    /// The run that `/resume` takes up from there.
+    pub stands: Option<RunId>,
+}

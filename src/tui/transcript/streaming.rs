@@ -1,0 +1,64 @@
+//! Replies while they stream: text is appended as it comes, and closed when it is whole or cut off.
+
+use std::borrow::Cow;
+
+use super::TranscriptList;
+use super::item::TranscriptItem;
+use crate::domain::terminal_safe;
+use crate::tui::text::{clean, clean_first};
+
+impl TranscriptList {
+    /// Appends what streams to an open reply, cleaned; only what may still change is laid out again.
+    pub fn append(&mut self, at: usize, text: &str) {
+        self.grow(at, 0, text);
+    }
+
+    /// As `append`, for what it thinks.
+    pub fn append_reasoning(&mut self, at: usize, text: &str) {
+        self.grow(at, 1, text);
+    }
+
+    /// A reply is whole. What streamed as it is in the end is not laid out again.
+    pub fn close(&mut self, at: usize, model: &str, text: Cow<'_, str>, reasoning: Cow<'_, str>) {
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        let TranscriptItem::Reply(reply) = &mut entry.item else { return };
+        let same = reply.model == model && !text.is_empty() && reply.text.trim_end() == text;
+        reply.open = false;
+        reply.held = [String::new(), String::new()];
+        if same && reply.reasoning.trim_end() == reasoning {
+            reply.text.truncate(text.len());
+            return;
+        }
+        self.edit(at, |item| {
+            if let TranscriptItem::Reply(reply) = item {
+                model.clone_into(&mut reply.model);
+                (reply.text, reply.reasoning) = (text.into_owned(), reasoning.into_owned());
+            }
+        });
+    }
+
+    /// A reply was cut off. What is laid out of it stays.
+    pub fn interrupt(&mut self, at: usize) {
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        let TranscriptItem::Reply(reply) = &mut entry.item else { return };
+        (reply.open, reply.interrupted, entry.grown) = (false, true, true);
+    }
+
+    fn grow(&mut self, at: usize, part: usize, text: &str) {
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        let TranscriptItem::Reply(reply) = &mut entry.item else { return };
+        let before = reply.text.len() + reply.reasoning.len();
+        let to = if part == 0 { &mut reply.text } else { &mut reply.reasoning };
+        let held = &mut reply.held[part];
+        if held.is_empty() && terminal_safe::complete_prefix_length(text) == text.len() {
+            to.push_str(&clean(text));
+        } else {
+            held.push_str(text);
+            let end = terminal_safe::complete_prefix_length(held);
+            to.push_str(&clean_first(held, end));
+            held.drain(..end);
+        }
+        self.weight += reply.text.len() + reply.reasoning.len() - before;
+        entry.grown = true;
+    }
+}

@@ -1,0 +1,345 @@
+//! Keys in a dialog, and what each answer means.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::index;
+use crate::domain::approval::ApprovalDecision;
+use crate::domain::ids::{CallId, RunId};
+use crate::engine::input::UserAnswer;
+use crate::runtime::command::RunCommand;
+use crate::runtime::network_access::NetworkAnswer;
+use crate::tui::backend::StandingPermission;
+use crate::tui::dialog::{DialogKind, QuestionDialog, REPEAT};
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::slash;
+use crate::tui::text::{fit, one_line};
+
+/// Whether a dialog waits for this key; any other letter is the beginning of a text.
+pub fn is_meant(dialog: &QuestionDialog, key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char(' ') if dialog.reason.is_none() => turns_page(dialog, key),
+        KeyCode::Char(c) if dialog.reason.is_none() => {
+            let keys = match dialog.kind {
+                DialogKind::Approval { .. } if dialog.is_step() => "yanr",
+                DialogKind::Approval { .. } => "yanr34",
+                DialogKind::Network { .. } => "yan4",
+                DialogKind::Unsandboxed { .. } => "yn",
+                DialogKind::GoOn { .. }
+                | DialogKind::Decide { .. }
+                | DialogKind::Trust
+                | DialogKind::Confirm(_) => "yncs",
+                DialogKind::Choose { .. } | DialogKind::Look { .. } => "123456789",
+                DialogKind::Write { .. } => "",
+            };
+            key.modifiers.contains(KeyModifiers::CONTROL) || keys.contains(c.to_ascii_lowercase())
+        }
+        _ => true,
+    }
+}
+
+/// Space shows more of a long text.
+pub fn turns_page(dialog: &QuestionDialog, key: KeyEvent) -> bool {
+    key.code == KeyCode::Char(' ') && dialog.overflows() && dialog.reason.is_none() && !dialog.is_written()
+}
+
+/// Whether the key allows, trusts, goes on: what is asked must have been seen to its end.
+pub fn says_yes(dialog: &QuestionDialog, key: KeyEvent) -> bool {
+    let KeyCode::Char(c) = key.code else {
+        let yes = matches!(
+            dialog.kind,
+            DialogKind::Decide { default: Some(true), .. }
+                | DialogKind::Choose { .. }
+                | DialogKind::Look { selected: REPEAT, .. }
+        );
+        return key.code == KeyCode::Enter && yes;
+    };
+    let yes = match dialog.kind {
+        DialogKind::Approval { .. } | DialogKind::Network { .. } => "ya34",
+        DialogKind::GoOn { .. } | DialogKind::Trust | DialogKind::Confirm(_) => "yc",
+        DialogKind::Decide { .. } | DialogKind::Unsandboxed { .. } => "y",
+        DialogKind::Choose { .. } => "123456789",
+        DialogKind::Look { .. } => "1",
+        DialogKind::Write { .. } => "",
+    };
+    let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    plain && dialog.reason.is_none() && yes.contains(c.to_ascii_lowercase())
+}
+
+pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
+    if dialog.reason.is_some() {
+        return type_reason(model, key);
+    }
+    match key.code {
+        KeyCode::Up | KeyCode::Down if dialog.choices().is_some() => {
+            choose(dialog, key.code == KeyCode::Down);
+        }
+        KeyCode::Enter => return confirm(model),
+        KeyCode::Up => dialog.scroll = dialog.scroll.saturating_sub(1),
+        KeyCode::Down => dialog.scroll = dialog.scroll.saturating_add(1),
+        KeyCode::PageUp => dialog.turn_page(false),
+        KeyCode::PageDown => dialog.turn_page(true),
+        KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
+        KeyCode::Home => dialog.scroll = 0,
+        KeyCode::End => dialog.scroll = usize::MAX,
+        KeyCode::Esc => return refuse(model),
+        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+            return letter(model, c.to_ascii_lowercase());
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// No, stop, leave it: what Esc means in the dialog on screen.
+pub fn refuse(model: &mut UiModel) -> Vec<UiCommand> {
+    match model.dialogs.front().map(|dialog| &dialog.kind) {
+        // no answer at all is neither yes nor no
+        Some(
+            DialogKind::Decide { .. }
+            | DialogKind::Choose { .. }
+            | DialogKind::Look { .. }
+            | DialogKind::Write { .. },
+        ) => reply(model, UserAnswer::Stop),
+        _ => answer(model, false, ApprovalDecision::Deny { reason: None }),
+    }
+}
+
+/// Enter in the input box while a question wants a text. `None`: it is a command.
+pub fn write(model: &mut UiModel) -> Option<Vec<UiCommand>> {
+    let Some(DialogKind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind)
+    else {
+        return None;
+    };
+    if form.draft == Some(true) {
+        form.draft = Some(false);
+        model.composer.put_aside();
+        model.hint = Some("kept in the history: Up brings it back".to_owned());
+        return Some(Vec::new());
+    }
+    if slash::is_command(&model.composer.text()) {
+        return None;
+    }
+    let text = model.composer.take_text().unwrap_or_default();
+    // what a workflow asks for may be for nobody else's eyes
+    model.composer.keep_here();
+    match form.accept_text(&text) {
+        Ok(Some(value)) => Some(reply(model, UserAnswer::Value { value })),
+        Ok(None) => {
+            if let Some(dialog) = model.dialogs.front_mut() {
+                (dialog.problem, dialog.scroll) = (None, usize::MAX);
+            }
+            Some(Vec::new())
+        }
+        Err(problem) => {
+            if !text.trim().is_empty() {
+                model.hint = Some("Up brings back what you typed".to_owned());
+            }
+            if let Some(dialog) = model.dialogs.front_mut() {
+                dialog.problem = Some(one_line(&problem));
+            }
+            Some(Vec::new())
+        }
+    }
+}
+
+/// A text that was sent while a key was wanted answers nothing, and waits for no other question either.
+pub fn refuse_words(model: &mut UiModel) -> bool {
+    let text = model.composer.text();
+    let Some(dialog) = model.dialogs.front_mut() else { return false };
+    let wants_key = matches!(
+        dialog.kind,
+        DialogKind::GoOn { .. }
+            | DialogKind::Decide { .. }
+            | DialogKind::Choose { .. }
+            | DialogKind::Look { .. }
+    );
+    if !wants_key || text.trim().is_empty() || slash::is_command(&text) {
+        return false;
+    }
+    let word = one_line(text.trim());
+    dialog.problem = Some(format!("`{}` is no answer: press one of the keys below", fit(&word, 24)));
+    model.composer.put_aside();
+    model.popup = None;
+    true
+}
+
+/// Enter: what was chosen, or the default.
+fn confirm(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(dialog) = model.dialogs.front() else { return Vec::new() };
+    if let Some((_, selected)) = dialog.choices() {
+        return pick(model, selected);
+    }
+    match dialog.kind {
+        DialogKind::Decide { default: Some(yes), .. } => {
+            reply(model, UserAnswer::Value { value: yes.into() })
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn choose(dialog: &mut QuestionDialog, down: bool) {
+    let count = dialog.choices().map_or(1, |(choices, _)| choices.len().max(1));
+    if let DialogKind::Choose { selected, .. } | DialogKind::Look { selected, .. } = &mut dialog.kind {
+        *selected = (*selected + if down { 1 } else { count - 1 }) % count;
+    }
+}
+
+/// One of the choices; that a tool is done may be told with its result.
+fn pick(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
+    let Some(dialog) = model.dialogs.front() else { return Vec::new() };
+    let picked = dialog.choices().and_then(|(choices, _)| choices.get(at).map(|choice| (*choice).to_owned()));
+    let Some(picked) = picked else { return Vec::new() };
+    if picked == "done" && matches!(dialog.kind, DialogKind::Look { .. }) {
+        if let Some(dialog) = model.dialogs.pop_front() {
+            model.dialogs.push_front(dialog.into_result_question());
+        }
+        return Vec::new();
+    }
+    reply(model, UserAnswer::Value { value: picked.into() })
+}
+
+/// Answers the question on screen and takes it off.
+fn reply(model: &mut UiModel, answer: UserAnswer) -> Vec<UiCommand> {
+    match model.dialogs.pop_front().map(|dialog| dialog.kind) {
+        Some(
+            DialogKind::Decide { run, call, .. }
+            | DialogKind::Choose { run, call, .. }
+            | DialogKind::Look { run, call, .. }
+            | DialogKind::Write { run, call, .. },
+        ) => send(model, run, call, answer),
+        _ => Vec::new(),
+    }
+}
+
+fn send(model: &mut UiModel, run: RunId, call: CallId, answer: UserAnswer) -> Vec<UiCommand> {
+    if let Some(view) = model.run_mut(&run) {
+        view.left_open = answer == UserAnswer::Stop;
+    }
+    vec![UiCommand::Send(run, RunCommand::Answer { call, answer })]
+}
+
+fn letter(model: &mut UiModel, c: char) -> Vec<UiCommand> {
+    match model.dialogs.front().map(|dialog| &dialog.kind) {
+        Some(DialogKind::Decide { .. }) => {
+            return match c {
+                'y' => reply(model, UserAnswer::Value { value: true.into() }),
+                'n' => reply(model, UserAnswer::Value { value: false.into() }),
+                _ => Vec::new(),
+            };
+        }
+        Some(DialogKind::Network { .. }) => {
+            return match c {
+                'y' => network(model, NetworkAnswer::Call),
+                'a' => network(model, NetworkAnswer::Run),
+                '4' => network_always(model),
+                'n' => refuse(model),
+                _ => Vec::new(),
+            };
+        }
+        Some(DialogKind::Unsandboxed { .. }) => {
+            return match c {
+                'y' => answer(model, true, ApprovalDecision::Allow),
+                'n' => refuse(model),
+                _ => Vec::new(),
+            };
+        }
+        Some(DialogKind::Choose { .. } | DialogKind::Look { .. }) => {
+            let at = c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
+            return at.map_or_else(Vec::new, |at| pick(model, at));
+        }
+        _ => {}
+    }
+    let approval = matches!(model.dialogs.front().map(|d| &d.kind), Some(DialogKind::Approval { .. }));
+    match c {
+        'y' => answer(model, true, ApprovalDecision::Allow),
+        'a' if approval => answer(model, true, ApprovalDecision::AllowTool),
+        'c' if !approval => answer(model, true, ApprovalDecision::Allow),
+        'n' => refuse(model),
+        's' if !approval => refuse(model),
+        'r' if approval => {
+            if let Some(dialog) = model.dialogs.front_mut() {
+                dialog.reason = Some(String::new());
+            }
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn network(model: &mut UiModel, answer: NetworkAnswer) -> Vec<UiCommand> {
+    match model.dialogs.pop_front().map(|dialog| dialog.kind) {
+        Some(DialogKind::Network { run, call }) => {
+            vec![UiCommand::Send(run, RunCommand::AllowNetwork { call, answer })]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// For this run, and from the settings for every later one.
+fn network_always(model: &mut UiModel) -> Vec<UiCommand> {
+    let mut cmds = network(model, NetworkAnswer::Run);
+    cmds.push(UiCommand::AllowAlways(StandingPermission::Network));
+    cmds
+}
+
+fn type_reason(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
+    let Some(reason) = dialog.reason.as_mut() else { return Vec::new() };
+    match key.code {
+        KeyCode::Enter => {
+            let reason = Some(reason.trim().to_owned()).filter(|text| !text.is_empty());
+            return answer(model, false, ApprovalDecision::Deny { reason });
+        }
+        KeyCode::Esc => dialog.reason = None,
+        KeyCode::Backspace => {
+            reason.pop();
+        }
+        KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => reason.push(c),
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Takes the dialog off the screen and sends what was decided.
+/// Yes to the tool that waits in front.
+pub fn allow(model: &mut UiModel, decision: ApprovalDecision) -> Vec<UiCommand> {
+    answer(model, true, decision)
+}
+
+fn answer(model: &mut UiModel, yes: bool, decision: ApprovalDecision) -> Vec<UiCommand> {
+    let Some(dialog) = model.dialogs.pop_front() else { return Vec::new() };
+    match dialog.kind {
+        DialogKind::Approval { run, call } => {
+            vec![UiCommand::Send(run, RunCommand::Approve { call, decision })]
+        }
+        DialogKind::GoOn { run, call, parks, .. } => {
+            let cmds =
+                send(model, run.clone(), call, if yes { UserAnswer::Continue } else { UserAnswer::Stop });
+            if let Some(view) = model.run_mut(&run) {
+                view.left_open &= parks;
+            }
+            cmds
+        }
+        DialogKind::Decide { run, call, .. }
+        | DialogKind::Choose { run, call, .. }
+        | DialogKind::Look { run, call, .. }
+        | DialogKind::Write { run, call, .. } => send(model, run, call, UserAnswer::Stop),
+        DialogKind::Network { run, call } => {
+            vec![UiCommand::Send(run, RunCommand::AllowNetwork { call, answer: NetworkAnswer::Deny })]
+        }
+        DialogKind::Unsandboxed { run, call } => {
+            vec![UiCommand::Send(run, RunCommand::AllowUnsandboxed { call, allowed: yes })]
+        }
+        DialogKind::Trust => vec![UiCommand::Trust(yes)],
+        DialogKind::Confirm(cmd) => {
+            if yes {
+                index::agreed(model, cmd)
+            } else {
+                model.hint = Some("nothing was changed".to_owned());
+                Vec::new()
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Keys of the input box that are in the table of keys, keys as in vi, the search of what was sent, and the text in the
+//! person's own editor.
+
+use ratatui::crossterm::event::KeyEvent;
+
+use crate::tui::composer::ComposerEdit;
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::transcript::item::TranscriptItem;
+
+/// The number of the editor that the input box is: those of workflows and roles count from 1.
+pub const ELSEWHERE: u64 = 0;
+
+/// Larger texts come back folded, as if they had been pasted.
+const LARGEST: usize = 64_000;
+
+/// Keys that mean something else than the table says: a search goes on, or they are vi's.
+pub fn handle_special_key(model: &mut UiModel, key: KeyEvent) -> bool {
+    let taken =
+        if model.composer.searching() { model.composer.search_key(key) } else { model.composer.vim_key(key) };
+    if taken {
+        model.popup = None;
+    }
+    taken
+}
+
+pub fn edit(model: &mut UiModel, edit: ComposerEdit) {
+    if let Err(reason) = model.composer.edit(edit) {
+        model.hint = Some(reason);
+    }
+}
+
+/// The text goes into the person's own editor.
+pub fn open_external_editor(model: &mut UiModel) -> Vec<UiCommand> {
+    model.popup = None;
+    let text = model.composer.expanded_text().into();
+    vec![UiCommand::External { number: ELSEWHERE, name: "message.md".to_owned(), text }]
+}
+
+/// The text as the person's own editor left it.
+pub fn written_elsewhere(model: &mut UiModel, result: Result<String, String>) {
+    model.repaint = true;
+    match result {
+        Ok(text) if text.len() > LARGEST => {
+            model.composer.set("");
+            model.composer.paste(text.trim_end_matches('\n'));
+        }
+        Ok(text) => model.composer.rewrite(&text),
+        Err(reason) => model.hint = Some(reason),
+    }
+}
+
+/// `/vim`
+pub fn vim(model: &mut UiModel, wanted: Option<bool>) {
+    let on = wanted.unwrap_or(!model.composer.uses_vim());
+    model.composer.use_vim(on);
+    let text = if on {
+        "keys as in vi: Esc leaves the insert mode, i comes back; the letter before the text is the mode"
+    } else {
+        "keys as usual"
+    };
+    model.say(TranscriptItem::note(text));
+}

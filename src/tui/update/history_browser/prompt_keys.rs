@@ -1,0 +1,149 @@
+//! Keys while the history asks something.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::cursor::scroll;
+use super::requests::wait_for;
+use crate::domain::ids::RunId;
+use crate::runtime::command::ControlAction;
+use crate::tui::backend::TimeTravelRequest;
+use crate::tui::history_browser::{
+    HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind,
+};
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::slash;
+use crate::tui::update::busy::busy_reason;
+
+/// `typing`: the key before was pressed a moment ago, so this one may not be meant for a question that just appeared.
+pub(super) fn press(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    match &archive.question {
+        Some(HistoryPrompt::Agree { travel, armed }) => {
+            let (travel, surprised) = (travel.clone(), !armed && typing);
+            agree(model, travel, key, surprised)
+        }
+        Some(HistoryPrompt::Cancel { run }) => {
+            let run = run.clone();
+            cancel(model, run, key)
+        }
+        Some(_) => write(model, key),
+        None => Vec::new(),
+    }
+}
+
+/// It follows the key at once: who has pressed that is not surprised.
+fn cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    match key.code {
+        KeyCode::Char('y') => {
+            archive.question = None;
+            let about = format!("ending {run}");
+            return wait_for(model, HistoryRequest::Control { run, control: ControlAction::Cancel }, &about);
+        }
+        KeyCode::Char('n') | KeyCode::Esc => {
+            archive.question = None;
+            archive.show_note("nothing was changed");
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn agree(model: &mut UiModel, wanted: TimeTravelRequest, key: KeyEvent, surprised: bool) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    if let Some(HistoryPrompt::Agree { armed, .. }) = &mut archive.question {
+        *armed |= !surprised;
+    }
+    match key.code {
+        KeyCode::Up => scroll(archive, 1, false),
+        KeyCode::Down => scroll(archive, 1, true),
+        KeyCode::PageUp | KeyCode::PageDown => {
+            let rows = archive.page.as_ref().map_or(1, |page| page.text.page());
+            scroll(archive, rows, key.code == KeyCode::PageDown);
+        }
+        KeyCode::Char('y') if surprised => {}
+        KeyCode::Char('y') => {
+            (archive.question, archive.page) = (None, None);
+            return travel(model, wanted);
+        }
+        KeyCode::Char('n') | KeyCode::Esc => {
+            (archive.question, archive.page) = (None, None);
+            archive.show_note("nothing was changed");
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// What is in the way may have come since the question.
+fn travel(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
+    let busy = busy_reason(model, "change files");
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    if let Some(why) = busy {
+        archive.refuse(&why);
+        return Vec::new();
+    }
+    let about = match travel {
+        TimeTravelRequest::Undo { .. } => "bringing the files back",
+        TimeTravelRequest::Rewind { .. } => "going back",
+        TimeTravelRequest::Fork { .. } => "forking",
+    };
+    archive.wait = Some(HistoryWait { what: HistoryWaitKind::Travel, about: about.to_owned() });
+    vec![UiCommand::Travel(travel)]
+}
+
+fn write(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    archive.note = None;
+    match key.code {
+        KeyCode::Esc => {
+            archive.question = None;
+            archive.show_note("nothing was changed");
+        }
+        KeyCode::Enter => return entered(model),
+        KeyCode::Backspace => drop(typed(archive).and_then(String::pop)),
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            typed(archive).into_iter().for_each(String::clear);
+        }
+        KeyCode::Char(letter) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+            typed(archive).into_iter().for_each(|typed| typed.push(letter));
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn typed(archive: &mut HistoryBrowser) -> Option<&mut String> {
+    match archive.question.as_mut()? {
+        HistoryPrompt::Fork { typed, .. } | HistoryPrompt::Export { typed, .. } => Some(typed),
+        HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. } => None,
+    }
+}
+
+/// What does not fit stays, to be corrected.
+fn entered(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    match archive.question.clone() {
+        Some(HistoryPrompt::Fork { run, step, typed }) => match slash::changes(&typed) {
+            Ok(set) => {
+                archive.question = None;
+                travel(model, TimeTravelRequest::Fork { run: Some(run.to_string()), step, set })
+            }
+            Err(why) => {
+                archive.refuse(&why);
+                Vec::new()
+            }
+        },
+        Some(HistoryPrompt::Export { run, typed }) => {
+            let to = typed.trim().to_owned();
+            if to.is_empty() {
+                archive.refuse("name a file; one that ends in .md gets Markdown");
+                return Vec::new();
+            }
+            archive.question = None;
+            wait_for(model, HistoryRequest::Export { run, to }, "writing the file")
+        }
+        Some(HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. }) | None => Vec::new(),
+    }
+}

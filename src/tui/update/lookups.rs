@@ -1,0 +1,119 @@
+//! Commands that look something up beside what goes on: agents, graphs, pages, trust.
+
+use super::{editing_keys, index, shell_commands, tasks, verbosity};
+use crate::tui::backend::LookupPage;
+use crate::tui::dialog::QuestionDialog;
+use crate::tui::keymap::{self, ACTIONS};
+use crate::tui::layout::PaneKind;
+use crate::tui::model::UiModel;
+use crate::tui::msg::{BackendReply, UiCommand};
+use crate::tui::report::agents;
+use crate::tui::slash::{SlashAction, closest};
+use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+
+pub fn act(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
+    match action {
+        SlashAction::Agents if model.runs.is_empty() => say(model, "nobody has been asked in this session"),
+        SlashAction::Agents => report(model, "Agents", &agents::all(&model.runs)),
+        SlashAction::Agent(name) => return agent(model, &name),
+        SlashAction::Graph(wanted) => return graph(model, wanted),
+        SlashAction::Pane(name) => pane(model, &name),
+        SlashAction::Page(LookupPage::Export { run, file }) => return export(model, run, file),
+        SlashAction::Page(page) => return vec![UiCommand::Page(page)],
+        SlashAction::Budget => match model.watched_run().map(agents::budget) {
+            Some(text) => report(model, "Budget", &text),
+            None => say(model, "nothing has run in this session"),
+        },
+        SlashAction::Trust(Some(false)) => return vec![UiCommand::Trust(false)],
+        SlashAction::Trust(_) => return vec![UiCommand::Trusts],
+        SlashAction::Shell(line) => return shell_commands::act(model, line),
+        SlashAction::Task(deed) => return vec![UiCommand::Task(deed)],
+        SlashAction::Index(limit) => return index::propose_indexing(model, limit),
+        SlashAction::Vim(wanted) => editing_keys::vim(model, wanted),
+        SlashAction::Verbosity(wanted) => return verbosity::set(model, wanted),
+        // the rest is done where it is read
+        _ => {}
+    }
+    Vec::new()
+}
+
+pub fn reply(model: &mut UiModel, reply: BackendReply) {
+    match reply {
+        BackendReply::Page(Ok((title, text))) => report(model, &title, &text),
+        BackendReply::Page(Err(reason)) | BackendReply::Trusts(Err(reason)) => {
+            model.say(TranscriptItem::line(ItemTone::Warning, &reason));
+        }
+        BackendReply::Trusts(Ok(asked)) => {
+            model.dialogs.push_back(QuestionDialog::trust(&asked.files, &asked.changes));
+        }
+        BackendReply::Shell { command, told } => shell_commands::ran(model, command, told),
+        BackendReply::Tasks { deed, told } => tasks::show_task_result(model, deed, told),
+        BackendReply::Suggested(number, suggested, at) => {
+            shell_commands::suggested(model, number, suggested, at)
+        }
+        _ => {}
+    }
+}
+
+fn agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
+    let Some(run) = model.watched_run() else {
+        say(model, "nobody has been asked in this session");
+        return Vec::new();
+    };
+    match agents::one(run, name, model.transcript.items()) {
+        Some(text) => report(model, name, &text),
+        None => {
+            let names = run.agents.iter().map(|agent| agent.name.as_str());
+            let tail = closest(name, names)
+                .map_or_else(|| "/agents lists them".to_owned(), |name| format!("did you mean {name}?"));
+            let text = format!("no agent {name} in {} {} — {tail}", run.workflow, run.id);
+            model.say(TranscriptItem::line(ItemTone::Bad, &text));
+        }
+    }
+    Vec::new()
+}
+
+/// On the screen the pane shows it; as a text it is for other workflows, and where there is no screen.
+fn graph(model: &mut UiModel, wanted: Option<String>) -> Vec<UiCommand> {
+    let run = model.watched_run().filter(|run| !run.chat).map(|run| run.id.clone());
+    match (wanted, run) {
+        (Some(name), _) => vec![UiCommand::Page(LookupPage::Graph(name))],
+        (None, Some(run)) if model.linear => vec![UiCommand::Page(LookupPage::RunGraph(run))],
+        (None, Some(_)) => {
+            model.panes.show(PaneKind::Graph);
+            Vec::new()
+        }
+        (None, None) => {
+            say(model, "no workflow has run in this session: /graph WORKFLOW draws one");
+            Vec::new()
+        }
+    }
+}
+
+fn pane(model: &mut UiModel, name: &str) {
+    let shown = |row: &&keymap::KeyActionRow| matches!(row.action, keymap::KeyAction::Show(_));
+    let found = ACTIONS.iter().filter(shown).find(|row| row.name == name);
+    if let Some(keymap::KeyAction::Show(pane)) = found.map(|row| row.action) {
+        return model.panes.show(pane);
+    }
+    let names: Vec<&str> = ACTIONS.iter().filter(shown).map(|row| row.name).collect();
+    let text = format!("there is no pane {name}: they are {}", names.join(", "));
+    model.say(TranscriptItem::line(ItemTone::Bad, &text));
+}
+
+fn export(model: &mut UiModel, run: Option<String>, file: Option<String>) -> Vec<UiCommand> {
+    let run = run.or_else(|| model.watched_run().map(|run| run.id.to_string()));
+    if run.is_none() {
+        say(model, "nothing has run in this session: /export RUN");
+        return Vec::new();
+    }
+    vec![UiCommand::Page(LookupPage::Export { run, file })]
+}
+
+fn say(model: &mut UiModel, text: &str) {
+    model.say(TranscriptItem::note(text));
+}
+
+fn report(model: &mut UiModel, title: &str, text: &str) {
+    model.answer(title, text);
+}

@@ -1,0 +1,225 @@
+//! A past run comes on the screen: its end at once, if that was stored, and all of it when it is read.
+
+use super::active_run::active_run;
+use super::{busy, resuming};
+use crate::domain::ids::RunId;
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::past_run::{OpeningRun, PastRun};
+use crate::tui::run_view::{EarlierEntries, RunView};
+use crate::tui::slash::steering::SteerAction;
+use crate::tui::slash::{self, SlashAction};
+use crate::tui::text::{format_count, one_line};
+use crate::tui::transcript::item::TranscriptItem;
+
+/// What entries may weigh, in bytes: as much again is needed around them.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// Below a glance that does not know the end.
+const LATER: &str = "… what came later is being read …";
+
+/// A run shall be taken up: from now on it is being read. `name` may be the beginning of its id.
+pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
+    if !busy::is_busy(model) {
+        model.opening =
+            Some(OpeningRun { run: RunId::from(name.as_str()), shown: None, lent: false, lines: Vec::new() });
+    }
+    vec![UiCommand::Past(name)]
+}
+
+/// Shows what was stored of a run, unless it stands here already, and asks for all of it.
+pub fn show_preview(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
+    let PastRun { mut view, items, behind, .. } = past;
+    let run = view.id.clone();
+    let asked = take_opening(model, &run);
+    let lines = asked.as_ref().map(|asked| asked.lines.clone()).unwrap_or_default();
+    // who is busy by now is told so when it is read
+    if model.run(&run).is_none() && !busy::is_busy(model) {
+        begin(model, &view);
+        let first = model.say(TranscriptItem::note("… earlier messages are being read …"));
+        model.say_all(items);
+        if behind {
+            model.say(TranscriptItem::note(LATER));
+        }
+        let shown = Some(first..model.transcript.len());
+        // nothing of it grows before it is taken up
+        view.remap_positions(|_| None);
+        model.runs.push(view);
+        resuming::start_resuming(model, &run);
+        model.opening = Some(OpeningRun { run: run.clone(), shown, lent: true, lines });
+    } else if asked.is_some() {
+        model.opening = Some(OpeningRun { run: run.clone(), shown: None, lent: false, lines });
+    }
+    vec![UiCommand::Whole(run)]
+}
+
+/// The run is read, or cannot be: it is being opened no longer.
+pub fn take_opening(model: &mut UiModel, run: &RunId) -> Option<OpeningRun> {
+    model.opening.take_if(|opening| run.as_str().starts_with(opening.run.as_str()))
+}
+
+/// Keeps a line that means a run of which too little is known yet. `false`: it means none.
+pub fn hold_line(model: &mut UiModel, line: &str) -> bool {
+    let early = match slash::is_command(line).then(|| slash::parse(line)) {
+        None => model.opening.is_some(),
+        Some(Ok(SlashAction::Steer(steer))) => is_too_early(model, &steer),
+        Some(_) => false,
+    };
+    let Some(opening) = model.opening.as_mut().filter(|_| early) else { return false };
+    opening.lines.push(line.to_owned());
+    model.hint = Some(format!("waits until run {} is read: {}", opening.run, one_line(line)));
+    true
+}
+
+/// It is meant for a run of which too little is known yet.
+fn is_too_early(model: &UiModel, steer: &SteerAction) -> bool {
+    match steer {
+        SteerAction::Status
+        | SteerAction::Control(..)
+        | SteerAction::Breaks
+        | SteerAction::Pending(_)
+        | SteerAction::Approvals(_) => false,
+        // where it stands, and its data, may have changed since the glance
+        SteerAction::Pause | SteerAction::Set { .. } => true,
+        _ => active_run(model).is_none(),
+    }
+}
+
+/// It is not taken up: what is shown stays, as all that is known here. Texts come back.
+pub fn abort_opening(model: &mut UiModel, opening: OpeningRun) {
+    model.hint = None;
+    model.queued.extend(opening.lines.into_iter().filter(|line| !slash::is_command(line)));
+    if let Some(shown) = opening.shown {
+        model
+            .transcript
+            .edit(shown.start, |item| *item = TranscriptItem::note("… earlier messages were not read"));
+        model.transcript.edit(shown.end - 1, |item| {
+            if *item == TranscriptItem::note(LATER) {
+                *item = TranscriptItem::note("… what came later was not read");
+            }
+        });
+    }
+    resuming::abort_resuming(model, &opening.run);
+    if opening.lent {
+        model.runs.retain(|known| known.id != opening.run);
+    }
+}
+
+/// Puts a run's past on the screen, unless it stands there already; gives its facts, with their places there.
+pub fn show_past_run(model: &mut UiModel, past: PastRun, opening: Option<OpeningRun>) -> RunView {
+    let PastRun { mut view, items, left_out, .. } = past;
+    let run = view.id.clone();
+    if let Some(known) = model.run(&run) {
+        view.paid_here.clone_from(&known.paid_here);
+        (view.stopping, view.interrupting) = (known.stopping, known.interrupting);
+    }
+    let all = |items| left_out_line(&run, left_out).into_iter().chain(items).collect::<Vec<TranscriptItem>>();
+    let before = usize::from(left_out > 0);
+    // where its past begins on screen
+    let base = match opening {
+        Some(OpeningRun { shown: Some(shown), .. }) => {
+            let items = all(items);
+            let (base, end) = (shown.start + before, shown.start + items.len());
+            for other in &mut model.runs {
+                other.remap_positions(|at| {
+                    at.checked_sub(shown.end).map(|behind| end + behind).or((at < shown.start).then_some(at))
+                });
+            }
+            let first = shown.start;
+            model.transcript.replace(shown, items);
+            view.remap_positions(|at| Some(base + at));
+            Some(first)
+        }
+        // the screen was cleared
+        Some(OpeningRun { lent: true, .. }) => {
+            view.remap_positions(|_| None);
+            None
+        }
+        _ if model.run(&run).is_none() => {
+            begin(model, &view);
+            let first = model.transcript.len();
+            model.say_all(all(items));
+            view.remap_positions(|at| Some(first + before + at));
+            Some(first)
+        }
+        _ => {
+            view.remap_positions(|_| None);
+            None
+        }
+    };
+    view.earlier = (left_out > 0)
+        .then(|| base.map(|base| EarlierEntries { at: base, left_out, asked: false }))
+        .flatten();
+    view
+}
+
+/// What is asked for when the screen comes to where a run's past was left out: the entries before.
+pub fn scrolled(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(shown) = model.transcript.reading() else { return Vec::new() };
+    let reached = model.runs.iter_mut().find_map(|view| {
+        let earlier =
+            view.earlier.as_mut().filter(|earlier| !earlier.asked && shown.contains(&earlier.at))?;
+        earlier.asked = true;
+        Some(UiCommand::Earlier(view.id.clone(), earlier.left_out))
+    });
+    reached.into_iter().collect()
+}
+
+/// Entries of before were read: they take the place of the line about them.
+pub fn earlier(model: &mut UiModel, run: &RunId, before: usize, items: Result<Vec<TranscriptItem>, String>) {
+    let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
+    let Some(place) = view.earlier.take_if(|earlier| earlier.asked && earlier.left_out == before) else {
+        return;
+    };
+    let items = match items {
+        Ok(items) if !items.is_empty() => items,
+        answer => {
+            let why = answer.err().map_or(String::new(), |why| format!(" ({})", one_line(&why)));
+            let text = format!("… earlier entries cannot be read{why}; synthdev runs show {run} has all");
+            model.transcript.edit(place.at, |item| *item = TranscriptItem::note(&text));
+            return;
+        }
+    };
+    let left_out = before.saturating_sub(items.len());
+    let items: Vec<TranscriptItem> = left_out_line(run, left_out).into_iter().chain(items).collect();
+    let more = items.len() - 1;
+    let after = |at: usize| Some(if at > place.at { at + more } else { at });
+    model.runs.iter_mut().for_each(|view| view.remap_positions(after));
+    if let Some(shown) = model.opening.as_mut().and_then(|opening| opening.shown.as_mut())
+        && shown.start > place.at
+    {
+        *shown = shown.start + more..shown.end + more;
+    }
+    model.transcript.replace(place.at..place.at + 1, items);
+    if let Some(view) = model.run_mut(run).filter(|_| left_out > 0) {
+        view.earlier = Some(EarlierEntries { at: place.at, left_out, asked: false });
+    }
+}
+
+/// Forgets the first entries of a session that has become too long to keep: the store has them.
+pub fn trim(model: &mut UiModel) {
+    let first = model.transcript.trim(KEPT_BYTES);
+    if first == 0 {
+        return;
+    }
+    for view in &mut model.runs {
+        // the first that is left makes room for the line about the others
+        view.remap_positions(|at| at.checked_sub(first).filter(|at| *at > 0));
+    }
+    if let Some(opening) = &mut model.opening {
+        let shown = opening.shown.take();
+        opening.shown = shown.filter(|shown| shown.start > first);
+        opening.shown = opening.shown.take().map(|shown| shown.start - first..shown.end - first);
+    }
+}
+
+fn begin(model: &mut UiModel, view: &RunView) {
+    model.say(TranscriptItem::rule(&format!("{} {}", view.workflow, view.id)));
+}
+
+fn left_out_line(run: &RunId, left_out: usize) -> Option<TranscriptItem> {
+    let text = format_count(left_out as u64, "earlier entry").replace("entrys", "entries");
+    (left_out > 0).then(|| {
+        TranscriptItem::note(&format!("… {text}: scrolling up reads them; synthdev runs show {run} has all"))
+    })
+}

@@ -1,0 +1,234 @@
+//! One step of a run: what was said and done in it, its variables with what changed, and what it cost. Of the rest of
+//! the run nothing is kept (HIST-2).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::PastRunBuilder;
+use crate::domain::cost::{CostLedger, TokenUsage};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::engine::effect::UserQuestion;
+use crate::engine::event::RunEvent;
+use crate::tui::history_browser::step_list::EventStepTracker;
+use crate::tui::json_text::value_text;
+use crate::tui::run_view::common_data::RunCommonData;
+use crate::tui::text::{dollars, duration, fit, format_count, one_line, thousands};
+use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+
+/// Columns of a variable's value.
+const VALUE: usize = 300;
+/// Variables that are shown.
+const VARIABLES: usize = 500;
+
+/// Takes the events of a run and keeps those of one step.
+#[derive(Debug)]
+pub struct StepDetailsBuilder {
+    wanted: u32,
+    belongs: EventStepTracker,
+    said: PastRunBuilder,
+    /// Files of the project were stored at some time, or several things happened at once.
+    files: bool,
+    /// The entry that begins every run is the first step's.
+    spare: bool,
+    questions: Vec<String>,
+    data: RunCommonData,
+    before: Option<RunCommonData>,
+    /// The state was left: what changes from now on is another one's.
+    left: bool,
+    state: String,
+    visit: u32,
+    agent: Option<String>,
+    at: Timestamp,
+    took: Option<u64>,
+    spent: BTreeMap<(String, String), (TokenUsage, Option<f64>, u32)>,
+}
+
+impl StepDetailsBuilder {
+    pub fn new(run: &RunId, wanted: u32) -> Self {
+        Self {
+            wanted,
+            belongs: EventStepTracker::default(),
+            said: PastRunBuilder::new(run),
+            files: false,
+            spare: wanted != 1,
+            questions: Vec::new(),
+            data: RunCommonData::default(),
+            before: None,
+            left: false,
+            state: String::new(),
+            visit: 0,
+            agent: None,
+            at: Timestamp(0),
+            took: None,
+            spent: BTreeMap::new(),
+        }
+    }
+
+    pub fn event(&mut self, at: Timestamp, event: RunEvent) {
+        let step = self.belongs.step(&event);
+        let own = step == self.wanted;
+        self.files |= matches!(event, RunEvent::SnapshotTaken { .. } | RunEvent::Forked { .. });
+        if let RunEvent::StateEntered { state, visit, agent, .. } = &event
+            && own
+        {
+            (self.state, self.visit, self.agent, self.at) = (state.clone(), *visit, agent.clone(), at);
+            self.before = Some(self.data.clone());
+        }
+        let leaves =
+            own && matches!(event, RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. });
+        let ends = matches!(event, RunEvent::Finished { .. }) && self.before.is_some();
+        if (leaves || ends) && !self.left {
+            self.took = u64::try_from(at.0.saturating_sub(self.at.0)).ok();
+        }
+        self.left |= leaves || ends;
+        if !self.left {
+            self.data.apply_event(&event);
+        }
+        if own {
+            self.paid(&event);
+            self.asked(&event);
+        }
+        if own || matches!(event, RunEvent::RunStarted { .. }) {
+            self.said.event(at, event);
+        }
+    }
+
+    /// Whether anything may be known of the project's files.
+    pub fn has_files(&self) -> bool {
+        self.files
+    }
+
+    /// `None`: the run has no such step. `variables` are those that the workflow begins with; `files` says what changed
+    /// in the project.
+    pub fn into_report(
+        mut self,
+        variables: &Map<String, Value>,
+        files: &str,
+    ) -> Option<(String, Vec<TranscriptItem>)> {
+        self.before.as_ref()?;
+        let agent = self.agent.as_ref().map(|agent| format!(" ({})", one_line(agent))).unwrap_or_default();
+        let took = self.took.map(|ms| format!(" · {}", duration(ms))).unwrap_or_default();
+        let title = format!("step {}: {} #{}{agent}{took}", self.wanted, one_line(&self.state), self.visit);
+        let mut items = vec![TranscriptItem::rule("what was said and done")];
+        items.extend(self.said());
+        items.push(TranscriptItem::rule("variables"));
+        items.push(self.variables(variables));
+        items.push(TranscriptItem::rule("files"));
+        items.push(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", files)));
+        items.push(TranscriptItem::rule("cost"));
+        items.push(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &self.cost())));
+        Some((title, items))
+    }
+
+    fn said(&mut self) -> Vec<TranscriptItem> {
+        let folding = std::mem::replace(&mut self.said, PastRunBuilder::new(&RunId::from("")));
+        let past = folding.into_past_run(CostLedger::default());
+        let (mut items, mut left_out) = (past.items, past.left_out);
+        if self.spare {
+            if left_out > 0 {
+                left_out -= 1;
+            } else if !items.is_empty() {
+                items.remove(0);
+            }
+        }
+        if left_out > 0 {
+            let text = format!("… {} before these", format_count(left_out as u64, "message or call"));
+            items.insert(0, TranscriptItem::note(&text));
+        }
+        items.extend(self.questions.drain(..).map(|text| TranscriptItem::line(ItemTone::Human, &text)));
+        if items.is_empty() {
+            items.push(TranscriptItem::note("nothing: no model was asked and no tool was used"));
+        }
+        items
+    }
+
+    fn asked(&mut self, event: &RunEvent) {
+        let text = match event {
+            RunEvent::PersonAsked { question, .. } => match question {
+                UserQuestion::Message => return,
+                UserQuestion::Limit { text, .. } => text.clone(),
+                UserQuestion::NoSnapshot { reason } => format!("no snapshot: {reason}: go on without?"),
+                UserQuestion::Pause { message, .. } => message.clone(),
+                UserQuestion::Break { state, .. } => format!("it stood at {state}: go on?"),
+                UserQuestion::Failed { failure } => format!("{}: {}", failure.title, failure.detail),
+                UserQuestion::Uncertain { tool, reason, .. } => format!("did {tool} take effect? {reason}"),
+            },
+            RunEvent::ApprovalAsked { agent, tool, .. } => format!("may {agent} use {tool}?"),
+            _ => return,
+        };
+        self.questions.push(format!("? {}", one_line(&text)));
+    }
+
+    fn paid(&mut self, event: &RunEvent) {
+        let mut add = |agent: &str, model: &str, usage: &TokenUsage, cost_usd: Option<f64>| {
+            let known = self.spent.entry((agent.to_owned(), model.to_owned()));
+            let sum = known.or_insert((TokenUsage::default(), Some(0.0), 0));
+            sum.0.add(usage);
+            sum.1 = sum.1.zip(cost_usd).map(|(sum, one)| sum + one);
+            sum.2 += 1;
+        };
+        match event {
+            RunEvent::Replied { agent, model, usage, cost_usd, .. }
+            | RunEvent::ContextSummarized { agent, model, usage, cost_usd, .. } => {
+                add(agent, model, usage, *cost_usd);
+            }
+            RunEvent::ModelFailed { spent, .. } | RunEvent::ModelStopped { spent, .. } => {
+                spent.iter().for_each(|entry| add(&entry.agent, &entry.model, &entry.usage, entry.cost_usd));
+            }
+            _ => {}
+        }
+    }
+
+    fn cost(&self) -> String {
+        let line =
+            |((agent, model), (usage, cost, calls)): (&(String, String), &(TokenUsage, Option<f64>, u32))| {
+                let (agent, model) = (one_line(agent), one_line(model));
+                let calls = format_count(u64::from(*calls), "call");
+                format!(
+                    "{agent} · {model} · {calls} · {} tokens · {}",
+                    thousands(usage.total()),
+                    dollars(*cost)
+                )
+            };
+        let lines: Vec<String> = self.spent.iter().map(line).collect();
+        if lines.is_empty() { "no model was asked".to_owned() } else { lines.join("\n") }
+    }
+
+    /// `● name: value`, where it is another one than before the step.
+    fn variables(&mut self, variables: &Map<String, Value>) -> TranscriptItem {
+        self.data.seed(variables);
+        let mut before = self.before.take().unwrap_or_default();
+        before.seed(variables);
+        let old = |scope: &str, key: &str| {
+            before.scopes().find(|(name, _)| *name == scope).and_then(|(_, map)| map.get(key))
+        };
+        let mut lines = Vec::new();
+        for (scope, map) in self.data.scopes() {
+            if !scope.is_empty() && !map.is_empty() {
+                lines.push(format!("{}: what it changed", one_line(scope.trim_end_matches('/'))));
+            }
+            for (key, value) in map {
+                let was = old(scope, key);
+                let mark = if was == Some(value) { ' ' } else { '●' };
+                let was = was.filter(|was| *was != value).map(|was| format!("   (was {})", shown(was)));
+                lines.push(format!("{mark} {}: {}{}", one_line(key), shown(value), was.unwrap_or_default()));
+            }
+        }
+        let root = self.data.scopes().find(|(scope, _)| scope.is_empty()).map(|(_, map)| map);
+        let gone = before.scopes().filter(|(scope, _)| scope.is_empty()).flat_map(|(_, map)| map.keys());
+        let gone = gone.filter(|key| root.is_none_or(|map| !map.contains_key(*key)));
+        lines.extend(gone.map(|key| format!("● {}: removed", one_line(key))));
+        let more = lines.len().saturating_sub(VARIABLES);
+        lines.truncate(VARIABLES);
+        if more > 0 {
+            lines.push(format!("… {} more", thousands(more as u64)));
+        }
+        let text = if lines.is_empty() { "common_data is empty".to_owned() } else { lines.join("\n") };
+        TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))
+    }
+}
+
+fn shown(value: &Value) -> String {
+    fit(&one_line(&value_text(value)), VALUE).into_owned()
+}

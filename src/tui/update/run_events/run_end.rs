@@ -1,0 +1,189 @@
+//! The end of a run or of a turn: what is still open is closed, the result and the way back are shown.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::super::unread_input;
+use crate::domain::ids::{CallId, RunId, SnapshotId};
+use crate::domain::journal::RunStatus;
+use crate::domain::run_error::RunError;
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::report;
+use crate::tui::text::{dollars, duration, thousands};
+use crate::tui::transcript::item::{BlockBodyStyle, ItemTone, ToolStatus, TranscriptBlock, TranscriptItem};
+
+/// States that the last line shows of a long path.
+const SHOWN_FIRST: usize = 8;
+const SHOWN_LAST: usize = 8;
+
+/// Marks a reply that will get no more text.
+pub fn interrupt_reply(model: &mut UiModel, run: &RunId, call: CallId) {
+    let Some(view) = model.run_mut(run) else { return };
+    view.speakers.remove(&call);
+    view.summing.remove(&call);
+    view.retry.remove(&call);
+    if let Some(at) = view.replies.remove(&call) {
+        mark_interrupted(model, at);
+    }
+}
+
+/// Marks a tool that will not answer any more.
+pub fn interrupt_tool(model: &mut UiModel, at: usize) {
+    model.transcript.edit(at, |item| {
+        if let TranscriptItem::Tool(tool) = item {
+            tool.status = ToolStatus::Stopped;
+        }
+    });
+}
+
+/// Everything that still grows was cut off.
+pub fn close_open(model: &mut UiModel, run: &RunId) {
+    let Some(view) = model.run_mut(run) else { return };
+    let replies: Vec<usize> = view.replies.drain().map(|(_, at)| at).collect();
+    let tools: Vec<usize> = view.tools.drain().map(|(_, at)| at).collect();
+    view.speakers.clear();
+    view.summing.clear();
+    view.retry.clear();
+    view.branches.clear();
+    let stopped = view.stopping || view.interrupting;
+    (view.stopping, view.interrupting) = (false, false);
+    for at in replies {
+        mark_interrupted(model, at);
+    }
+    tools.into_iter().for_each(|at| interrupt_tool(model, at));
+    let asked = model.dialogs.len();
+    model.dialogs.retain(|dialog| dialog.run() != Some(run));
+    if stopped || model.dialogs.len() < asked {
+        // "stopping …" and "it waits" are over; what is said of another run is not
+        model.hint = None;
+    }
+}
+
+pub fn finished(
+    model: &mut UiModel,
+    run: &RunId,
+    status: RunStatus,
+    result: (Option<Value>, Option<RunError>),
+    path: Vec<String>,
+    snapshot: Option<SnapshotId>,
+) -> Vec<UiCommand> {
+    // of a run that only stands still, the branches are still there when it goes on
+    let branches = model.run_mut(run).map(|view| view.branches.clone()).unwrap_or_default();
+    close_open(model, run);
+    let now = model.now;
+    let Some(view) = model.run_mut(run) else { return Vec::new() };
+    let elapsed = view.elapsed(now);
+    let stands = status == RunStatus::Paused || status == RunStatus::Failed && view.left_open;
+    if matches!(status, RunStatus::Paused | RunStatus::Failed) {
+        view.branches = branches;
+    }
+    view.worked_ms = elapsed.unwrap_or(view.worked_ms);
+    view.over = true;
+    view.stands.clear();
+    view.waiting = None;
+    view.activity.clear();
+    view.busy_since = None;
+    if !path.is_empty() {
+        view.path = path;
+    }
+    let chat = view.chat;
+    // what waits for a run that is taken up again is read then, and only then
+    let kept = stands && !chat;
+    let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
+    view.taking.clear();
+    let item = end_item(view, (status, stands), result, snapshot, elapsed);
+    // A conversation that was left says nothing.
+    if !chat || status == RunStatus::Failed {
+        model.say(item);
+    }
+    for slot in [&mut model.chat, &mut model.workflow] {
+        if slot.as_ref() == Some(run) {
+            *slot = None;
+        }
+    }
+    if !chat && model.workflow.is_none() {
+        // another one that goes on comes in front
+        model.workflow = model.live().last().map(|other| other.id.clone());
+    }
+    if stands {
+        model.standing = Some(run.clone());
+    } else if model.standing.as_ref() == Some(run) {
+        model.standing = None;
+    }
+    model.queued.extend(outbox);
+    unread_input::return_to_input(model);
+    Vec::new()
+}
+
+fn end_item(
+    view: &crate::tui::run_view::RunView,
+    (status, stands): (RunStatus, bool),
+    result: (Option<Value>, Option<RunError>),
+    snapshot: Option<SnapshotId>,
+    elapsed: Option<u64>,
+) -> TranscriptItem {
+    let (output, error) = result;
+    let usage = view.ledger.usage();
+    let took = elapsed.map(|ms| format!(" in {}", duration(ms))).unwrap_or_default();
+    let good = status == RunStatus::Completed;
+    let title = match (good, stands) {
+        (true, _) => format!("✓ {} {}{took}", view.workflow, status.as_str()),
+        // the words of every list
+        (false, true) => {
+            let mark = if status == RunStatus::Paused { '‖' } else { '✗' };
+            format!("{mark} {} {} in {}{took}", view.workflow, status.as_str(), view.state)
+        }
+        (false, false) => format!("✗ {} {}{took}", view.workflow, status.as_str()),
+    };
+    let mut body = output.as_ref().map(report::value_text).unwrap_or_default();
+    let mut hint = None;
+    if let Some(error) = error {
+        let place = error.place.as_ref().map(|place| format!("at {place}\n")).unwrap_or_default();
+        let whole = [error.title.as_str(), "\n", &place, &error.detail].concat();
+        body = [body, whole].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        hint = error.hint.as_deref().map(report::adapt_hint).filter(|_| !stands);
+    }
+    let tone = match status {
+        RunStatus::Completed => ItemTone::Good,
+        RunStatus::Failed => ItemTone::Bad,
+        _ => ItemTone::Warning,
+    };
+    let style = if good { BlockBodyStyle::Markdown } else { BlockBodyStyle::Plain };
+    let mut block = TranscriptBlock::new(tone, &title, &body).style(style);
+    if stands {
+        block = block.foot("→ nothing is lost: /resume takes it up again, here or after a new start");
+    }
+    if let Some(hint) = hint {
+        block = block.foot(format!("→ {hint}"));
+    }
+    block = block.foot(format!(
+        "{} · {} tokens · {}",
+        shown_path(&view.path),
+        thousands(usage.total()),
+        dollars(view.ledger.cost_usd())
+    ));
+    if let Some(place) = &view.elsewhere {
+        block = block.foot(place.clone());
+    } else if let Some(id) = snapshot {
+        let short: String = id.as_str().chars().take(8).collect();
+        block = block.foot(format!("undo: /snapshot restore {short}"));
+    }
+    TranscriptItem::Block(block)
+}
+
+/// The way a run took; of a long one the beginning and the end.
+fn shown_path(path: &[String]) -> String {
+    let (from, to) = (SHOWN_FIRST, path.len().saturating_sub(SHOWN_LAST));
+    match path.get(from..to).map(<[String]>::len) {
+        None | Some(0 | 1) => path.join(" → "),
+        Some(hidden) => {
+            format!("{} → … {hidden} more → {}", path[..from].join(" → "), path[to..].join(" → "))
+        }
+    }
+}
+
+fn mark_interrupted(model: &mut UiModel, at: usize) {
+    model.transcript.interrupt(at);
+}

@@ -1,0 +1,38 @@
+//! Nothing begins while it is asked whether the project's own definitions count: it waits for the answer, in its order.
+
+use crate::tui::dialog::DialogKind;
+use crate::tui::model::UiModel;
+use crate::tui::msg::UiCommand;
+use crate::tui::transcript::item::TranscriptItem;
+
+/// Keeps back what the answer decides about.
+pub fn hold_for_trust(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCommand> {
+    if !model.dialogs.iter().any(|dialog| matches!(dialog.kind, DialogKind::Trust)) {
+        return cmds;
+    }
+    let (begins, now): (Vec<UiCommand>, Vec<UiCommand>) =
+        cmds.into_iter().partition(UiCommand::depends_on_trust);
+    for cmd in begins {
+        if let Some(what) = describe_held(&cmd) {
+            model.say(TranscriptItem::note(&format!(
+                "{what} waits until you have said whether this project is trusted"
+            )));
+        }
+        // one conversation takes all texts
+        if !model.start.contains(&cmd) {
+            model.start.push(cmd);
+        }
+    }
+    now
+}
+
+/// What waits, in words; texts that wait are on screen anyway.
+fn describe_held(cmd: &UiCommand) -> Option<String> {
+    match cmd {
+        UiCommand::StartWorkflow { name, .. }
+        | UiCommand::StartBeside { name, .. }
+        | UiCommand::ChooseWorkflow(name) => Some(format!("workflow {name}")),
+        UiCommand::Role(name) => Some(format!("role {name}")),
+        _ => None,
+    }
+}

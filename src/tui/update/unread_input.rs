@@ -1,0 +1,18 @@
+//! Texts that nobody has read and nobody will.
+
+use crate::tui::model::UiModel;
+
+/// They come back to the input box, or to its history if something is being typed.
+pub fn return_to_input(model: &mut UiModel) {
+    if model.queued.is_empty() {
+        return;
+    }
+    let text = std::mem::take(&mut model.queued).join("\n");
+    if model.composer.is_empty() {
+        model.composer.paste(&text);
+        model.hint = Some("what you typed meanwhile is back: Enter sends it".to_owned());
+    } else {
+        model.composer.remember(&text);
+        model.hint = Some("what you typed meanwhile is in the history: Up".to_owned());
+    }
+}

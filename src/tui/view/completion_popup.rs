@@ -1,0 +1,53 @@
+//! The completion list above the input box.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::draw_helpers::{boxed, put};
+use crate::tui::complete::CompletionPopup;
+use crate::tui::layout::WIDE;
+use crate::tui::model::UiModel;
+use crate::tui::text::{fit, one_line, width};
+
+const MOST: usize = 8;
+
+pub fn draw(model: &UiModel, popup: &CompletionPopup, composer: Rect, frame: &mut Frame<'_>) {
+    let count = popup.candidates.len().min(MOST).min(usize::from(composer.y.saturating_sub(2)));
+    if count == 0 || composer.width < 10 {
+        return;
+    }
+    let height = u16::try_from(count + 2).unwrap_or(u16::MAX);
+    // scraps of text beside the frame would only disturb
+    let aside = u16::from(composer.width >= WIDE);
+    let columns = (composer.width - aside).min(if aside > 0 { 90 } else { WIDE });
+    let area = Rect { x: composer.x + aside, y: composer.y - height, width: columns, height };
+    let theme = model.theme;
+    let hidden = popup.candidates.len() - count;
+    let more = if hidden > 0 { format!("· ↑↓ {hidden} more ") } else { String::new() };
+    let inside = boxed(frame, area, &format!(" Tab completes {more}"), theme.dim());
+    // The selected one stays in view.
+    let first = (popup.selected + 1).saturating_sub(count);
+    let room = usize::from(inside.width);
+    let names =
+        popup.candidates.iter().map(|candidate| width(&candidate.label)).max().unwrap_or(0).min(room / 2);
+    for (at, candidate) in popup.candidates.iter().enumerate().skip(first).take(count) {
+        let label = fit(&candidate.label, names).into_owned();
+        let pad = " ".repeat(names - width(&label) + 2);
+        let told = match candidate.blocked {
+            Some(why) => format!("not now: {why}"),
+            None => one_line(&candidate.about),
+        };
+        let about = fit(&told, room.saturating_sub(names + 2)).into_owned();
+        let style = match candidate.blocked {
+            Some(_) if at == popup.selected => theme.selected().patch(theme.dim()),
+            Some(_) => theme.dim(),
+            None if at == popup.selected => theme.selected(),
+            None => theme.text(),
+        };
+        let line =
+            Line::from(vec![Span::styled(label, style), Span::raw(pad), Span::styled(about, theme.dim())]);
+        let y = inside.y + u16::try_from(at - first).unwrap_or(0);
+        put(frame, inside.x, y, &line, inside.width);
+    }
+}

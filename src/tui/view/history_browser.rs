@@ -1,0 +1,292 @@
+//! The history: a title, what is in front (the list, a run, a page), and below it what came of the last key and which
+//! keys there are. Only rows on screen are made.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use super::draw_helpers::put;
+use crate::tui::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
+use crate::tui::keymap::KeyAction;
+use crate::tui::model::UiModel;
+use crate::tui::text::{fit, tail, width, wrap};
+use crate::tui::theme::ColorTheme;
+use crate::tui::transcript::item::ItemTone;
+use crate::tui::transcript::layout::ItemLayoutOptions;
+
+mod list;
+mod run;
+
+/// Rows of what came of a key, at most.
+const NOTE: usize = 6;
+
+struct HistoryBrowserAreas {
+    title: Rect,
+    body: Rect,
+    note: Rect,
+    keys: Rect,
+}
+
+/// Lays out what is in front. Call before every frame.
+pub fn arrange(model: &mut UiModel, area: Rect) {
+    let areas = areas(model, area);
+    let (theme, details) = (model.theme, true);
+    let facts = model.archive.as_ref().map_or(0, |archive| run::facts_height(archive, areas.body));
+    let Some(archive) = &mut model.archive else { return };
+    if let Some(page) = &mut archive.page {
+        let look =
+            ItemLayoutOptions { columns: usize::from(areas.body.width.saturating_sub(1)), details, theme };
+        if page.fits {
+            page.text.to_start();
+        }
+        page.text.arrange(look, usize::from(areas.body.height));
+        page.fits = page.text.visible().count() < usize::from(areas.body.height);
+    }
+    if let Some(run) = &mut archive.run {
+        run.height = usize::from(areas.body.height.saturating_sub(facts));
+        run.go_to(run.cursor);
+    }
+    archive.list.height = usize::from(areas.body.height.saturating_sub(list::head_height(areas.body)));
+    archive.list.settle();
+}
+
+pub fn draw(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
+    let areas = areas(model, area);
+    if areas.title.height > 0 {
+        let title = title(model, archive, usize::from(area.width));
+        put(frame, area.x, areas.title.y, &Line::styled(title, model.theme.selected()), area.width);
+    }
+    match (&archive.page, &archive.run) {
+        (Some(page), _) => {
+            for (y, row) in (areas.body.y..areas.body.bottom()).zip(page.text.visible()) {
+                if let Some(line) = row {
+                    put(frame, areas.body.x, y, line, areas.body.width);
+                }
+            }
+            let chosen = page.text.selected_rows().filter(|rows| rows.start < usize::from(areas.body.height));
+            if let Some(rows) = chosen {
+                let y = areas.body.y + u16::try_from(rows.start).unwrap_or(0);
+                frame.buffer_mut().set_style(Rect { y, height: 1, ..areas.body }, model.theme.selected());
+            }
+        }
+        (None, Some(run)) => run::draw(model, archive, run, areas.body, frame),
+        (None, None) => list::draw(model, archive, areas.body, frame),
+    }
+    let (note, style) = note(model, archive, usize::from(area.width));
+    for (y, line) in (areas.note.y..areas.note.bottom()).zip(&note) {
+        put(frame, areas.note.x, y, &Line::styled(line.as_str(), style), area.width);
+    }
+    if is_typed(archive)
+        && let Some(line) = note.last()
+    {
+        let x = u16::try_from(width(line)).unwrap_or(0).min(area.width.saturating_sub(1));
+        let y = areas.note.bottom().saturating_sub(1);
+        frame.set_cursor_position(Position { x: area.x + x, y });
+    }
+    let keys = keys(model, Some(archive), usize::from(area.width));
+    // one row has the most urgent ones, and the way out
+    let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
+    for (y, line) in (areas.keys.y..areas.keys.bottom()).zip(rows) {
+        let line = fit(line, usize::from(area.width)).into_owned();
+        put(frame, areas.keys.x, y, &Line::styled(line, model.theme.dim()), area.width);
+    }
+}
+
+fn areas(model: &UiModel, area: Rect) -> HistoryBrowserAreas {
+    let row = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
+    let title = u16::from(area.height > 2);
+    let keys = match (area.height, keys(model, model.archive.as_deref(), usize::from(area.width)).len()) {
+        (..4, _) => 0,
+        (4..16, _) | (_, 1) => 1,
+        _ => 2,
+    };
+    let rest = area.height.saturating_sub(title + keys);
+    let wanted =
+        model.archive.as_ref().map_or(0, |archive| note(model, archive, usize::from(area.width)).0.len());
+    let note = u16::try_from(wanted).unwrap_or(1).max(1).min(rest / 2);
+    let body = rest - note;
+    HistoryBrowserAreas {
+        title: row(0, title),
+        body: row(title, body),
+        note: row(title + body, note),
+        keys: row(title + body + note, keys),
+    }
+}
+
+/// ` history · 213 runs · failed ───`
+fn title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> String {
+    let list = &archive.list;
+    let text = match (&archive.page, &archive.run) {
+        (Some(page), Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, page.title),
+        (Some(page), None) => format!(" {}", page.title),
+        (None, Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, run.row.status.as_str()),
+        (None, None) => {
+            let more = if list.more { "+" } else { "" };
+            let what = if list.len() == 1 { "run" } else { "runs" };
+            let filter = &list.filter;
+            let known = list.read.is_some() && list.problem.is_none() || !list.is_empty();
+            let count = if known { format!(" · {}{more} {what}", list.len()) } else { String::new() };
+            let mut text = format!(" history{count}");
+            if filter.here {
+                text += " of this project";
+            }
+            for part in [filter.status.map(|status| status.as_str().to_owned()), filter.workflow.clone()] {
+                text += &part.map(|part| format!(" · {part}")).unwrap_or_default();
+            }
+            if !filter.words.is_empty() && !list.typing {
+                text += &format!(" · /{}", filter.words);
+            }
+            text
+        }
+    };
+    let waits = match model.dialogs.len() {
+        0 => String::new(),
+        1 => "a question waits: Ctrl+C ".to_owned(),
+        more => format!("{more} questions wait: Ctrl+C "),
+    };
+    let text = fit(&text, columns.saturating_sub(width(&waits))).into_owned();
+    let gap = " ".repeat(columns.saturating_sub(width(&text) + width(&waits)));
+    format!("{text}{gap}{waits}")
+}
+
+fn is_typed(archive: &HistoryBrowser) -> bool {
+    let asked = matches!(archive.question, Some(HistoryPrompt::Fork { .. } | HistoryPrompt::Export { .. }));
+    asked || archive.list.typing || archive.search.as_ref().is_some_and(|search| search.typing)
+}
+
+/// The lines above the keys: what is asked, what came of the last key, or what is known of the chosen row.
+fn note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Vec<String>, Style) {
+    let theme = model.theme;
+    let told = archive.note.as_ref().map(|(tone, text)| (text.as_str(), toned(theme, *tone)));
+    let asked = match &archive.question {
+        Some(HistoryPrompt::Fork { step, typed, .. }) => {
+            Some(format!("fork before step {step}; set (name=value …, may be empty): {typed}"))
+        }
+        Some(HistoryPrompt::Export { typed, .. }) => {
+            Some(format!("export to (.json, or .md to read): {typed}"))
+        }
+        Some(HistoryPrompt::Cancel { run }) => {
+            Some(format!("end run {run} for good? what it did stays in its history"))
+        }
+        Some(HistoryPrompt::Agree { .. }) | None => None,
+    };
+    if let Some(line) = asked {
+        let mut rows = told.map_or_else(Vec::new, |(text, _)| folded(text, columns));
+        rows.push(tail(&line, columns).into_owned());
+        return (rows, theme.accent());
+    }
+    if let Some(search) = &archive.search {
+        let words = format!("/{}{}", search.words, if search.missing { " not found" } else { "" });
+        return (vec![tail(&words, columns).into_owned()], theme.accent());
+    }
+    if archive.list.typing {
+        return (
+            vec![tail(&format!("/{}", archive.list.filter.words), columns).into_owned()],
+            theme.accent(),
+        );
+    }
+    if let Some(wait) = &archive.wait {
+        return (vec![fit(&format!("{} …", wait.about), columns).into_owned()], theme.warning());
+    }
+    if let Some((text, style)) = told {
+        return (folded(text, columns), style);
+    }
+    let line = match (&archive.page, &archive.run) {
+        (Some(_), _) => String::new(),
+        (None, Some(run)) => run::about(run),
+        (None, None) => list::about(archive),
+    };
+    (vec![fit(&line, columns).into_owned()], theme.text())
+}
+
+fn toned(theme: ColorTheme, tone: ItemTone) -> Style {
+    match tone {
+        ItemTone::Good => theme.good(),
+        ItemTone::Bad => theme.bad(),
+        ItemTone::Warning => theme.warning(),
+        ItemTone::Accent | ItemTone::Human => theme.accent(),
+        ItemTone::Plain | ItemTone::Dim => theme.text(),
+    }
+}
+
+fn folded(text: &str, columns: usize) -> Vec<String> {
+    let text = crate::tui::text::clean(text);
+    let rows = text
+        .lines()
+        .flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].trim_end().to_owned()));
+    rows.take(NOTE).collect()
+}
+
+/// What is possible now: in one row, or in two and behind those what fits one.
+fn keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Vec<String> {
+    let Some(archive) = archive else { return vec![String::new()] };
+    let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
+    if let Some(wait) = &archive.wait {
+        let line = if matches!(wait.what, HistoryWaitKind::Answer(_)) { "Esc waits no longer" } else { "" };
+        return vec![line.to_owned()];
+    }
+    match &archive.question {
+        Some(HistoryPrompt::Agree { .. }) => return vec!["y do it · n, Esc leave it · ↑↓ scroll".to_owned()],
+        Some(HistoryPrompt::Cancel { .. }) => return vec!["y do it · n, Esc leave it".to_owned()],
+        Some(_) => return vec!["Enter does it · Esc leaves it".to_owned()],
+        None => {}
+    }
+    if archive.list.typing {
+        return vec!["Enter keeps the words · Esc all runs · ↑↓ choose".to_owned()];
+    }
+    if archive.search.is_some() {
+        let parts = [
+            key(KeyAction::NextHit, "next"),
+            key(KeyAction::PreviousHit, "before"),
+            key(KeyAction::Back, "ends"),
+        ];
+        return vec![parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")];
+    }
+    let (page, run) = (archive.page.as_ref(), archive.run.as_ref());
+    let mut parts = Vec::new();
+    if page.is_none() && archive.target_run().is_some() {
+        parts.extend(key(KeyAction::Open, "opens"));
+    }
+    let is_step = page.is_some_and(|page| page.step.is_some());
+    if is_step {
+        parts.extend(key(KeyAction::NextItem, "next step"));
+        parts.extend(key(KeyAction::PreviousItem, "step before"));
+    }
+    let (row, step) = (archive.target_run(), archive.step());
+    for deed in RunAction::ALL.into_iter().filter(|_| page.is_none() || is_step) {
+        if row.is_some_and(|row| deed.why_not(row, step).is_none()) {
+            parts.extend(key(KeyAction::Deed(deed), deed.word()));
+        }
+    }
+    parts.extend(key(KeyAction::Search, "finds"));
+    if page.is_none() && run.is_none() {
+        parts.extend(key(KeyAction::ByStatus, "status"));
+        parts.extend(key(KeyAction::ByWorkflow, "workflow"));
+        parts.extend(key(KeyAction::ByProject, "project"));
+    }
+    let last = key(KeyAction::Back, if page.is_some() || run.is_some() { "back" } else { "leaves" });
+    fitting(&parts, &last.unwrap_or_default(), columns)
+}
+
+/// All in one row; or two rows, and a third for who has room for one only. The way out is always there.
+fn fitting(parts: &[String], last: &str, columns: usize) -> Vec<String> {
+    let row = |from: usize, last: &str| {
+        let (mut text, mut at) = (String::new(), from);
+        while let Some(part) = parts.get(at) {
+            if width(&text) + width(part) + 3 + width(last) > columns {
+                break;
+            }
+            text += &format!("{part} · ");
+            at += 1;
+        }
+        (text + last, at)
+    };
+    let (one, fits) = row(0, last);
+    if fits == parts.len() {
+        return vec![one];
+    }
+    let (first, next) = row(0, "");
+    let (second, _) = row(next, last);
+    vec![first.trim_end_matches(" · ").to_owned(), second, one]
+}

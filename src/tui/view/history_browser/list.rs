@@ -1,0 +1,183 @@
+//! The list of runs: columns that fit, the more the wider the screen.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::super::draw_helpers::put;
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::RunStatus;
+use crate::tui::history_browser::{HistoryBrowser, RunRow};
+use crate::tui::model::UiModel;
+use crate::tui::report::history::ago;
+use crate::tui::text::{dollars, fit, short_number, width};
+use crate::tui::theme::ColorTheme;
+
+/// Columns of each: id, age, status, duration, cost, tokens, workflow. The text has the rest.
+const ID: usize = 12;
+const AGE: usize = 7;
+const STATUS: usize = 11;
+const TOOK: usize = 7;
+const COST: usize = 8;
+const TOKENS: usize = 6;
+const NAME: usize = 18;
+/// The input is shown from this width on.
+const TEXT: usize = 10;
+
+/// Which columns are shown.
+struct RunListColumns {
+    id: bool,
+    age: bool,
+    took: bool,
+    cost: bool,
+    tokens: bool,
+    name: usize,
+    text: usize,
+}
+
+impl RunListColumns {
+    /// What matters most is there first.
+    fn of(columns: usize) -> Self {
+        let mut left = columns.saturating_sub(2 + STATUS);
+        let mut take = |wide: usize| {
+            let fits = left >= wide + 2;
+            left -= if fits { wide + 2 } else { 0 };
+            fits
+        };
+        let name = take(NAME);
+        let (age, cost, id, took) = (take(AGE), take(COST), take(ID), take(TOOK));
+        let tokens = columns >= 110 && take(TOKENS);
+        let mut name = if name { NAME } else { std::mem::take(&mut left).saturating_sub(2) };
+        // a word or two of the input says nothing: the name has the room
+        if left < TEXT {
+            name += std::mem::take(&mut left);
+        }
+        Self { id, age, took, cost, tokens, name, text: left.saturating_sub(2) }
+    }
+}
+
+pub(super) fn head_height(area: Rect) -> u16 {
+    u16::from(area.height > 4)
+}
+
+pub(super) fn draw(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
+    let (theme, list) = (model.theme, &archive.list);
+    let columns = RunListColumns::of(usize::from(area.width));
+    let head = head_height(area);
+    if head > 0 && !list.is_empty() {
+        put(
+            frame,
+            area.x,
+            area.y,
+            &Line::styled(header(&columns, &list.filter.words), theme.dim()),
+            area.width,
+        );
+    }
+    if list.is_empty() {
+        let text = match (&list.problem, &list.read) {
+            (Some(problem), _) => problem.as_str(),
+            (None, None) => "reading …",
+            (None, Some(_)) if list.asked.is_some() => "looking …",
+            (None, Some(read)) if *read == crate::tui::history_browser::HistoryRunFilter::default() => {
+                "no runs yet: /workflow NAME starts one"
+            }
+            (None, Some(_)) => "no runs match",
+        };
+        let text = fit(text.lines().next().unwrap_or_default(), usize::from(area.width.saturating_sub(2)));
+        put(frame, area.x + 2, area.y + head, &Line::styled(text.into_owned(), theme.dim()), area.width);
+        return;
+    }
+    for (y, at) in (area.y + head..area.bottom()).zip(list.top..list.len()) {
+        let Some((row, branch)) = list.row(at) else { break };
+        let marked = archive.marked.as_ref() == Some(&row.id);
+        put(frame, area.x, y, &line(row, (branch, marked), &columns, model.now, theme), area.width);
+        if at == list.cursor {
+            frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, theme.selected());
+        }
+    }
+}
+
+/// What is known of the chosen run.
+pub(super) fn about(archive: &HistoryBrowser) -> String {
+    let Some(row) = archive.list.chosen() else { return String::new() };
+    match &row.elsewhere {
+        Some(project) => format!("{} · {project}", row.stands),
+        None => row.stands.clone(),
+    }
+}
+
+fn header(columns: &RunListColumns, words: &str) -> String {
+    let mut text = "  ".to_owned();
+    let mut add = |shown: bool, title: &str, wide: usize, right: bool| {
+        if shown {
+            text += &if right { format!("{title:>wide$}  ") } else { format!("{title:<wide$}  ") };
+        }
+    };
+    add(columns.id, "run", ID, false);
+    add(columns.age, "age", AGE, true);
+    add(true, "status", STATUS, false);
+    add(columns.took, "took", TOOK, true);
+    add(columns.cost, "cost", COST, true);
+    add(columns.tokens, "tokens", TOKENS, true);
+    add(columns.name > 0, "workflow", columns.name, false);
+    add(columns.text > 6, if words.is_empty() { "input" } else { "found" }, 5, false);
+    text.trim_end().to_owned()
+}
+
+fn line(
+    row: &RunRow,
+    (branch, marked): (&str, bool),
+    columns: &RunListColumns,
+    now: Timestamp,
+    theme: ColorTheme,
+) -> Line<'static> {
+    let mut spans = vec![Span::styled(if marked { "◆ " } else { "  " }, theme.human())];
+    let mut add = |shown: bool, text: String, wide: usize, right: bool, style: Style| {
+        if shown {
+            let text = fit(&text, wide).into_owned();
+            let gap = " ".repeat(wide - width(&text));
+            let text = if right { format!("{gap}{text}  ") } else { format!("{text}{gap}  ") };
+            spans.push(Span::styled(text, style));
+        }
+    };
+    let end = if row.status == RunStatus::Running { now } else { row.updated };
+    let took = u64::try_from(end.0.saturating_sub(row.started.0)).unwrap_or(0);
+    let cost = row.cost_usd.map_or_else(|| "?".to_owned(), |usd| dollars(Some(usd)));
+    add(columns.id, row.id.to_string(), ID, false, theme.text());
+    add(
+        columns.age,
+        ago(row.started, now).trim_end_matches(" ago").replace("just ", ""),
+        AGE,
+        true,
+        theme.dim(),
+    );
+    add(true, row.status.as_str().to_owned(), STATUS, false, style(row.status, theme));
+    add(columns.took, span(took), TOOK, true, theme.dim());
+    add(columns.cost, cost, COST, true, theme.text());
+    add(columns.tokens, short_number(row.tokens), TOKENS, true, theme.dim());
+    add(columns.name > 0, format!("{branch}{}", row.workflow), columns.name, false, theme.accent());
+    add(columns.text > 0, row.text.clone(), columns.text, false, theme.text());
+    Line::from(spans)
+}
+
+/// At most seven columns: `4.2 s`, `3m 05s`, `2h 10m`, `3d 4h`.
+pub(super) fn span(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}.{} s", ms / 100 % 10),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{}d {}h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+pub(super) fn style(status: RunStatus, theme: ColorTheme) -> Style {
+    match status {
+        RunStatus::Running => theme.accent(),
+        RunStatus::Paused | RunStatus::Interrupted => theme.warning(),
+        RunStatus::Completed => theme.good(),
+        RunStatus::Failed => theme.bad(),
+        RunStatus::Cancelled => theme.dim(),
+    }
+}
