@@ -36,6 +36,7 @@ mod transport;
 mod windows;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -45,6 +46,7 @@ use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
 use crate::domain::model_list::ListedModel;
 use crate::domain::protocol::ModelProtocol;
 use crate::domain::secret::SecretText;
+use crate::ports::clock::ClockPort;
 use crate::ports::model::{DeltaSink, ModelPort};
 
 pub use pricing::{PriceList, ProviderPriceLists};
@@ -100,6 +102,13 @@ impl ModelProviders {
     #[must_use]
     pub fn with_scripted(mut self, script: ScriptedModel) -> Self {
         self.scripted = Some(script);
+        self
+    }
+
+    /// What tells how long ago a server kept silent.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn ClockPort>) -> Self {
+        self.windows = Windows::with_clock(clock);
         self
     }
 

@@ -51,6 +51,8 @@ use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
 use sandbox_places::SandboxPlaces;
 
+const NO_PORTS: &BTreeSet<u16> = &BTreeSet::new();
+
 /// The sandbox of one project. Nothing is looked at before the first command or file tool.
 pub struct CommandSandbox {
     settings: SandboxSettings,
@@ -117,6 +119,17 @@ impl CommandSandbox {
         self.ready.get_or_init(|| self.prepare().map(Arc::new)).clone().map(Some)
     }
 
+    /// The declared ports of this machine that a command reaches which has no other network.
+    pub fn open_ports<'a>(&self, reach: NetworkReach<'a>) -> &'a BTreeSet<u16> {
+        if reach.is_open() || reach.ports.is_empty() {
+            return NO_PORTS;
+        }
+        match self.ready() {
+            Ok(Some(ready)) => ready.open_ports(reach),
+            _ => NO_PORTS,
+        }
+    }
+
     fn prepare(&self) -> Result<ReadySandbox, String> {
         let layer = layer::working(self.settings.layer, &self.places.helper)?;
         let private = PrivateDirectory::create(&self.places.data)
@@ -152,16 +165,19 @@ impl ReadySandbox {
         environment: &[(String, String)],
         reach: NetworkReach<'_>,
     ) -> std::io::Result<SandboxedCommand> {
-        const NONE: &BTreeSet<u16> = &BTreeSet::new();
         // a token may have been written since the last command
         let mut policy = self.policy.clone();
         self.credentials.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
         let rules = policy.in_mount_order(|path| self.protected.is_known(path));
         let (policy, private) = (&policy, &self.private);
         let (network, helper) = (reach.is_open(), self.helper.as_path());
-        let ports = if self.why_ports_are_closed().is_some() { NONE } else { reach.ports };
+        let ports = self.open_ports(reach);
         let launch = SandboxLaunch { policy, rules, private, directory, environment, network, ports, helper };
         self.layer.wrap(&launch, arguments)
+    }
+
+    fn open_ports<'a>(&self, reach: NetworkReach<'a>) -> &'a BTreeSet<u16> {
+        if self.why_ports_are_closed().is_some() { NO_PORTS } else { reach.ports }
     }
 
     /// Why no command reaches a port that its workflow declares.

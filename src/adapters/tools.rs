@@ -233,8 +233,13 @@ impl ProjectTools {
     /// What is said of the command is read from the arguments that `T` accepts.
     fn shown_command<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> ToolPreview {
         let ToolInvocation { tool, arguments, .. } = invocation;
-        let preview =
-            || command_preview(tool, arguments).unwrap_or_else(|| cannot_apply("it has no command"));
+        let preview = || match command_preview(tool, arguments) {
+            Some(ToolPreview::Command { command, cwd, warning, .. }) => {
+                let ports = self.project.ports_for(invocation);
+                ToolPreview::Command { command, cwd, warning, ports }
+            }
+            _ => cannot_apply("it has no command"),
+        };
         self.read_arguments::<T>(invocation).map_or_else(|problem| cannot_apply(&problem), |_| preview())
     }
 

@@ -24,7 +24,7 @@ pub(super) fn show(world: &CliContext, args: &SandboxArgs) -> Result<u8> {
         }
         return Ok(exit::COMPLETED);
     }
-    let report = describe(&sandbox);
+    let report = describe(&sandbox, &catalog);
     if args.json {
         print_json(&report.json());
     } else {

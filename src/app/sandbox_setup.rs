@@ -1,5 +1,6 @@
 //! The sandbox of a project: what this start knows of the places that its policy speaks of, and how the policy is shown.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ fn places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxPlaces {
 }
 
 /// The policy, and whether something holds it.
-pub(super) fn describe(sandbox: &CommandSandbox) -> SandboxReport {
+pub(super) fn describe(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> SandboxReport {
     let (layer, gaps, problem) = match sandbox.ready() {
         Ok(Some(ready)) => (Some(ready.layer().name()), ready.layer().gaps(), None),
         Ok(None) => (None, &[][..], None),
@@ -55,7 +56,19 @@ pub(super) fn describe(sandbox: &CommandSandbox) -> SandboxReport {
         gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
         problem,
         rules: policy.describe(),
+        ports: declared_ports(sandbox, catalog),
     }
+}
+
+/// By workflow. None where they are not what decides: closed ports, or a network that is open anyway.
+fn declared_ports(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> Vec<(String, BTreeSet<u16>)> {
+    let declared = catalog.workflows().iter().filter_map(|entry| {
+        let program = catalog.program(&entry.name).ok()?;
+        let ports = &program.workflows.first()?.loopback_ports;
+        let open = sandbox.open_ports(sandbox.settings().reach_for(None, ports));
+        (!open.is_empty()).then(|| (entry.name.clone(), open.clone()))
+    });
+    declared.collect()
 }
 
 /// What a command may do with a path of the project or elsewhere.

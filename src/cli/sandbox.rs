@@ -1,5 +1,6 @@
 //! What `synthdev sandbox` and `/sandbox` say.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -19,6 +20,8 @@ pub struct SandboxReport {
     pub problem: Option<String>,
     /// Paths and what commands may do with them.
     pub rules: String,
+    /// Ports of this machine that workflows declare and their commands reach with the network off.
+    pub ports: Vec<(String, BTreeSet<u16>)>,
 }
 
 impl SandboxReport {
@@ -33,7 +36,16 @@ impl SandboxReport {
         };
         let gaps: String = self.gaps.iter().map(|gap| format!("  {gap}\n")).collect();
         let gaps = if gaps.is_empty() { gaps } else { format!("what it does not hold:\n{gaps}") };
-        format!("{held}{}{gaps}", self.rules).trim_end().to_owned()
+        format!("{held}{}{}{gaps}", self.rules, self.port_lines()).trim_end().to_owned()
+    }
+
+    fn port_lines(&self) -> String {
+        let line = |(workflow, ports): &(String, BTreeSet<u16>)| {
+            let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+            format!("  {workflow}: {}\n", ports.join(", "))
+        };
+        let lines: String = self.ports.iter().map(line).collect();
+        if lines.is_empty() { lines } else { format!("ports of this machine, by workflow:\n{lines}") }
     }
 
     pub fn json(&self) -> Value {

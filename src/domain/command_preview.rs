@@ -1,5 +1,7 @@
 //! What a call of a tool that executes a command is about to do, read from its arguments alone.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::refused_commands::{self, CommandText};
@@ -16,7 +18,12 @@ pub fn command_preview(tool: &str, arguments: &Value) -> Option<ToolPreview> {
     match tool {
         TERMINAL => {
             let warning = refused_commands::warning(CommandText::Line(command));
-            Some(ToolPreview::Command { command: command.to_owned(), cwd: ".".to_owned(), warning })
+            Some(ToolPreview::Command {
+                command: command.to_owned(),
+                cwd: ".".to_owned(),
+                warning,
+                ports: BTreeSet::new(),
+            })
         }
         SHELL => Some(shell_preview(command, arguments)),
         _ => None,
@@ -33,7 +40,7 @@ fn shell_preview(command: &str, arguments: &Value) -> ToolPreview {
     let set = arguments["env"].as_object().into_iter().flatten();
     let set = set.map(|(name, value)| format!("{name}={} ", quoted(&scalar(value).unwrap_or_default())));
     let cwd = arguments["cwd"].as_str().unwrap_or(".").to_owned();
-    ToolPreview::Command { command: set.chain([line]).collect(), cwd, warning }
+    ToolPreview::Command { command: set.chain([line]).collect(), cwd, warning, ports: BTreeSet::new() }
 }
 
 /// A text, a number or a boolean as text; `None` for anything else.

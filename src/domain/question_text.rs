@@ -3,6 +3,8 @@
 //! Every front-end shows the same lines. A command, a file or an argument cannot pass for a line of ours, push what
 //! follows out of sight with blank lines, or hide characters that have no shape.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use unicode_width::UnicodeWidthChar;
 
@@ -88,9 +90,10 @@ fn changed_lines(diff: &str) -> Vec<QuestionLine> {
 pub fn approval_lines(tool: &str, arguments: &Value, preview: Option<&ToolPreview>) -> Vec<QuestionLine> {
     let read = if preview.is_none() { command_preview(tool, arguments) } else { None };
     match preview.or(read.as_ref()) {
-        Some(ToolPreview::Command { command, cwd, warning }) => {
+        Some(ToolPreview::Command { command, cwd, warning, ports }) => {
             let mut lines: Vec<_> = warning.iter().map(|text| QuestionLine::Warning(spaced(text))).collect();
             lines.extend(place("in", cwd, "the project's directory"));
+            lines.extend(reached_ports(ports).map(QuestionLine::Own));
             lines.extend(quoted_lines(command));
             lines
         }
@@ -102,6 +105,12 @@ pub fn approval_lines(tool: &str, arguments: &Value, preview: Option<&ToolPrevie
         Some(ToolPreview::Text { text }) => quoted_lines(text),
         None => argument_lines(arguments),
     }
+}
+
+fn reached_ports(ports: &BTreeSet<u16>) -> Option<String> {
+    let named: Vec<String> = ports.iter().map(u16::to_string).collect();
+    let what = if ports.len() == 1 { "port" } else { "ports" };
+    (!ports.is_empty()).then(|| format!("it reaches {what} {} of this machine", named.join(", ")))
 }
 
 /// The same where there is no dialog: who asks, then the rows.
@@ -302,6 +311,21 @@ mod tests {
                 "┃ 2K‹U+0085›",
             ],
         );
+    }
+
+    #[test]
+    fn a_command_names_the_ports_that_it_reaches() {
+        for (ports, expected) in [
+            (&[][..], &[][..]),
+            (&[5432], &["it reaches port 5432 of this machine"]),
+            (&[6379, 5432], &["it reaches ports 5432, 6379 of this", "  machine"]),
+        ] {
+            let ports = ports.iter().copied().collect();
+            let (command, cwd) = ("psql".to_owned(), ".".to_owned());
+            let preview = ToolPreview::Command { command, cwd, warning: None, ports };
+            let rows = [&["in the project's directory"], expected, &["┃ psql"]].concat();
+            check("execute_terminal", &json!({}), Some(&preview), &rows);
+        }
     }
 
     #[test]

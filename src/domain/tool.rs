@@ -226,6 +226,9 @@ pub enum ToolPreview {
         command: String,
         cwd: String,
         warning: Option<String>,
+        /// Ports of this machine that it reaches although the network is off.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        ports: BTreeSet<u16>,
     },
     Text {
         text: String,

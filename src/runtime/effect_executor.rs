@@ -354,8 +354,8 @@ impl EffectExecutor {
                 ToolPreview::Diff { path, diff: self.shared.redactor.clean(diff) }
             }
             ToolPreview::Text { text } => ToolPreview::Text { text: self.shared.redactor.clean(text) },
-            ToolPreview::Command { command, cwd, warning } => {
-                ToolPreview::Command { command: self.shared.redactor.clean(command), cwd, warning }
+            ToolPreview::Command { command, cwd, warning, ports } => {
+                ToolPreview::Command { command: self.shared.redactor.clean(command), cwd, warning, ports }
             }
         }
     }

@@ -332,7 +332,12 @@ fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
 }
 
 fn command_preview(command: &str) -> ToolPreview {
-    ToolPreview::Command { command: command.into(), cwd: "/project".into(), warning: None }
+    ToolPreview::Command {
+        command: command.into(),
+        cwd: "/project".into(),
+        warning: None,
+        ports: Default::default(),
+    }
 }
 
 fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<RunError>) -> RunEvent {

@@ -4,11 +4,15 @@
 //! this machine and its private network, waiting for long, and failing: a window that is not told stays unknown.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
+use crate::adapters::system_clock::SystemClock;
+use crate::domain::ids::Timestamp;
 use crate::domain::model::ModelChoice;
+use crate::ports::clock::ClockPort;
 
 use super::address::is_local;
 use super::model_listing;
@@ -17,21 +21,48 @@ use super::transport::ProviderTransport;
 /// What a server has answered; inside, nothing: it does not tell.
 type Told = Arc<OnceCell<Option<u64>>>;
 
-/// By base URL and model.
-#[derive(Debug, Default)]
-pub struct Windows(Mutex<BTreeMap<(String, String), Told>>);
+/// For so long, in milliseconds, a server that gave no answer in time is not asked again: each run would wait for it.
+const SILENCE: i64 = 60_000;
+
+pub struct Windows {
+    /// By base URL and model.
+    told: Mutex<BTreeMap<(String, String), Told>>,
+    /// By base URL: since when it is not asked.
+    silent: Mutex<BTreeMap<String, Timestamp>>,
+    clock: Arc<dyn ClockPort>,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self::with_clock(Arc::new(SystemClock))
+    }
+}
+
+impl fmt::Debug for Windows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Windows")
+            .field("told", &self.told)
+            .field("silent", &self.silent)
+            .finish_non_exhaustive()
+    }
+}
 
 impl Windows {
-    /// Without asking: what is set, else what the server has told. `None`: it is to be asked.
+    pub fn with_clock(clock: Arc<dyn ClockPort>) -> Self {
+        Self { told: Mutex::default(), silent: Mutex::default(), clock }
+    }
+
+    /// Without asking: what is set, else what the server has told, else nothing where it has just kept silent. `None`: it is
+    /// to be asked.
     pub fn known(&self, choice: &ModelChoice) -> Option<Option<u64>> {
         if choice.context_size.is_some() || !is_local(&choice.base_url) {
             return Some(choice.context_size);
         }
-        self.of(choice).get().copied()
+        self.of(choice).get().copied().or_else(|| self.is_silent(choice).then_some(None))
     }
 
-    /// The same; a server that has told nothing yet is asked. One that cannot be reached, or is busy, is asked again the
-    /// next time.
+    /// The same; a server that has told nothing yet is asked. One that refuses connections, or is busy, is asked again the
+    /// next time: that costs no time.
     pub async fn told(&self, http: &ProviderTransport, choice: &ModelChoice) -> Option<u64> {
         if let Some(known) = self.known(choice) {
             return known;
@@ -45,11 +76,24 @@ impl Windows {
                 Err(_) => Ok(None),
             }
         });
-        tokio::time::timeout(http.patience().window, asked).await.ok()?.ok().copied().flatten()
+        let Ok(told) = tokio::time::timeout(http.patience().window, asked).await else {
+            lock(&self.silent).insert(choice.base_url.clone(), self.clock.now());
+            return None;
+        };
+        told.ok().copied().flatten()
+    }
+
+    /// A clock that was set back does not make it longer.
+    fn is_silent(&self, choice: &ModelChoice) -> bool {
+        let since = lock(&self.silent).get(&choice.base_url).copied();
+        since.is_some_and(|since| (0..SILENCE).contains(&self.clock.now().0.saturating_sub(since.0)))
     }
 
     fn of(&self, choice: &ModelChoice) -> Told {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(all.entry((choice.base_url.clone(), choice.model.clone())).or_default())
+        Arc::clone(lock(&self.told).entry((choice.base_url.clone(), choice.model.clone())).or_default())
     }
+}
+
+fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
+    map.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,6 +12,7 @@ use seccompiler::BpfProgram;
 
 use super::launch::{PORTS_COMMAND, SandboxLaunch, SandboxedCommand};
 use super::policy::{PathAccess, PathRule};
+use super::port_listener;
 use super::syscall_filter::{self, SocketPolicy};
 
 /// Never looked for in `PATH`: a project's directory could stand there.
@@ -99,8 +100,11 @@ pub fn wrap(
     for (name, value) in [("TMPDIR", "/tmp"), ("TEMP", "/tmp"), ("TMP", "/tmp")] {
         line.extend(["--setenv", name, value].map(OsString::from));
     }
-    for (name, value) in launch.environment {
-        line.extend(["--setenv", name, value].map(OsString::from));
+    let forwarded = if launch.network { BTreeSet::new() } else { launch.ports.clone() };
+    if forwarded.is_empty() {
+        for (name, value) in launch.environment {
+            line.extend(["--setenv", name, value].map(OsString::from));
+        }
     }
     line.push("--chdir".into());
     line.push(launch.directory.into());
@@ -115,7 +119,6 @@ pub fn wrap(
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
     line.extend(["--info-fd".into(), OsString::from(LAST_PROCESS.to_string())]);
-    let forwarded = if launch.network { BTreeSet::new() } else { launch.ports.clone() };
     if !forwarded.is_empty() {
         bind(&mut line, "--ro-bind", launch.helper, Path::new(HELPER));
         if forwarded.iter().any(|port| *port < FIRST_FREE_PORT) {
@@ -126,8 +129,9 @@ pub fn wrap(
     let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
     line.push("--".into());
     if !forwarded.is_empty() {
-        let ports: Vec<String> = forwarded.iter().map(u16::to_string).collect();
-        line.extend([HELPER, PORTS_COMMAND, &ports.join(",")].map(OsString::from));
+        // it sets the variables after its own work: with `LD_PRELOAD` the project would send sockets in its place
+        line.extend([HELPER, PORTS_COMMAND].map(OsString::from));
+        line.extend(port_listener::arguments(&forwarded, launch.environment));
     }
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand { arguments: line, files, last_process: Some(LAST_PROCESS), mounted, forwarded })

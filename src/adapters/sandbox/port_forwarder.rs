@@ -3,27 +3,35 @@
 //!
 //! The listening sockets come from the sandbox before the command begins. Which port of the machine is meant says the kernel,
 //! by the address to which a socket is bound, and only declared ones count.
+//!
+//! Each connection needs two open files of this process, and the history and the screen need files, too: all commands together
+//! have a limited number of connections and of listeners. What is above it waits in the kernel's queues.
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
 
 /// Two for each port, for both kinds of addresses.
 pub(super) const MOST_LISTENERS: usize = 32;
 
-/// Connections of one command at once. More of them wait.
+/// Connections of all commands at once. More of them wait.
 const MOST_CONNECTIONS: usize = 128;
+
+/// Listeners of all commands at once: eight commands with as many ports as a workflow may declare.
+const MOST_LISTENERS_OF_ALL: usize = 8 * MOST_LISTENERS;
 
 /// After an error of the system, as where no file can be opened any more.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -41,16 +49,39 @@ pub struct PortForwarder {
 
 type Unanswered = Arc<Mutex<BTreeSet<u16>>>;
 
+/// What all forwarders of this process share.
+static LIMITS: LazyLock<ForwarderLimits> =
+    LazyLock::new(|| ForwarderLimits::new(MOST_CONNECTIONS, MOST_LISTENERS_OF_ALL));
+
+#[derive(Clone)]
+struct ForwarderLimits {
+    connections: Arc<Semaphore>,
+    listeners: Arc<Semaphore>,
+}
+
+impl ForwarderLimits {
+    fn new(connections: usize, listeners: usize) -> Self {
+        Self {
+            connections: Arc::new(Semaphore::new(connections)),
+            listeners: Arc::new(Semaphore::new(listeners)),
+        }
+    }
+}
+
 impl PortForwarder {
     /// `control`: our end of the command's standard input. Needs a tokio runtime around it.
     ///
     /// # Errors
     /// The socket cannot be waited for.
     pub fn start(control: StdUnixStream, ports: BTreeSet<u16>) -> io::Result<Self> {
+        Self::within(LIMITS.clone(), control, ports)
+    }
+
+    fn within(limits: ForwarderLimits, control: StdUnixStream, ports: BTreeSet<u16>) -> io::Result<Self> {
         control.set_nonblocking(true)?;
         let control = UnixStream::from_std(control)?;
         let unanswered = Unanswered::default();
-        let task = tokio::spawn(forward(control, ports, Arc::clone(&unanswered))).abort_handle();
+        let task = tokio::spawn(forward(limits, control, ports, Arc::clone(&unanswered))).abort_handle();
         Ok(Self { task, unanswered })
     }
 
@@ -66,13 +97,16 @@ impl Drop for PortForwarder {
     }
 }
 
-async fn forward(control: UnixStream, ports: BTreeSet<u16>, unanswered: Unanswered) {
+async fn forward(limits: ForwarderLimits, control: UnixStream, ports: BTreeSet<u16>, unanswered: Unanswered) {
+    let most = (2 * ports.len()).min(MOST_LISTENERS);
+    let permits = u32::try_from(most).unwrap_or(u32::MAX);
+    // before they are received: until then they are no open files of this process
+    let Ok(_permits) = limits.listeners.acquire_many(permits).await else { return };
     let Ok(received) = control.async_io(Interest::READABLE, || receive(&control)).await else { return };
     drop(control);
-    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut served = JoinSet::new();
-    for (listener, port) in received.into_iter().filter_map(|file| listener(file, &ports)) {
-        served.spawn(serve(listener, port, Arc::clone(&connections), Arc::clone(&unanswered)));
+    for (listener, port) in received.into_iter().filter_map(|file| listener(file, &ports)).take(most) {
+        served.spawn(serve(listener, port, Arc::clone(&limits.connections), Arc::clone(&unanswered)));
     }
     while served.join_next().await.is_some() {}
 }
@@ -90,22 +124,43 @@ fn receive(control: &UnixStream) -> io::Result<Vec<OwnedFd>> {
 }
 
 /// `None`: it is no socket at a declared port of a loopback.
-fn listener(file: OwnedFd, ports: &BTreeSet<u16>) -> Option<(TcpListener, u16)> {
-    let listener = std::net::TcpListener::from(file);
+fn listener(file: OwnedFd, ports: &BTreeSet<u16>) -> Option<(AsyncFd<TcpListener>, u16)> {
+    let listener = TcpListener::from(file);
     let address = listener.local_addr().ok().filter(|address| address.ip().is_loopback())?;
     let port = address.port();
     listener.set_nonblocking(true).ok().filter(|()| ports.contains(&port))?;
-    Some((TcpListener::from_std(listener).ok()?, port))
+    Some((awaited(listener).ok()?, port))
 }
 
-async fn serve(listener: TcpListener, port: u16, connections: Arc<Semaphore>, unanswered: Unanswered) {
+/// Tokio's own listener cannot be waited for without accepting.
+#[expect(
+    deprecated,
+    reason = "what replaces it needs `unsafe`; the file of a std listener is its own and does not change"
+)]
+fn awaited(listener: TcpListener) -> io::Result<AsyncFd<TcpListener>> {
+    AsyncFd::with_interest(listener, Interest::READABLE)
+}
+
+async fn serve(
+    listener: AsyncFd<TcpListener>,
+    port: u16,
+    connections: Arc<Semaphore>,
+    unanswered: Unanswered,
+) {
     let mut open = JoinSet::new();
     loop {
-        let Ok((inside, _)) = listener.accept().await else {
-            tokio::time::sleep(PAUSE).await;
-            continue;
-        };
+        let Ok(mut waiting) = listener.readable().await else { return };
+        // an accepted connection is an open file already; a listener to which nothing connects holds no permit
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let inside = match waiting.try_io(|listener| accept(listener.get_ref())) {
+            Ok(Ok(inside)) => inside,
+            Ok(Err(_)) => {
+                drop(permit);
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+            Err(_) => continue,
+        };
         let unanswered = Arc::clone(&unanswered);
         open.spawn(async move {
             carry(inside, port, &unanswered).await;
@@ -113,6 +168,14 @@ async fn serve(listener: TcpListener, port: u16, connections: Arc<Semaphore>, un
         });
         while open.try_join_next().is_some() {}
     }
+}
+
+fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    let (inside, _) = listener.accept()?;
+    inside.set_nonblocking(true)?;
+    // it has the options of its listener, and with this one `close` would wait for the other side
+    set_socket_linger(&inside, None)?;
+    TcpStream::from_std(inside)
 }
 
 async fn carry(mut inside: TcpStream, port: u16, unanswered: &Mutex<BTreeSet<u16>>) {
@@ -137,18 +200,38 @@ fn lock(ports: &Mutex<BTreeSet<u16>>) -> MutexGuard<'_, BTreeSet<u16>> {
 #[cfg(test)]
 mod tests {
     use std::io::IoSlice;
-    use std::os::fd::AsFd;
+    use std::os::fd::{AsFd, BorrowedFd};
 
+    use futures_util::FutureExt;
+    use rustix::net::sockopt::socket_linger;
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener as TokioListener;
 
     use super::*;
 
+    fn listen(address: &str) -> TcpListener {
+        TcpListener::bind(address).unwrap()
+    }
+
+    fn send(sender: &StdUnixStream, files: &[BorrowedFd<'_>]) {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_LISTENERS))];
+        let mut sent = SendAncillaryBuffer::new(&mut space);
+        assert!(sent.push(SendAncillaryMessage::ScmRights(files)));
+        sendmsg(sender, &[IoSlice::new(b"x")], &mut sent, SendFlags::empty()).unwrap();
+    }
+
+    /// Whatever is ready has been done after it.
+    async fn let_others_work() {
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     #[tokio::test]
     async fn only_listeners_at_declared_ports_of_a_loopback_are_served() {
-        let listen = |address: &str| std::net::TcpListener::bind(address).unwrap();
         // the same network stands for both: the one side has the addresses of 127.0.0.2, the other the true ones
-        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
         let declared = server.local_addr().unwrap().port();
         let (inside, other) = (listen(&format!("127.0.0.2:{declared}")), listen("127.0.0.2:0"));
         // bound, so that nobody else takes it, and not listened at
@@ -160,13 +243,7 @@ mod tests {
         let (control, sender) = StdUnixStream::pair().unwrap();
         let forwarder = PortForwarder::start(control, BTreeSet::from([declared, silent])).unwrap();
         let no_socket = std::fs::File::open("/dev/null").unwrap();
-        {
-            let files = [no_socket.as_fd(), other.as_fd(), inside.as_fd(), inside_silent.as_fd()];
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_LISTENERS))];
-            let mut sent = SendAncillaryBuffer::new(&mut space);
-            assert!(sent.push(SendAncillaryMessage::ScmRights(&files)));
-            sendmsg(&sender, &[IoSlice::new(b"x")], &mut sent, SendFlags::empty()).unwrap();
-        }
+        send(&sender, &[no_socket.as_fd(), other.as_fd(), inside.as_fd(), inside_silent.as_fd()]);
         let silent_address = inside_silent.local_addr().unwrap();
         drop((inside, other, inside_silent));
         let mut client = TcpStream::connect(address).await.unwrap();
@@ -192,5 +269,76 @@ mod tests {
         assert_eq!(open.read(&mut [0]).await.unwrap_or(0), 0, "it ends with the command");
         assert_eq!(served.read(&mut [0]).await.unwrap_or(0), 0);
         assert!(TcpStream::connect(address).await.is_err());
+    }
+    /// Of all forwarders together, and before it is accepted: it waits in the queue of the kernel, not in an open file.
+    #[tokio::test]
+    async fn a_connection_above_the_limit_is_accepted_after_another_has_ended() {
+        let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let limits = ForwarderLimits::new(2, 4);
+        let mut forwarders = Vec::new();
+        let mut insides = Vec::new();
+        for host in ["127.0.0.3", "127.0.0.4"] {
+            let (control, sender) = StdUnixStream::pair().unwrap();
+            let forwarder = PortForwarder::within(limits.clone(), control, BTreeSet::from([port])).unwrap();
+            let inside = listen(&format!("{host}:{port}"));
+            send(&sender, &[inside.as_fd()]);
+            forwarders.push(forwarder);
+            insides.push(inside);
+        }
+        let addresses: Vec<_> = insides.iter().map(|inside| inside.local_addr().unwrap()).collect();
+        let mut open = Vec::new();
+        for address in &addresses {
+            let client = TcpStream::connect(address).await.unwrap();
+            open.push((client, server.accept().await.unwrap()));
+        }
+        assert_eq!((limits.connections.available_permits(), limits.listeners.available_permits()), (0, 0));
+        let third = TcpStream::connect(addresses[1]).await.unwrap();
+        let_others_work().await;
+        let (taken, from) = insides[1].accept().expect("it still waits in the queue");
+        assert_eq!(from, third.local_addr().unwrap());
+        drop((taken, third));
+        let mut third = TcpStream::connect(addresses[1]).await.unwrap();
+        let_others_work().await;
+        assert!(server.accept().now_or_never().is_none());
+        drop(open.remove(0));
+        let (mut served, _) = server.accept().await.unwrap();
+        served.write_all(b"x").await.unwrap();
+        assert_eq!(third.read(&mut [0]).await.unwrap(), 1);
+        // what a command held is free after it
+        drop((forwarders, open));
+        let all = limits.listeners.acquire_many(4).await;
+        assert!(all.is_ok() && limits.connections.acquire_many(2).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn listeners_above_the_limit_are_received_after_those_of_another_command() {
+        let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let limits = ForwarderLimits::new(2, 2);
+        let start = |host: &str| {
+            let (control, sender) = StdUnixStream::pair().unwrap();
+            let forwarder = PortForwarder::within(limits.clone(), control, BTreeSet::from([port])).unwrap();
+            let inside = listen(&format!("{host}:{port}"));
+            send(&sender, &[inside.as_fd()]);
+            (forwarder, inside.local_addr().unwrap())
+        };
+        let (first, first_address) = start("127.0.0.5");
+        let _first = (TcpStream::connect(first_address).await.unwrap(), server.accept().await.unwrap());
+        let (_second, second_address) = start("127.0.0.6");
+        let _waiting = TcpStream::connect(second_address).await.unwrap();
+        let_others_work().await;
+        assert!(server.accept().now_or_never().is_none());
+        drop(first);
+        server.accept().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_close_waits_because_of_an_option_of_the_listener() {
+        let inside = listen("127.0.0.1:0");
+        set_socket_linger(&inside, Some(Duration::from_secs(60))).unwrap();
+        let _client = std::net::TcpStream::connect(inside.local_addr().unwrap()).unwrap();
+        let accepted = accept(&inside).unwrap();
+        assert_eq!(socket_linger(&accepted).unwrap(), None);
     }
 }

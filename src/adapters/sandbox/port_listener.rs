@@ -2,8 +2,9 @@
 //! sockets to the process outside, and becomes the command.
 //!
 //! Nothing of it stays in the sandbox: who connects there is served from the outside, through sockets that no command can
-//! take, close or exchange.
+//! take, close or exchange. Nor do the command's variables reach it: with some of them its own libraries would be loaded here.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, IoSlice, Write as _};
 use std::mem::MaybeUninit;
@@ -17,12 +18,25 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use super::port_forwarder::MOST_LISTENERS;
 use super::process_keeper;
 
-/// Arguments: the ports with commas between them, then the program with its own. Standard input is a socket to the outside.
+/// Stands between the variables and the program.
+const END_OF_VARIABLES: &str = "--";
+
+/// What [`become_command`] is to be given.
+pub(super) fn arguments(ports: &BTreeSet<u16>, variables: &[(String, String)]) -> Vec<OsString> {
+    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+    let mut arguments = vec![ports.join(",").into()];
+    arguments.extend(variables.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
+    arguments.push(END_OF_VARIABLES.into());
+    arguments
+}
+
+/// Arguments: the ports with commas between them, the variables of the command as `NAME=VALUE`, `--`, then the program with its
+/// own. Standard input is a socket to the outside.
 ///
 /// # Errors
 /// What is missing: the command was not started.
 pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
-    let [ports, program, rest @ ..] = arguments else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let (ports, mut command) = command(arguments).ok_or(io::ErrorKind::InvalidInput)?;
     let mut listeners = Vec::new();
     for port in ports.to_string_lossy().split(',').filter_map(|port| port.parse::<u16>().ok()) {
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
@@ -40,7 +54,21 @@ pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
     listeners.truncate(MOST_LISTENERS);
     send(&listeners)?;
     // the sockets outside live on, ours close with this program
-    Err(Command::new(program).args(rest).exec())
+    Err(command.exec())
+}
+
+fn command(arguments: &[OsString]) -> Option<(&OsString, Command)> {
+    let (ports, rest) = arguments.split_first()?;
+    let end = rest.iter().position(|argument| argument == END_OF_VARIABLES)?;
+    let (variables, rest) = rest.split_at(end);
+    let [_, program, rest @ ..] = rest else { return None };
+    let mut command = Command::new(program);
+    command.args(rest);
+    for variable in variables {
+        let (name, value) = variable.to_str()?.split_once('=')?;
+        command.env(name, value);
+    }
+    Some((ports, command))
 }
 
 fn send(listeners: &[TcpListener]) -> io::Result<()> {
@@ -52,4 +80,31 @@ fn send(listeners: &[TcpListener]) -> io::Result<()> {
     }
     sendmsg(io::stdin(), &[IoSlice::new(b"\n")], &mut sent, SendFlags::empty())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variables_are_those_of_the_command() {
+        let ports = BTreeSet::from([81, 7004]);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let variables = [pair("LD_PRELOAD", "/project/evil.so"), pair("A", "b=c --\n"), pair("EMPTY", "")];
+        for variables in [&variables[..], &[]] {
+            let mut line = arguments(&ports, variables);
+            line.extend(["/bin/sh", "--", "x=y"].map(OsString::from));
+            let (ports, command) = command(&line).unwrap();
+            assert_eq!((ports.to_str(), command.get_program().to_str()), (Some("81,7004"), Some("/bin/sh")));
+            assert!(command.get_args().eq(["--", "x=y"]));
+            let mut expected: Vec<_> =
+                variables.iter().map(|(name, value)| (name.as_ref(), Some(value.as_ref()))).collect();
+            expected.sort();
+            assert_eq!(command.get_envs().collect::<Vec<_>>(), expected);
+        }
+        for wrong in [&[][..], &["81"], &["81", "/bin/sh"], &["81", "--"], &["81", "A", "--", "/bin/sh"]] {
+            let wrong: Vec<OsString> = wrong.iter().map(OsString::from).collect();
+            assert!(command(&wrong).is_none(), "{wrong:?}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What every tool knows of the project it works in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,11 @@ impl ToolContext {
     /// What the commands of a call reach of the network.
     pub(super) fn network_for<'a>(&self, invocation: &'a ToolInvocation) -> NetworkReach<'a> {
         self.sandbox.settings().reach_for(invocation.network, &invocation.loopback_ports)
+    }
+
+    /// The ports of this machine that the command of a call reaches with the network off.
+    pub(super) fn ports_for(&self, invocation: &ToolInvocation) -> BTreeSet<u16> {
+        self.sandbox.open_ports(self.network_for(invocation)).clone()
     }
 
     /// Why no setting allows this command; asked before anything of it runs. `network`: it has the network.

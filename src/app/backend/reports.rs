@@ -51,7 +51,7 @@ impl TuiBackend {
                     let sandbox = sandbox_setup::sandbox(&project, &data, &catalog);
                     let text = match path {
                         Some(path) => sandbox_setup::explain(&sandbox, &project, Path::new(&path)).text(),
-                        None => sandbox_setup::describe(&sandbox).text(),
+                        None => sandbox_setup::describe(&sandbox, &catalog).text(),
                     };
                     Ok(("Sandbox".to_owned(), text))
                 })

@@ -103,7 +103,8 @@ pub(in crate::app) fn store(world: &CliContext) -> Vec<DoctorFinding> {
 /// Whether commands of agents are confined, and how.
 pub(in crate::app) fn sandbox(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
     const SANDBOX: &str = "sandbox";
-    let report = sandbox_setup::describe(&sandbox_setup::sandbox(&world.project, &world.dirs.data, catalog));
+    let report =
+        sandbox_setup::describe(&sandbox_setup::sandbox(&world.project, &world.dirs.data, catalog), catalog);
     match (report.mode, report.layer, report.problem) {
         ("off", ..) => DoctorFinding::warning(
             SANDBOX,

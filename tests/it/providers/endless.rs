@@ -1,14 +1,18 @@
 //! Answers without an end, connections that died, and windows that are smaller than they are said to be: over real sockets.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use synthdev::adapters::providers::{ModelProviders, ModelTimeouts};
+use synthdev::domain::ids::Timestamp;
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply, ModelRequest};
 use synthdev::engine::event::RunEvent;
+use synthdev::ports::clock::ClockPort;
 use synthdev::ports::model::ModelPort;
 
 use super::outcome::asking;
@@ -239,7 +243,16 @@ async fn the_window_of_a_server_is_the_one_that_it_gives() {
     }
 }
 
-/// A server that says nothing is given up: nothing else here would ever end the wait for it.
+#[derive(Default)]
+struct SetClock(AtomicI64);
+
+impl ClockPort for SetClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// A server that says nothing is given up, for a minute: nothing else here would ever end the wait for it.
 #[tokio::test]
 async fn a_window_is_not_waited_for_longer_than_its_limit() {
     let choice = |base_url: &str| ModelChoice { key: None, ..request(base_url).choice };
@@ -247,12 +260,22 @@ async fn a_window_is_not_waited_for_longer_than_its_limit() {
     let hours = Duration::from_secs(10_000);
     let patience = ModelTimeouts { connect: hours, idle: hours, call: hours, ..ModelTimeouts::default() };
     assert_eq!(patience.window, Duration::from_secs(2));
+    let clock = Arc::new(SetClock::default());
     let providers =
-        ModelProviders::new(BTreeMap::new(), ModelTimeouts { window: Duration::from_millis(20), ..patience });
-    for _ in 0..2 {
+        ModelProviders::new(BTreeMap::new(), ModelTimeouts { window: Duration::from_millis(20), ..patience })
+            .with_clock(clock.clone());
+    let closed = ListServer::closed();
+    for begun in [0, 60_000] {
+        clock.0.store(begun, Ordering::Relaxed);
+        assert_eq!(providers.known_window(&silent), None, "it is asked");
         let told = join_all((0..100).map(|_| providers.window(&silent))).await;
         assert!(told.iter().all(Option::is_none));
-        assert_eq!(providers.known_window(&silent), None, "the next run asks again");
+        for (later, known) in [(0, Some(None)), (59_999, Some(None)), (60_000, None), (-1, None)] {
+            clock.0.store(begun + later, Ordering::Relaxed);
+            assert_eq!(providers.known_window(&silent), known, "{later} ms later");
+        }
+        assert_eq!(providers.window(&choice(&closed)).await, None);
+        assert_eq!(providers.known_window(&choice(&closed)), None, "what answers at once is asked again");
     }
     for far in ["https://models.example/v1", "http://8.8.8.8/v1", "recording:it.jsonl", ""] {
         assert_eq!(providers.known_window(&choice(far)), Some(None), "{far} is not asked");

@@ -77,6 +77,12 @@ impl ListServer {
         Self { base_url, asked: Arc::default() }
     }
 
+    /// An address at which nothing listens any more.
+    pub fn closed() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/v1", listener.local_addr().unwrap())
+    }
+
     /// `127.0.0.1:PORT`
     pub fn host(&self) -> &str {
         self.base_url.trim_start_matches("http://").trim_end_matches("/v1")

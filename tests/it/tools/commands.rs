@@ -1,8 +1,12 @@
 //! execute_terminal: output, exit, environment, and that no process outlives its call (TOOL-9, ERR-11).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use synthdev::adapters::sandbox::CommandSandbox;
+use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
+use synthdev::domain::sandbox::{NetworkAccess, SandboxLayer, SandboxSettings};
 use synthdev::domain::tool::ToolPreview;
 use synthdev::ports::tool::ToolPort;
 
@@ -199,7 +203,7 @@ async fn commands_end_whenever_we_are_killed() {
 #[tokio::test]
 async fn the_preview_warns_of_dangerous_commands() {
     let project = Project::new(&[]);
-    let Some(ToolPreview::Command { command: line, cwd, warning }) =
+    let Some(ToolPreview::Command { command: line, cwd, warning, .. }) =
         project.preview("execute_terminal", command("rm -rf target")).await
     else {
         panic!("no preview");
@@ -232,4 +236,42 @@ async fn what_nobody_means_never_starts_unless_the_user_typed_it() {
     assert_eq!(warning.as_deref(), Some("This command deletes directories for good."));
     typed.run("execute_terminal", command(REFUSED)).await;
     assert_eq!(typed.listing(), ["", "ran"]);
+}
+
+/// Where no sandbox works the ports are closed, and so they are where there is none or the network is on.
+#[tokio::test]
+async fn the_preview_names_the_ports_that_a_command_reaches() {
+    let data = tempfile::tempdir().unwrap();
+    let confined = SandboxSettings { layer: SandboxLayer::Bubblewrap, ..SandboxSettings::default() };
+    let rows = [
+        (confined.clone(), true),
+        (SandboxSettings { network: NetworkAccess::Ask, ..confined.clone() }, true),
+        (SandboxSettings { network: NetworkAccess::On, ..confined.clone() }, false),
+        (SandboxSettings { ports_are_closed: true, ..confined.clone() }, false),
+        (SandboxSettings { layer: SandboxLayer::None, ..confined.clone() }, false),
+        (SandboxSettings { layer: SandboxLayer::Landlock, ..confined }, false),
+        (SandboxSettings::off(), false),
+    ];
+    for (settings, reached) in rows {
+        let about = format!("{settings:?}");
+        let mut sandbox = Arc::new(CommandSandbox::off(data.path()));
+        let project = Project::with(&[], |tools| {
+            let places = SandboxPlaces {
+                data: data.path().to_owned(),
+                helper: env!("CARGO_BIN_EXE_synthdev").into(),
+                ..SandboxPlaces::for_project(&tools.root)
+            };
+            sandbox = Arc::new(CommandSandbox::new(settings, places));
+            tools.sandbox = Arc::clone(&sandbox);
+        });
+        let reached = reached && sandbox.ready().is_ok();
+        for (tool, arguments) in [("execute_terminal", command("ls")), ("shell", command("ls"))] {
+            let mut call = invocation(tool, arguments);
+            call.loopback_ports.insert(5432);
+            let Some(ToolPreview::Command { ports, .. }) = project.tools.preview(&call).await else {
+                panic!("no preview");
+            };
+            assert_eq!(ports.contains(&5432), reached, "{tool} {about}");
+        }
+    }
 }

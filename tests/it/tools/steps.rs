@@ -120,7 +120,7 @@ async fn what_cannot_be_run_is_refused_and_says_why() {
 async fn previews_show_what_would_run() {
     let project = Project::new(&[]);
     let arguments = json!({"command": "rm", "args": ["-rf", "a b"], "cwd": "sub", "env": {"A": "x"}});
-    let Some(ToolPreview::Command { command, cwd, warning }) = project.preview("shell", arguments).await
+    let Some(ToolPreview::Command { command, cwd, warning, .. }) = project.preview("shell", arguments).await
     else {
         panic!("no preview");
     };
