@@ -370,7 +370,7 @@ fn a_pipe_in_the_place_of_a_file_of_git_is_named_and_not_waited_for() {
         ("ff", "[include] path=../ff\n"),
         ("ff", "[includeIf \"gitdir:**\"]\n\tpath = \"../ff\"\n"),
         ("ff", "[include]\n\tpath = more\n"),
-        ("ff", "[core]\n\tattributesFile = ff\n"),
+        ("ff", "[core]\n\tattributesFile = ROOT/ff\n"),
     ];
     for (pipe, configured) in rows {
         let world = World::repository();
@@ -380,7 +380,9 @@ fn a_pipe_in_the_place_of_a_file_of_git_is_named_and_not_waited_for() {
         let _ = fs::remove_file(&path);
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         if !configured.is_empty() {
-            let config = world.read(".git/config") + configured;
+            let root = world.project().canonicalize().unwrap();
+            let configured = configured.replace("ROOT", &root.display().to_string());
+            let config = world.read(".git/config") + &configured;
             world.write(".git/config", &config);
             world.write(".git/more", "[include] path = ../ff\n");
         }
