@@ -8,9 +8,8 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, FileType};
-use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use git2::{Error, ErrorClass, ErrorCode, Repository};
 
@@ -34,6 +33,8 @@ const FILES: [&str; 12] = [
 ];
 /// Files of the directory `info` in it.
 const INFO_FILES: [&str; 2] = ["attributes", "grafts"];
+/// Files that are written, also through a link.
+const WRITTEN_FILES: [&str; 3] = ["HEAD", "index", "packed-refs"];
 /// Directories whose files are written, also through a link. Git makes none there, and the commands of an agent can do so
 /// at any time: what the user has seen earlier says nothing about such a link.
 const WRITTEN: [&str; 3] = ["refs", "logs", "reftable"];
@@ -145,7 +146,7 @@ fn look_at(directory: &Path, outside: OutsideFiles, leads: &mut Vec<String>) -> 
         }
     }
     let top = look.top.clone();
-    Ok(look.repository(&top)? || whole)
+    Ok(whole || look.repository(&top)?)
 }
 
 /// A look at one repository.
@@ -205,7 +206,11 @@ impl Look<'_> {
         // read before it is asked whether this is a repository at all
         self.judge(&place.join("commondir"))?;
         self.judge(&head)?;
-        if head.symlink_metadata().is_err() || self.follows(&head) && !head.is_file() {
+        if self.follows(&head) && !head.is_file() {
+            return Ok(false);
+        }
+        let has = |name: &str| place.join(name).symlink_metadata().is_ok();
+        if !has("commondir") && !(has("objects") && has("refs")) {
             return Ok(false);
         }
         self.files(place)?;
@@ -250,6 +255,12 @@ impl Look<'_> {
     }
 
     fn files(&mut self, place: &Path) -> Result<(), Error> {
+        for name in WRITTEN_FILES {
+            let target = fs::read_link(place.join(name)).ok();
+            if target.is_some_and(|target| name != "HEAD" || !is_branch(&target)) {
+                return Err(refused(&place.join(name), LINK));
+            }
+        }
         FILES.iter().try_for_each(|name| self.judge(&place.join(name)))?;
         let info = place.join("info");
         if self.enters(&info) {
@@ -326,7 +337,8 @@ impl Look<'_> {
             };
             let target = expanded(&entry, &base);
             // the library of git takes it from the directory that the process is in
-            let is_adrift = entry.key.ends_with("sfile") && !entry.value.starts_with(['/', '~']);
+            let is_adrift = entry.key.ends_with("sfile")
+                && !(entry.value.starts_with('/') || entry.value.starts_with("~/"));
             if entry.escaped || is_adrift || !self.bounds.hold(&target) {
                 let GitEntry { section, key, value, .. } = &entry;
                 if !self.leads(format!("{name}: {section}.{key} = {value}")) {
@@ -407,6 +419,11 @@ fn judge_named(file: &Path) -> Result<(), Error> {
     }
 }
 
+/// What an old form of `HEAD` leads to.
+fn is_branch(target: &Path) -> bool {
+    target.starts_with("refs/heads") && target.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
 fn is_odd(kind: FileType) -> bool {
     kind.is_fifo() || kind.is_socket() || kind.is_char_device() || kind.is_block_device()
 }
@@ -478,14 +495,7 @@ mod tests {
             let found = leads(&root);
             assert!(found.iter().any(|found| found.contains(lead)), "{text} {found:?}");
         }
-        for link in [
-            ".git/packed-refs",
-            ".git/info",
-            ".git/objects",
-            ".git/config",
-            ".git/objects/ab",
-            ".git/shallow",
-        ] {
+        for link in [".git/info", ".git/objects", ".git/config", ".git/objects/ab", ".git/shallow"] {
             let (_keep, root) = scene();
             let place = root.join(link);
             let _ = fs::remove_file(&place).or_else(|_| fs::remove_dir_all(&place));
@@ -507,6 +517,10 @@ mod tests {
     #[test]
     fn a_link_among_the_files_that_are_written_is_refused_whatever_the_user_has_seen() {
         for (link, file) in [
+            (".git/HEAD", true),
+            (".git/index", true),
+            (".git/packed-refs", true),
+            (".git/worktrees/a/HEAD", true),
             (".git/refs", false),
             (".git/refs/synthdev", false),
             (".git/refs/heads/a", true),
@@ -529,7 +543,7 @@ mod tests {
                 fs::write(root.join("../out/file"), "").unwrap();
                 let place = root.join(link);
                 fs::create_dir_all(place.parent().unwrap()).unwrap();
-                let _ = fs::remove_dir_all(&place);
+                let _ = fs::remove_file(&place).or_else(|_| fs::remove_dir_all(&place));
                 symlink(root.join(target).join(if file { "file" } else { "" }), &place).unwrap();
                 for outside in [OutsideFiles::Refused, OutsideFiles::Allowed] {
                     let error = open_around(&root, outside).map(drop);
@@ -538,6 +552,11 @@ mod tests {
                         continue;
                     };
                     let named = error.message().contains("is a link") && error.message().contains(link);
+                    if error.code() == ErrorCode::NotFound {
+                        // git takes it for no repository
+                        assert!(link == ".git/HEAD" && target == "gone", "{link} {target}");
+                        continue;
+                    }
                     let is_lead = link.contains("objects") && outside == OutsideFiles::Refused;
                     assert!(
                         is_refusal(&error) && named || is_lead && is_leading_out(&error),

@@ -32,3 +32,25 @@ fn remove(common: &Path, name: &str, age: Duration, is_ours: impl Fn(&str) -> bo
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_the_refs_leads_the_sweep_nowhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let (git, other) = (directory.path().join("git"), directory.path().join("other"));
+        for place in [git.join("refs/synthdev/snapshots"), other.join("snapshots")] {
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("a.lock"), "").unwrap();
+        }
+        let sweep = || remove(&git, super::super::snapshot_commit::NAMESPACE, Duration::ZERO, |_| true);
+        sweep();
+        assert!(!git.join("refs/synthdev/snapshots/a.lock").exists());
+        fs::remove_dir_all(git.join("refs/synthdev")).unwrap();
+        std::os::unix::fs::symlink(&other, git.join("refs/synthdev")).unwrap();
+        sweep();
+        assert!(other.join("snapshots/a.lock").exists());
+    }
+}
