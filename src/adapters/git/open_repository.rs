@@ -210,7 +210,8 @@ impl Look<'_> {
             return Ok(false);
         }
         let has = |name: &str| place.join(name).symlink_metadata().is_ok();
-        if !has("commondir") && !(has("objects") && has("refs")) {
+        let is_possible = has("commondir") || has("objects") && has("refs");
+        if !is_possible {
             return Ok(false);
         }
         self.files(place)?;
