@@ -1,7 +1,9 @@
 //! The lines of a git configuration, as git and its library read them. Nothing is opened but the one file that is asked for.
 
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::iter::Peekable;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::str::Chars;
 
@@ -34,11 +36,63 @@ pub fn is_unambiguous(text: &str) -> bool {
 
 /// A file that can be read whole without waiting.
 pub fn plain_text(path: &Path) -> Option<String> {
-    let plain = |found: &std::fs::Metadata| found.is_file() && found.len() < LARGEST;
-    std::fs::metadata(path).ok().filter(plain)?;
+    let bytes = first_bytes(path).filter(|bytes| (bytes.len() as u64) < LARGEST)?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Of a file that can be read without waiting, no more than counts.
+fn first_bytes(path: &Path) -> Option<Vec<u8>> {
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut bytes = Vec::new();
     std::fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(bytes)
+}
+
+/// A file whose content is one path or several, such as `commondir`.
+pub struct PathFile {
+    bytes: Vec<u8>,
+    /// Every program reads the same paths in it.
+    pub is_plain: bool,
+}
+
+impl PathFile {
+    /// `None`: there is no such file.
+    pub fn read(path: &Path) -> Option<Self> {
+        let mut bytes = first_bytes(path)?;
+        let is_plain = (bytes.len() as u64) < LARGEST && std::str::from_utf8(&bytes).is_ok_and(is_plain_path);
+        // the library of git takes blanks off the end, and then reads as far as the first NUL
+        bytes.truncate(bytes.trim_ascii_end().len());
+        bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
+        Some(Self { bytes, is_plain })
+    }
+
+    /// The path that is the whole content.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(&self.bytes))
+    }
+
+    /// The path behind `gitdir:`.
+    pub fn git_directory(&self) -> Option<PathBuf> {
+        let path = self.bytes.strip_prefix(b"gitdir:")?.trim_ascii_start();
+        (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(path)))
+    }
+
+    /// A path for each line that is no comment.
+    pub fn lines(&self) -> impl Iterator<Item = &Path> {
+        let lines = self.bytes.split(|byte| matches!(byte, b'\r' | b'\n'));
+        lines
+            .filter(|line| !matches!(line.first(), None | Some(b'#')))
+            .map(|line| Path::new(OsStr::from_bytes(line)))
+    }
+}
+
+fn is_plain_path(text: &str) -> bool {
+    let is_odd = |letter: char| match letter {
+        '\n' | ' ' => false,
+        char::REPLACEMENT_CHARACTER => true,
+        letter => letter.is_control() || letter.is_whitespace(),
+    };
+    !text.contains(is_odd)
 }
 
 /// The work tree that a git directory names, as that of a submodule does; what is included is not read.

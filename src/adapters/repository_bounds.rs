@@ -3,9 +3,14 @@
 //!
 //! Opens nothing outside of the directory that is asked about, but what a linked worktree or a submodule is known by.
 
+use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use super::git_entries::{plain_text, work_tree};
+use super::git_entries::{PathFile, work_tree};
+
+/// As the system has it.
+const MOST_LINKS: usize = 40;
 
 /// A repository with its work tree: the directories that are its own.
 pub struct RepositoryBounds {
@@ -25,20 +30,54 @@ impl RepositoryBounds {
         Self { inside }
     }
 
-    /// Whether a path stays inside, also through its links. What is named outside is not looked at.
+    /// Whether a path stays inside, also through its links. Nothing outside is looked at: that alone can mount something.
     pub fn hold(&self, path: &Path) -> bool {
-        let is_inside = |path: &Path| self.inside.iter().any(|bound| path.starts_with(bound));
-        if !is_inside(&plain(path)) {
-            return false;
-        }
-        match (path.canonicalize(), path.symlink_metadata()) {
-            (Ok(real), _) => is_inside(&real),
-            // a link to nothing: what is made through it is made elsewhere
-            (Err(_), Ok(found)) => !found.is_symlink(),
-            // what may be made there one day is made in the directory that exists
-            (Err(_), Err(_)) => path.parent().is_none_or(|parent| self.hold(parent)),
-        }
+        self.is_inside(&plain(path)) && self.end_of(path).is_some_and(|end| self.is_inside(&end))
     }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        self.inside.iter().any(|bound| path.starts_with(bound))
+    }
+
+    /// Where the links of a path lead, also if nothing is there; `None`: outside, or round and round.
+    fn end_of(&self, path: &Path) -> Option<PathBuf> {
+        let mut open = parts(path);
+        let (mut at, mut links) = (PathBuf::from("/"), 0);
+        while let Some(part) = open.pop_front() {
+            match Path::new(&part).components().next() {
+                Some(Component::ParentDir) => {
+                    at.pop();
+                }
+                Some(Component::Normal(name)) => {
+                    at.push(name);
+                    // the bounds themselves have no links in their paths
+                    if self.inside.iter().any(|bound| bound.starts_with(&at)) {
+                        continue;
+                    }
+                    if !self.is_inside(&at) {
+                        return None;
+                    }
+                    if let Ok(target) = std::fs::read_link(&at) {
+                        links += 1;
+                        if links > MOST_LINKS {
+                            return None;
+                        }
+                        at.pop();
+                        let mut way = parts(&target);
+                        way.append(&mut open);
+                        open = way;
+                    }
+                }
+                Some(Component::RootDir | Component::Prefix(_)) => at = PathBuf::from("/"),
+                Some(Component::CurDir) | None => {}
+            }
+        }
+        Some(at)
+    }
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components().map(|part| part.as_os_str().to_owned()).collect()
 }
 
 /// Without `.` and `..`; nothing is looked at.
@@ -71,12 +110,13 @@ pub struct LinkedDirectory {
 pub fn linked(root: &Path) -> Option<LinkedDirectory> {
     let root = root.canonicalize().ok()?;
     let link = root.join(".git");
-    let text = std::fs::symlink_metadata(&link).is_ok_and(|found| found.is_file()).then(|| plain_text(&link));
-    let own = root.join(text??.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    std::fs::symlink_metadata(&link).ok().filter(std::fs::Metadata::is_file)?;
+    let plain = |file: &Path| PathFile::read(file).filter(|found| found.is_plain);
+    let own = root.join(plain(&link)?.git_directory()?).canonicalize().ok()?;
     let above = own.parent()?;
     if above.ends_with("worktrees") && own.join("commondir").is_file() {
-        let common = own.join(plain_text(&own.join("commondir"))?.trim()).canonicalize().ok()?;
-        let back = own.join(plain_text(&own.join("gitdir"))?.trim());
+        let common = own.join(plain(&own.join("commondir"))?.path()).canonicalize().ok()?;
+        let back = own.join(plain(&own.join("gitdir"))?.path());
         let is_back = back.file_name()? == ".git" && back.parent()?.canonicalize().ok()? == root;
         // a directory of the project could name both
         let is_one = is_back && above == common.join("worktrees") && is_repository(&common);
@@ -152,6 +192,9 @@ mod tests {
         symlink(base.join("out"), root.join("far")).unwrap();
         symlink("../file", root.join(".git/near")).unwrap();
         symlink(base.join("gone"), root.join("dangling")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        symlink("../project/file", root.join("round")).unwrap();
+        symlink("far/../project/file", root.join("through")).unwrap();
         let bounds = RepositoryBounds::of(&root);
         for (path, held) in [
             ("file", true),
@@ -163,6 +206,9 @@ mod tests {
             ("far/file", false),
             ("far", false),
             ("dangling", false),
+            ("loop", false),
+            ("round", true),
+            ("through", false),
             ("far/not/there", false),
             ("/net/host", false),
         ] {

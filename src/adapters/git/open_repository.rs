@@ -3,18 +3,17 @@
 //! a repository to every file that this names.
 //!
 //! Owns that look, which opens nothing but files of the repository. Refuses a repository in which a pipe, a device or a
-//! socket takes the place of a file, and, unless its user has seen what, one that leads out of itself. What the user's
-//! own configuration names is the user's.
+//! socket takes the place of a file, or a link that of a file which is written, and, unless its user has seen what, one
+//! that leads out of itself. What the user's own configuration names is the user's.
 
 use std::collections::BTreeSet;
-use std::fs::{self, FileType};
-use std::io::ErrorKind;
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::fs::{self, DirEntry, FileType};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
 
-use git2::{Error, ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{Error, ErrorClass, ErrorCode, Repository};
 
-use crate::adapters::git_entries::{GitEntry, entries, is_unambiguous, plain_text};
+use crate::adapters::git_entries::{GitEntry, PathFile, entries, is_unambiguous, plain_text};
 use crate::adapters::repository_bounds::RepositoryBounds;
 
 /// Files directly in the directory of a repository, or of one of its worktrees.
@@ -34,10 +33,15 @@ const FILES: [&str; 12] = [
 ];
 /// Files of the directory `info` in it.
 const INFO_FILES: [&str; 2] = ["attributes", "grafts"];
-/// Directories of which every file is looked at.
-const DIRECTORIES: [&str; 3] = ["refs", "objects", "reftable"];
+/// Files that are written, also through a link.
+const WRITTEN_FILES: [&str; 3] = ["HEAD", "index", "packed-refs"];
+/// Directories whose files are written, also through a link. Git makes none there, and the commands of an agent can do so
+/// at any time: what the user has seen earlier says nothing about such a link.
+const WRITTEN: [&str; 3] = ["refs", "logs", "reftable"];
 /// No file is deeper: below `refs`, names of branches are paths.
 const DEEPEST: usize = 32;
+const NO_FILE: &str = "is not a regular file, and git waits for ever for such a thing";
+const LINK: &str = "is a link, and git makes none there but writes through it";
 /// Configurations that include each other are followed so far, and stores of objects that name others.
 const MOST_FOLLOWED: usize = 64;
 
@@ -55,8 +59,10 @@ pub enum OutsideFiles {
 /// # Errors
 /// There is none, libgit2 cannot serve it, a file of it is no regular file, or it leads out of itself.
 pub(in crate::adapters) fn open_around(directory: &Path, outside: OutsideFiles) -> Result<Repository, Error> {
-    accept(look_around(directory, outside)?, outside)?;
-    Repository::open_ext(directory, RepositoryOpenFlags::empty(), std::iter::empty::<&Path>())
+    let (leads, top) = look_around(directory, outside)?;
+    accept(leads, outside)?;
+    // no other one than that which was looked at
+    Repository::open(top.ok_or_else(|| missing(directory))?)
 }
 
 /// Opens the repository of exactly this directory, or this directory of a repository.
@@ -73,7 +79,7 @@ pub(in crate::adapters) fn open_at(directory: &Path, outside: OutsideFiles) -> R
 /// What the repository that a directory is in opens outside of itself: one line for each file that says so.
 pub(in crate::adapters) fn leads_out(directory: &Path) -> Vec<String> {
     // what is refused altogether is opened by no means
-    look_around(directory, OutsideFiles::Refused).unwrap_or_default()
+    look_around(directory, OutsideFiles::Refused).map(|(leads, _)| leads).unwrap_or_default()
 }
 
 /// Why a repository was refused here, where it was.
@@ -86,9 +92,13 @@ pub(in crate::adapters) fn is_leading_out(error: &Error) -> bool {
     error.class() == ErrorClass::Os && error.code() == ErrorCode::Auth
 }
 
-fn refused(file: &Path) -> Error {
-    let text = format!("{} is not a regular file", file.display());
-    Error::new(ErrorCode::Invalid, ErrorClass::Os, text)
+fn refused(file: &Path, why: &str) -> Error {
+    Error::new(ErrorCode::Invalid, ErrorClass::Os, format!("{} {why}", file.display()))
+}
+
+fn missing(directory: &Path) -> Error {
+    let text = format!("{} is in no git repository", directory.display());
+    Error::new(ErrorCode::NotFound, ErrorClass::Repository, text)
 }
 
 fn accept(leads: Vec<String>, outside: OutsideFiles) -> Result<(), Error> {
@@ -100,38 +110,43 @@ fn accept(leads: Vec<String>, outside: OutsideFiles) -> Result<(), Error> {
     }
 }
 
-fn look_around(directory: &Path, outside: OutsideFiles) -> Result<Vec<String>, Error> {
+/// What leads out, and the directory that the search ends at.
+fn look_around(directory: &Path, outside: OutsideFiles) -> Result<(Vec<String>, Option<PathBuf>), Error> {
     let from = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let device = |directory: &Path| fs::metadata(directory).ok().map(|known| known.dev());
+    let first = device(&from);
     let mut leads = Vec::new();
-    for directory in from.ancestors() {
+    // as git, not into the disk that this one is mounted in
+    for directory in from.ancestors().take_while(|directory| device(directory) == first) {
         if look_at(directory, outside, &mut leads)? {
-            break;
+            return Ok((leads, Some(directory.to_owned())));
         }
     }
-    Ok(leads)
+    Ok((leads, None))
 }
 
 /// Whether it is the top of a work tree, or the directory of a repository.
 fn look_at(directory: &Path, outside: OutsideFiles, leads: &mut Vec<String>) -> Result<bool, Error> {
     let link = directory.join(".git");
     let has_link = link.symlink_metadata().is_ok();
-    if !has_link && !directory.join("HEAD").exists() {
+    if !has_link && directory.join("HEAD").symlink_metadata().is_err() {
         return Ok(false);
     }
     let top = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
     let mut look = Look { bounds: RepositoryBounds::of(&top), top, outside, leads, seen: BTreeSet::new() };
     let mut whole = false;
-    if has_link && look.enters(&look.top.join(".git")) {
-        let place = look.git_directory();
-        // where it leads, there is none, or it is not looked at
-        whole |= match place {
-            Some(place) if look.enters(&place) => look.repository(&place)?,
-            Some(_) => true,
-            None => false,
-        };
+    let link = look.top.join(".git");
+    if has_link && look.enters(&link) {
+        // the search ends at a file, whatever it names
+        whole = link.is_file();
+        if let Some(place) = look.git_directory(&link)
+            && look.enters(&place)
+        {
+            whole |= look.repository(&place)?;
+        }
     }
     let top = look.top.clone();
-    Ok(look.repository(&top)? || whole)
+    Ok(whole || look.repository(&top)?)
 }
 
 /// A look at one repository.
@@ -148,7 +163,7 @@ impl Look<'_> {
     /// A path that is opened without being named by a configuration.
     fn enters(&mut self, place: &Path) -> bool {
         self.bounds.hold(place) || {
-            let name = place.strip_prefix(&self.top).unwrap_or(place).display().to_string();
+            let name = self.name(place);
             self.leads(format!("{name} lies elsewhere"))
         }
     }
@@ -161,14 +176,25 @@ impl Look<'_> {
         self.outside == OutsideFiles::Allowed
     }
 
-    /// What `.git` is, or leads to.
-    fn git_directory(&self) -> Option<PathBuf> {
-        let place = self.top.join(".git");
-        if place.is_dir() {
-            return Some(place);
+    /// What `.git` is, or names.
+    fn git_directory(&mut self, link: &Path) -> Option<PathBuf> {
+        if link.is_dir() {
+            return Some(link.to_owned());
         }
-        let text = plain_text(&place)?;
-        Some(self.top.join(text.trim_end().strip_prefix("gitdir:")?.trim_start()))
+        self.path_file(link).and_then(|found| found.git_directory()).map(|path| self.top.join(path))
+    }
+
+    /// A file that names paths, if it is to be followed.
+    fn path_file(&mut self, file: &Path) -> Option<PathFile> {
+        let found = Some(file).filter(|file| self.follows(file)).and_then(PathFile::read)?;
+        let name = self.name(file);
+        let is_followed = found.is_plain
+            || self.leads(format!("{name} is too large or has letters that programs read in different ways"));
+        is_followed.then_some(found)
+    }
+
+    fn name(&self, file: &Path) -> String {
+        file.strip_prefix(&self.top).unwrap_or(file).display().to_string()
     }
 
     /// Whether it is the directory of a repository.
@@ -176,34 +202,66 @@ impl Look<'_> {
     /// # Errors
     /// A file of it is no regular file.
     fn repository(&mut self, place: &Path) -> Result<bool, Error> {
-        if !place.join("HEAD").exists() && !place.join("HEAD").is_symlink() {
+        let head = place.join("HEAD");
+        // read before it is asked whether this is a repository at all
+        self.judge(&place.join("commondir"))?;
+        self.judge(&head)?;
+        if self.follows(&head) && !head.is_file() {
+            return Ok(false);
+        }
+        let has = |name: &str| place.join(name).symlink_metadata().is_ok();
+        let is_possible = has("commondir") || has("objects") && has("refs");
+        if !is_possible {
             return Ok(false);
         }
         self.files(place)?;
-        let common = self.text(&place.join("commondir"));
-        let common = common.map_or_else(|| place.to_owned(), |text| place.join(text.trim_end()));
+        let common = self.path_file(&place.join("commondir"));
+        let common = common.map_or_else(|| place.to_owned(), |found| place.join(found.path()));
         if common != *place {
             if !self.enters(&common) {
                 return Ok(true);
             }
             self.files(&common)?;
         }
-        if let Some(back) = self.text(&place.join("gitdir")) {
-            self.enters(place.join(back.trim_end()).parent().unwrap_or(place));
+        if let Some(back) = self.path_file(&place.join("gitdir")) {
+            self.enters(place.join(back.path()).parent().unwrap_or(place));
         }
         self.configuration(&common.join("config"), place)?;
         self.configuration(&place.join("config.worktree"), place)?;
-        for name in DIRECTORIES {
-            self.directory(&place.join(name), 0)?;
-            if common != *place {
-                self.directory(&common.join(name), 0)?;
-            }
+        self.own_directories(&common)?;
+        if common != *place {
+            self.own_directories(place)?;
         }
         self.alternates(&common.join("objects"))?;
-        Ok(common.join("objects").is_dir() && common.join("refs").is_dir())
+        let objects = common.join("objects");
+        Ok((!self.follows(&objects) || objects.is_dir()) && common.join("refs").is_dir())
+    }
+
+    /// What is below a directory of git.
+    fn own_directories(&mut self, place: &Path) -> Result<(), Error> {
+        self.objects(&place.join("objects"))?;
+        for name in WRITTEN {
+            written(&place.join(name), 0)?;
+        }
+        let worktrees = place.join("worktrees");
+        refuse_link(&worktrees)?;
+        for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
+            refuse_link(&entry.path())?;
+            self.files(&entry.path())?;
+            for name in WRITTEN {
+                written(&entry.path().join(name), 0)?;
+            }
+        }
+        Ok(())
     }
 
     fn files(&mut self, place: &Path) -> Result<(), Error> {
+        for name in WRITTEN_FILES {
+            let target = fs::read_link(place.join(name)).ok();
+            if target.is_some_and(|target| name != "HEAD" || !is_branch(&target)) {
+                return Err(refused(&place.join(name), LINK));
+            }
+        }
         FILES.iter().try_for_each(|name| self.judge(&place.join(name)))?;
         let info = place.join("info");
         if self.enters(&info) {
@@ -219,33 +277,42 @@ impl Look<'_> {
             return Ok(());
         }
         match fs::metadata(file) {
-            Ok(known) if is_odd(known.file_type()) => Err(refused(file)),
+            Ok(known) if is_odd(known.file_type()) => Err(refused(file, NO_FILE)),
             Ok(_) | Err(_) => Ok(()),
         }
     }
 
-    fn directory(&mut self, directory: &Path, depth: usize) -> Result<(), Error> {
-        if depth == 0 && !self.enters(directory) {
+    /// A store of objects. Its own place may be a link, as tools for many repositories make them.
+    fn objects(&mut self, store: &Path) -> Result<(), Error> {
+        if !self.enters(store) {
             return Ok(());
         }
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotADirectory => return self.judge(directory),
-            Err(_) => return Ok(()),
-        };
-        for entry in entries.flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                if depth < DEEPEST {
-                    self.directory(&entry.path(), depth + 1)?;
-                }
-            } else if kind.is_symlink() {
-                self.judge(&entry.path())?;
-            } else if is_odd(kind) {
-                return Err(refused(&entry.path()));
+        if fs::metadata(store).is_ok_and(|known| !known.is_dir()) {
+            return self.judge(store);
+        }
+        for entry in fs::read_dir(store).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let files = fs::read_dir(entry.path()).into_iter().flatten().flatten();
+                files.into_iter().try_for_each(|entry| self.object(&entry))?;
+            } else {
+                self.object(&entry)?;
             }
         }
         Ok(())
+    }
+
+    /// A file in a store of objects. Objects are written in its directories, so that none of these is a link.
+    fn object(&mut self, entry: &DirEntry) -> Result<(), Error> {
+        match (entry.file_type(), entry.path()) {
+            (Ok(kind), file) if is_odd(kind) => Err(refused(&file, NO_FILE)),
+            (Ok(kind), file) if kind.is_symlink() => {
+                if self.enters(&file) && file.is_dir() {
+                    return Err(refused(&file, LINK));
+                }
+                self.judge(&file)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A configuration of the repository in `place`, what it includes, and what it names.
@@ -254,7 +321,7 @@ impl Look<'_> {
         if !self.seen.insert(file.to_owned()) || !self.follows(file) || !file.is_file() {
             return Ok(());
         }
-        let name = file.strip_prefix(&self.top).unwrap_or(file).display().to_string();
+        let name = self.name(file);
         let text = plain_text(file).filter(|text| is_unambiguous(text) && self.seen.len() < MOST_FOLLOWED);
         let Some(text) = text else {
             self.leads(format!(
@@ -270,7 +337,10 @@ impl Look<'_> {
                 _ => continue,
             };
             let target = expanded(&entry, &base);
-            if entry.escaped || !self.bounds.hold(&target) {
+            // the library of git takes it from the directory that the process is in
+            let is_adrift = entry.key.ends_with("sfile")
+                && !(entry.value.starts_with('/') || entry.value.starts_with("~/"));
+            if entry.escaped || is_adrift || !self.bounds.hold(&target) {
                 let GitEntry { section, key, value, .. } = &entry;
                 if !self.leads(format!("{name}: {section}.{key} = {value}")) {
                     continue;
@@ -285,10 +355,6 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn text(&self, file: &Path) -> Option<String> {
-        self.follows(file).then(|| plain_text(file)).flatten()
-    }
-
     fn follows(&self, file: &Path) -> bool {
         self.outside == OutsideFiles::Allowed || self.bounds.hold(file)
     }
@@ -299,15 +365,18 @@ impl Look<'_> {
         if !self.seen.insert(list.clone()) || !self.follows(&list) || !list.is_file() {
             return Ok(());
         }
-        let name = list.strip_prefix(&self.top).unwrap_or(&list).display().to_string();
-        let Some(text) = plain_text(&list).filter(|_| self.seen.len() < MOST_FOLLOWED) else {
-            self.leads(format!("{name} is too large"));
+        let name = self.name(&list);
+        if self.seen.len() >= MOST_FOLLOWED {
+            self.leads(format!("{name} is one of too many"));
             return Ok(());
-        };
-        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        }
+        let Some(found) = self.path_file(&list) else { return Ok(()) };
+        for line in found.lines() {
+            // the library of git takes others from the directory that the process is in
+            let is_adrift = !line.is_absolute() && !line.as_os_str().as_encoded_bytes().starts_with(b".");
             let other = objects.join(line);
-            if self.bounds.hold(&other) || self.leads(format!("{name}: {line}")) {
-                self.directory(&other, 0)?;
+            if !is_adrift && self.bounds.hold(&other) || self.leads(format!("{name}: {}", line.display())) {
+                self.objects(&other)?;
                 self.alternates(&other)?;
             }
         }
@@ -315,13 +384,45 @@ impl Look<'_> {
     }
 }
 
+/// What is below a directory whose files are written.
+///
+/// # Errors
+/// There is a link, or something else that is neither a file nor a directory.
+fn written(directory: &Path, depth: usize) -> Result<(), Error> {
+    refuse_link(directory)?;
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth == DEEPEST => {
+                return Err(refused(&entry.path(), "lies too deep: such a name is not looked at"));
+            }
+            Ok(kind) if kind.is_dir() => written(&entry.path(), depth + 1)?,
+            Ok(kind) if kind.is_file() => {}
+            _ => refuse_link(&entry.path())?,
+        }
+    }
+    Ok(())
+}
+
+fn refuse_link(path: &Path) -> Result<(), Error> {
+    match path.symlink_metadata() {
+        Ok(known) if known.is_symlink() => Err(refused(path, LINK)),
+        Ok(known) if is_odd(known.file_type()) => Err(refused(path, NO_FILE)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// # Errors
 /// As [`Look::judge`].
 fn judge_named(file: &Path) -> Result<(), Error> {
     match fs::metadata(file) {
-        Ok(known) if is_odd(known.file_type()) => Err(refused(file)),
+        Ok(known) if is_odd(known.file_type()) => Err(refused(file, NO_FILE)),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// What an old form of `HEAD` leads to.
+fn is_branch(target: &Path) -> bool {
+    target.starts_with("refs/heads") && target.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn is_odd(kind: FileType) -> bool {
@@ -371,6 +472,15 @@ mod tests {
             (".git/config", "[include] path = more\n", ".git/more: include.path = /out"),
             (".git/config", "[core] attributesFile = /etc/x\n", "core.attributesfile = /etc/x"),
             (".git/config", "[core] excludesFile = ../x\n", "core.excludesfile = ../x"),
+            (".git/config", "[core] excludesFile = x\n", "core.excludesfile = x"),
+            (".git/config", "[core] attributesFile = more\n", "core.attributesfile = more"),
+            (".git/objects/info/alternates", "objects\n", "alternates: objects"),
+            (".git/objects/info/alternates", "./a\r/out\n", "read in different ways"),
+            (".git/commondir", ".\0\n", "read in different ways"),
+            (".git/commondir", ".\u{a0}\n", "read in different ways"),
+            (".git/commondir", ".\u{fffd}\n", "read in different ways"),
+            (".git/commondir", "HUGE", "read in different ways"),
+            (".git/gitdir", "/x\t\n", "read in different ways"),
             (".git/config", "[core] worktree = ../..\n", "core.worktree = ../.."),
             (".git/config", "[core] worktree = \"\\\"\"\n", "core.worktree = \""),
             (".git/config", "[a]\n b = \\\\\"#\\\n[include] path = /out\n", "read in different ways"),
@@ -381,18 +491,12 @@ mod tests {
             let (_keep, root) = scene();
             fs::write(root.join(".git/more"), "[include] path = /out\n").unwrap();
             let before = fs::read_to_string(root.join(file)).unwrap_or_default();
-            fs::write(root.join(file), before + text).unwrap();
+            let text = text.replace("HUGE", &format!("../../out{}", "\n".repeat(1 << 20)));
+            fs::write(root.join(file), before + &text).unwrap();
             let found = leads(&root);
             assert!(found.iter().any(|found| found.contains(lead)), "{text} {found:?}");
         }
-        for link in [
-            ".git/packed-refs",
-            ".git/info",
-            ".git/refs/synthdev",
-            ".git/objects",
-            ".git/config",
-            ".git/refs/heads/a",
-        ] {
+        for link in [".git/info", ".git/objects", ".git/config", ".git/objects/ab", ".git/shallow"] {
             let (_keep, root) = scene();
             let place = root.join(link);
             let _ = fs::remove_file(&place).or_else(|_| fs::remove_dir_all(&place));
@@ -412,11 +516,94 @@ mod tests {
     }
 
     #[test]
+    fn a_link_among_the_files_that_are_written_is_refused_whatever_the_user_has_seen() {
+        for (link, file) in [
+            (".git/HEAD", true),
+            (".git/index", true),
+            (".git/packed-refs", true),
+            (".git/worktrees/a/HEAD", true),
+            (".git/refs", false),
+            (".git/refs/synthdev", false),
+            (".git/refs/heads/a", true),
+            (".git/logs", false),
+            (".git/logs/HEAD", true),
+            (".git/logs/refs/heads/synthdev", false),
+            (".git/worktrees", false),
+            (".git/worktrees/a", false),
+            (".git/worktrees/a/logs", false),
+            (".git/worktrees/a/logs/HEAD", true),
+            (".git/worktrees/a/refs/x", false),
+            (".git/objects/ab", false),
+            (".git/objects/pack", false),
+        ] {
+            // inside, outside, and to nothing
+            for target in ["x", "../out", "gone"] {
+                let (_keep, root) = scene();
+                fs::create_dir(root.join("x")).unwrap();
+                fs::write(root.join("x/file"), "").unwrap();
+                fs::write(root.join("../out/file"), "").unwrap();
+                let place = root.join(link);
+                fs::create_dir_all(place.parent().unwrap()).unwrap();
+                let _ = fs::remove_file(&place).or_else(|_| fs::remove_dir_all(&place));
+                symlink(root.join(target).join(if file { "file" } else { "" }), &place).unwrap();
+                for outside in [OutsideFiles::Refused, OutsideFiles::Allowed] {
+                    let error = open_around(&root, outside).map(drop);
+                    let Err(error) = error else {
+                        assert!(link.contains("objects") && target == "gone", "{link} {target}");
+                        continue;
+                    };
+                    let named = error.message().contains("is a link") && error.message().contains(link);
+                    if error.code() == ErrorCode::NotFound {
+                        // git takes it for no repository
+                        assert!(link == ".git/HEAD" && target == "gone", "{link} {target}");
+                        continue;
+                    }
+                    let is_lead = link.contains("objects") && outside == OutsideFiles::Refused;
+                    assert!(
+                        is_refusal(&error) && named || is_lead && is_leading_out(&error),
+                        "{link} {error}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_repository_that_was_looked_at_is_the_one_that_is_opened() {
+        let (_keep, root) = scene();
+        let sub = root.join("sub");
+        let opened = |from: &Path| {
+            let found = open_around(from, OutsideFiles::Refused);
+            found.map(|found| found.workdir().unwrap().to_owned()).map_err(|error| error.code())
+        };
+        // none of these is a repository for git
+        fs::create_dir_all(sub.join(".git/HEAD")).unwrap();
+        assert_eq!(opened(&sub), Ok(root.join("")));
+        symlink("/etc", root.join(".git/refs/x")).unwrap();
+        assert_eq!(opened(&sub), Err(ErrorCode::Invalid));
+        fs::remove_file(root.join(".git/refs/x")).unwrap();
+        // the search ends at a file
+        fs::remove_dir_all(sub.join(".git")).unwrap();
+        fs::write(sub.join(".git"), "gitdir: gone\n").unwrap();
+        assert!(opened(&sub).is_err());
+        for text in ["gitdir: ../.git\u{a0}\n", "gitdir: ../.git\0x\n"] {
+            fs::write(sub.join(".git"), text).unwrap();
+            assert_eq!(opened(&sub), Err(ErrorCode::Auth), "{text:?}");
+        }
+        fs::write(sub.join(".git"), b"gitdir: ../.git\xff\n").unwrap();
+        assert_eq!(opened(&sub), Err(ErrorCode::Auth));
+        let alone = root.with_file_name("alone");
+        fs::create_dir(&alone).unwrap();
+        assert_eq!(opened(&alone), Err(ErrorCode::NotFound));
+    }
+
+    #[test]
     fn what_stays_in_a_repository_and_its_worktrees_is_opened() {
         let (_keep, root) = scene();
         let config = fs::read_to_string(root.join(".git/config")).unwrap();
-        let more = "[include] path = ../.gitconfig\n[include] path = gone\n[core] excludesFile = a\n[core] worktree = ..\n";
-        fs::write(root.join(".git/config"), config.clone() + more).unwrap();
+        let more = "[include] path = ../.gitconfig\n[include] path = gone\n[core] worktree = ..\n";
+        let more = format!("{more}[core] excludesFile = {}\n", root.join("a").display());
+        fs::write(root.join(".git/config"), config.clone() + &more).unwrap();
         fs::write(root.join(".gitconfig"), "[core] hooksPath = /x\n").unwrap();
         fs::create_dir(root.join("sub")).unwrap();
         assert!(leads(&root).is_empty() && leads(&root.join("sub")).is_empty());

@@ -58,11 +58,11 @@ pub fn git_write(place: &Path, error: &git2::Error) -> SnapshotError {
     )
 }
 
-/// A repository that is not opened, as that would wait for ever.
+/// A repository that is not opened, as that would wait for ever, or write what a link leads to.
 pub fn refused(project: &Path, error: &git2::Error) -> SnapshotError {
     snapshot_error(
         format!("the git repository of {} is not used: {}", project.display(), error.message()),
-        "Git waits for ever for such a file. Remove it if you did not put it there, then try again.",
+        "Remove it if you did not put it there (`rm` takes a link away, not what it leads to), then try again.",
     )
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::snapshot_location::SnapshotRepository;
+use crate::adapters::open_beneath::open_directory;
 
 /// Another work tree of the same repository may be writing a ref; that takes milliseconds.
 const LOCK_IS_DEAD: Duration = Duration::from_secs(10);
@@ -15,17 +16,41 @@ const OBJECT_IS_DEAD: Duration = Duration::from_secs(3600);
 /// Removes what is too old to be in use. Failing to is no reason to fail.
 pub fn sweep(store: &SnapshotRepository, namespace: &str) {
     let common = store.repo.commondir();
-    remove(&common.join(namespace), LOCK_IS_DEAD, |name| name.ends_with(".lock"));
-    remove(&common.join("objects"), OBJECT_IS_DEAD, |name| name.starts_with("tmp_object_git2_"));
+    remove(common, namespace, LOCK_IS_DEAD, |name| name.ends_with(".lock"));
+    remove(common, "objects", OBJECT_IS_DEAD, |name| name.starts_with("tmp_object_git2_"));
 }
 
-fn remove(directory: &Path, age: Duration, is_ours: impl Fn(&str) -> bool) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+fn remove(common: &Path, name: &str, age: Duration, is_ours: impl Fn(&str) -> bool) {
+    // an agent can put a link there, which would lead to files of other programs
+    let Ok(directory) = open_directory(common, &common.join(name)) else { return };
+    for entry in fs::read_dir(directory.stable_path()).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_str().is_some_and(&is_ours);
         // a clock that went backwards makes nothing old
         let old = || entry.metadata().ok()?.modified().ok()?.elapsed().ok().filter(|found| *found > age);
         if ours && old().is_some() {
             let _ = fs::remove_file(entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_the_refs_leads_the_sweep_nowhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let (git, other) = (directory.path().join("git"), directory.path().join("other"));
+        for place in [git.join("refs/synthdev/snapshots"), other.join("snapshots")] {
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("a.lock"), "").unwrap();
+        }
+        let sweep = || remove(&git, super::super::snapshot_commit::NAMESPACE, Duration::ZERO, |_| true);
+        sweep();
+        assert!(!git.join("refs/synthdev/snapshots/a.lock").exists());
+        fs::remove_dir_all(git.join("refs/synthdev")).unwrap();
+        std::os::unix::fs::symlink(&other, git.join("refs/synthdev")).unwrap();
+        sweep();
+        assert!(other.join("snapshots/a.lock").exists());
     }
 }

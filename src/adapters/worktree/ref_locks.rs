@@ -9,6 +9,7 @@ use super::branch_refs::{MERGED, full};
 use super::linked_worktree::LinkedWorktree;
 use crate::adapters::git::snapshot_error::{self, SnapshotResult};
 use crate::adapters::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
+use crate::adapters::open_beneath::open_parent;
 
 /// Git holds such a lock for milliseconds.
 const LOCK_IS_DEAD: Duration = Duration::from_secs(10);
@@ -58,7 +59,8 @@ pub fn begin(
     let note = note(place, linked);
     let common = store.repo.commondir();
     let died = fs::metadata(&note).and_then(|meta| meta.modified()).ok();
-    let lock = |name: String| common.join(format!("{name}.lock"));
+    // an agent can put a link on the way, which would lead to files of other programs
+    let lock = |name: String| open_parent(common, &common.join(format!("{name}.lock")), false).ok();
     let record = format!("worktrees/{}", linked.name);
     let own = [
         full(&linked.branch),
@@ -66,15 +68,18 @@ pub fn begin(
         format!("{record}/HEAD"),
         format!("{record}/index"),
     ];
-    for lock in own.map(lock) {
+    for held in own.map(lock).into_iter().flatten() {
+        let lock = held.entry();
         if died.is_some_and(|died| is_since(&lock, died)) || is_old(&lock) {
             let _ = fs::remove_file(lock);
         }
     }
     // everybody's: only if ours died meanwhile, and git would be done with it
-    let packed = lock("packed-refs".to_owned());
-    if died.is_some_and(|died| is_since(&packed, died)) && is_old(&packed) {
-        let _ = fs::remove_file(packed);
+    if let Some(held) = lock("packed-refs".to_owned()) {
+        let packed = held.entry();
+        if died.is_some_and(|died| is_since(&packed, died)) && is_old(&packed) {
+            let _ = fs::remove_file(packed);
+        }
     }
     private_file(&note)
         .and_then(|file| file.sync_all())

@@ -42,7 +42,7 @@ pub(in crate::app) async fn git(world: &CliContext, outside: OutsideFiles) -> Ve
         FoundRepository::Stuck(why) => DoctorFinding::problem(
             "git",
             format!("the repository of {} is not used: {why}", world.project.display()),
-            "git waits for ever for such a file: remove it if you did not put it there",
+            "remove it if you did not put it there (`rm` takes a link away, not what it leads to)",
         ),
         FoundRepository::LeadsOut(why) => DoctorFinding::warning(
             "git",

@@ -123,7 +123,7 @@ fn fill(outside: &Path, url: &str) {
     // the library of git opens these by itself
     put("../git/config", &format!("[core]\n\tpager = {SECRET}\n"));
     put("../git/attributes", "* filter=evil\n");
-    put("../git/packed-refs", "");
+    put("../git/shallow", "");
     put("../git/objects/info/packs", "");
 }
 
@@ -219,7 +219,7 @@ fn traps_of_git(world: &World, repository: &Path, url: &str) {
     }
     fs::write(file, text).unwrap();
     fs::write(repository.join(".git/objects/info/alternates"), out("objects")).unwrap();
-    symlink(out("packed-refs"), repository.join(".git/packed-refs")).unwrap();
+    symlink(out("shallow"), repository.join(".git/shallow")).unwrap();
     let exclude = repository.join(".git/info/exclude");
     let _ = fs::remove_file(&exclude);
     symlink(world.root().join("outside/id"), exclude).unwrap();
@@ -273,7 +273,7 @@ fn shown(url: &str, root: &Path) -> Vec<String> {
         ".git/config: include.path = ROOT/git/config",
         ".git/config: core.attributesfile = ROOT/git/attributes",
         ".git/objects/info/alternates: ROOT/git/objects",
-        ".git/packed-refs lies elsewhere",
+        ".git/shallow lies elsewhere",
         "AGENTS.md is not read: it is a link that leads out of the project",
         ".env is not read: it is a link that leads out of the project",
         ".synthdev/roles/role.json is not read: it is a link that leads out",
@@ -370,7 +370,7 @@ fn a_pipe_in_the_place_of_a_file_of_git_is_named_and_not_waited_for() {
         ("ff", "[include] path=../ff\n"),
         ("ff", "[includeIf \"gitdir:**\"]\n\tpath = \"../ff\"\n"),
         ("ff", "[include]\n\tpath = more\n"),
-        ("ff", "[core]\n\tattributesFile = ff\n"),
+        ("ff", "[core]\n\tattributesFile = ROOT/ff\n"),
     ];
     for (pipe, configured) in rows {
         let world = World::repository();
@@ -380,7 +380,9 @@ fn a_pipe_in_the_place_of_a_file_of_git_is_named_and_not_waited_for() {
         let _ = fs::remove_file(&path);
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         if !configured.is_empty() {
-            let config = world.read(".git/config") + configured;
+            let root = world.project().canonicalize().unwrap();
+            let configured = configured.replace("ROOT", &root.display().to_string());
+            let config = world.read(".git/config") + &configured;
             world.write(".git/config", &config);
             world.write(".git/more", "[include] path = ../ff\n");
         }
@@ -390,6 +392,32 @@ fn a_pipe_in_the_place_of_a_file_of_git_is_named_and_not_waited_for() {
             let name = format!("{} is not a regular file", pipe.rsplit('/').next().unwrap());
             assert!(told.contains(&name) || *arguments == ["trust"], "{pipe} {arguments:?}\n{told}");
         }
+    }
+}
+
+#[test]
+fn a_link_that_a_command_put_among_the_files_of_git_is_named_and_not_written_through() {
+    let places = [".git/refs/synthdev", ".git/refs/heads", ".git/logs", ".git/worktrees", ".git/objects/ab"];
+    for place in places {
+        let world = World::repository();
+        own_workflow(&world);
+        let other = world.root().join("other");
+        fs::create_dir_all(other.join("snapshots")).unwrap();
+        let lock = fs::File::create(other.join("snapshots/x.lock")).unwrap();
+        lock.set_modified(std::time::UNIX_EPOCH).unwrap();
+        // the first link stays in the project, the second one is not git's
+        symlink(&other, world.project().join("x")).unwrap();
+        let path = world.project().join(place);
+        let _ = fs::remove_dir_all(&path);
+        symlink(world.project().join("x"), &path).unwrap();
+        let before = World::files(&other);
+        for arguments in [&["doctor"] as &[&str], &["snapshot", "create", "now"], &OWN] {
+            let ran = world.run(&[&["--trust"], arguments].concat());
+            let told = format!("{}{}", ran.out, ran.err);
+            let named = told.contains(&format!("{place} is a link"));
+            assert!(named, "{place} {arguments:?}\n{told}");
+        }
+        assert_eq!(World::files(&other), before, "{place}");
     }
 }
 
