@@ -38,6 +38,8 @@ fn fault(row: &Row, seen: &Seen, layer: Layer) -> Option<String> {
         "escaped"
     } else if !seen.answer.contains(row.works) {
         "does not work"
+    } else if !row.works.is_empty() && seen.answer.contains("killed by signal") {
+        "works and is reported as killed"
     } else if seen.answer.len() > 1 << 20 {
         "answers without end"
     } else if row.is_told(layer) && !lines.iter().any(|line| line.contains(row.words)) {

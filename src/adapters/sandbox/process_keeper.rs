@@ -62,6 +62,9 @@ impl ProcessKeeper {
     pub(super) fn run(self, mut command: Command) -> io::Result<u8> {
         let status = command.status()?;
         let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+        // the pipe stays open until this process exits: closed any earlier, the keeper ends this process before it can
+        // say the exit code
+        std::mem::forget(self);
         Ok(u8::try_from(code).unwrap_or(1))
     }
 }
