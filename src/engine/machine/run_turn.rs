@@ -1,4 +1,4 @@
-//! An agent's visit: what its input becomes (A21 to A26), the next request, and the end of the visit.
+//! An agent's visit: what its input becomes, the next request, and the end of the visit.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl Machine {
         self.call_model();
     }
 
-    /// A24: one shared entry, no model call; what the agents said last stays as it is.
+    /// One shared entry, no model call; what the agents said last stays as it is.
     pub(super) fn add_message(&mut self, ix: AgentIx, text: String) {
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };
@@ -94,7 +94,7 @@ impl Machine {
         self.choose();
     }
 
-    /// A25: the whole context, for everyone in it, back to its starting messages.
+    /// The whole context, for everyone in it, back to its starting messages.
     pub(super) fn clear_conversation(&mut self, ix: AgentIx) {
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };
@@ -178,7 +178,7 @@ impl Machine {
     }
 
     /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
-    /// A user seat's decision stays private (A23).
+    /// A user seat's decision stays private.
     pub(super) fn end_visit(&mut self, text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
         let Some(workflow) = self.workflow() else { return };
         let asked = self.only_asks();
@@ -226,7 +226,7 @@ impl Machine {
     }
 
     /// A visit that cannot go on: turns that were completed stay in the context (their tools have acted),
-    /// a call that failed at once leaves no trace (CTX-11). Work that stays private is kept for the next attempt
+    /// a call that failed at once leaves no trace. Work that stays private is kept for the next attempt
     /// alone, so that it does not do again what its tools have done.
     pub(super) fn drop_visit(&mut self) {
         let Some(workflow) = self.workflow() else { return };
@@ -243,7 +243,7 @@ impl Machine {
             && let Some(thread) = frame.thread(agent.context)
         {
             turn.store(thread, false, agent.memory == MemoryPolicy::Private);
-            // the same input again goes on from here (A29)
+            // the same input again goes on from here
             let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
             let context_length = thread.length();
             if let Some(memory) = frame.memory(ix).filter(|_| ran_tools && !workflow.conversational) {
@@ -298,10 +298,17 @@ fn too_long(overflow: &prompt::ContextOverflow, context: &ContextSpec, choice: &
     let (allowed, hint) = match choice.context_size.filter(|_| overflow.field == prompt::WINDOW) {
         Some(window) => (
             format!(
-                "the window of {} has {window} tokens, which leaves {limit} for `{}`: it was not sent",
+                "the window of {} has {window} tokens, which leaves {limit} characters for `{}`: it was not sent",
                 choice.model, context.name
             ),
-            "shorten the input, the starting_messages or pin_first, or choose a model with a larger window",
+            match limit {
+                0 => {
+                    "the prompt and the tools of its role fill the window: choose a model with a larger window, or a role with fewer tools"
+                }
+                _ => {
+                    "shorten the input, the starting_messages or pin_first, or choose a model with a larger window"
+                }
+            },
         ),
         None => (format!("{} of `{}` allows {limit}", overflow.field, context.name), hint),
     };
