@@ -27,7 +27,6 @@ mod transcript_pages;
 mod ui_settings;
 mod user_commands;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -36,7 +35,7 @@ use futures_util::stream::BoxStream;
 use serde_json::Map;
 
 use self::cancel::OneShotCanceller;
-use self::catalog_lines::{first_error, mended_by, missing_models, parameters, unread};
+use self::catalog_lines::{first_error, mended_by, missing_models, unread};
 use self::definition_files::DefinitionChecker;
 use self::error_text::{HOW_TO_SET, no_model};
 use self::isolated_runs::IsolatedRuns;
@@ -69,10 +68,10 @@ use crate::engine::steering::BreakpointSet;
 use crate::runtime::command::{ControlAction, RunCommand};
 use crate::runtime::handle::RuntimeHandle;
 use crate::tui::backend::{
-    ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, Preparation, RecalledInput,
-    RoleLine, RunFilter, RunStepList, SearchHitLine, SessionBackend, ShellOutcome, ShellSuggestionReply,
-    SnapshotOperation, StandingPermission, StatusFacts, TimeTravelOutcome, TimeTravelPreview,
-    TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine, WorkflowStart,
+    ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, RecalledInput, RoleLine,
+    RunFilter, RunStepList, SearchHitLine, SessionBackend, ShellOutcome, ShellSuggestionReply,
+    SnapshotOperation, StandingPermission, StartPreparation, StatusFacts, TimeTravelOutcome,
+    TimeTravelPreview, TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine, WorkflowStart,
 };
 use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
 use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
@@ -158,7 +157,7 @@ impl TuiBackend {
             return go(spec).map(WorkflowStart::Running);
         }
         Ok(WorkflowStart::Later(
-            Preparation::Windows,
+            StartPreparation::Windows,
             Box::pin(async move {
                 windows::learn(&providers, &mut spec.program).await;
                 Ok((go(spec)?, None))
@@ -198,55 +197,11 @@ impl SessionBackend for TuiBackend {
     }
 
     fn roles(&self) -> Vec<RoleLine> {
-        let catalog = self.catalog();
-        let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
-            .into_iter()
-            .map(|level| {
-                (
-                    level,
-                    catalog
-                        .model_for_level(level)
-                        .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
-                )
-            })
-            .collect();
-        catalog
-            .roles()
-            .iter()
-            .map(|role| RoleLine {
-                group: role.group.clone(),
-                name: role.name.clone(),
-                level: role.level.clone(),
-                model: match &role.provider {
-                    Some(_) => catalog
-                        .select_model(&ModelSelector::role(role))
-                        .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
-                    None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
-                },
-                tools: tools_for(role, catalog.tools()).0.len(),
-                description: role.description.clone(),
-                layer: role.layer,
-            })
-            .collect()
+        catalog_lines::role_lines(&self.catalog())
     }
 
     fn tools(&self, role: &str) -> Vec<ToolLine> {
-        let catalog = self.catalog();
-        let policy = catalog.settings().approvals();
-        let tools = catalog
-            .roles()
-            .find(role)
-            .map_or_else(|_| catalog.tools().to_vec(), |role| tools_for(role, catalog.tools()).0);
-        tools
-            .into_iter()
-            .map(|tool| ToolLine {
-                approval: policy.permission_for(&tool.name, tool.risk),
-                parameters: parameters(&tool.parameters),
-                name: tool.name,
-                risk: tool.risk,
-                description: tool.description,
-            })
-            .collect()
+        catalog_lines::tool_lines(&self.catalog(), role)
     }
 
     fn price(&self, model: &str) -> Option<TokenPrice> {

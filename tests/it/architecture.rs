@@ -11,6 +11,7 @@ mod manners;
 mod sizes;
 mod source;
 mod syntax;
+mod type_names;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,9 +23,9 @@ use source::Tree;
 const CYCLES: &[Exemption] = &[Exemption {
     files: &[
         "src/tui/update.rs",
+        "src/tui/update/backend_replies.rs",
         "src/tui/update/commands.rs",
         "src/tui/update/keys.rs",
-        "src/tui/update/replies.rs",
         "src/tui/update/run_events.rs",
         "src/tui/update/submit.rs",
     ],
@@ -40,6 +41,7 @@ fn the_house_is_in_order() {
     found.extend(cycles::check(&tree, CYCLES));
     found.extend(sizes::check(&tree));
     found.extend(manners::check(&tree));
+    found.extend(type_names::check(&tree));
     found.extend(manners::machine_paths(&source::texts(root)));
     found.sort();
     assert!(found.is_empty(), "{} violations\n{}", found.len(), found.join("\n"));
@@ -237,6 +239,26 @@ fn manners_are_kept() {
     ];
     for (path, text, expected) in rows {
         assert_eq!(findings(manners::check, &[(path, text)]), *expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn type_names_are_kept() {
+    let rows: &[(&str, &str, &[&str])] = &[
+        ("src/a.rs", "struct BranchState; enum Input { A } trait ModelPort {} type RunMap = u8;", &[]),
+        ("src/a.rs", "struct Entry;", &["src/a.rs:1: `Entry` is one word: say what kind of it"]),
+        ("src/a.rs", "enum ID { A }", &["src/a.rs:1: `ID` is one word: say what kind of it"]),
+        ("src/a.rs", "fn f() { enum Row { A } }", &[]),
+        ("src/a.rs", "struct IDMap; impl A for B { type Item = u8; }", &[]),
+        (
+            "src/a.rs",
+            "struct RunRow;\nmod b {\n    type RunRow = u8;\n}",
+            &["src/a.rs:1: `RunRow` is also the name of another type: src/a.rs:3"],
+        ),
+        ("tests/it/a.rs", "struct Entry;", &[]),
+    ];
+    for (path, text, expected) in rows {
+        assert_eq!(findings(type_names::check, &[(path, text)]), *expected, "{path}: {text}");
     }
 }
 

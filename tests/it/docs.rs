@@ -93,7 +93,7 @@ fn error_codes_are_listed() {
     for error in errors {
         row(&format!("`{}`", error.code()));
     }
-    for code in super::architecture::literals_given_to("Failure", "new") {
+    for code in super::architecture::literals_given_to("RunError", "new") {
         row(&format!("`{code}`"));
     }
 }

@@ -1,10 +1,62 @@
 //! Small facts of the catalogue, for lists and messages.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::config::catalog::ConfigCatalog;
+use crate::config::models::model_selector::ModelSelector;
+use crate::config::roles::tools_for;
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::tui::backend::WorkflowLine;
+use crate::tui::backend::{RoleLine, ToolLine, WorkflowLine};
+
+pub(super) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
+    let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
+        .into_iter()
+        .map(|level| {
+            (
+                level,
+                catalog.model_for_level(level).map_or_else(|_| "not set".to_owned(), |choice| choice.model),
+            )
+        })
+        .collect();
+    catalog
+        .roles()
+        .iter()
+        .map(|role| RoleLine {
+            group: role.group.clone(),
+            name: role.name.clone(),
+            level: role.level.clone(),
+            model: match &role.provider {
+                Some(_) => catalog
+                    .select_model(&ModelSelector::role(role))
+                    .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
+                None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
+            },
+            tools: tools_for(role, catalog.tools()).0.len(),
+            description: role.description.clone(),
+            layer: role.layer,
+        })
+        .collect()
+}
+
+/// The tools of a role; of an unknown role, all of them.
+pub(super) fn tool_lines(catalog: &ConfigCatalog, role: &str) -> Vec<ToolLine> {
+    let policy = catalog.settings().approvals();
+    let tools = catalog
+        .roles()
+        .find(role)
+        .map_or_else(|_| catalog.tools().to_vec(), |role| tools_for(role, catalog.tools()).0);
+    tools
+        .into_iter()
+        .map(|tool| ToolLine {
+            approval: policy.permission_for(&tool.name, tool.risk),
+            parameters: parameters(&tool.parameters),
+            name: tool.name,
+            risk: tool.risk,
+            description: tool.description,
+        })
+        .collect()
+}
 
 /// `path, start_line?`: names of a tool's parameters, optional ones marked.
 pub(super) fn parameters(schema: &serde_json::Value) -> String {

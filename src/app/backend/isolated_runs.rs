@@ -1,4 +1,4 @@
-//! Isolated workflows of the screen: each works in a git worktree, among the other runs of the session (SNAP-13).
+//! Isolated workflows of the screen: each works in a git worktree, among the other runs of the session.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

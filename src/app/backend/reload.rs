@@ -1,4 +1,4 @@
-//! Files of the configuration that were changed while the screen is open: read again before something starts (CFG-18).
+//! Files of the configuration that were changed while the screen is open: read again before something starts.
 //!
 //! Nobody is woken for that: what was written is looked at when it matters. Running runs keep what they started with.
 //! A project's own files count only as they were agreed to: changed by somebody else, they are asked about again.

@@ -16,7 +16,7 @@ use crate::config::settings::layers::SettingOverrides;
 use crate::config::setup::{SettingChange, SetupChanges};
 use crate::engine::run_spec::RunSpec;
 use crate::engine::steering::BreakpointSet;
-use crate::tui::backend::{ConcurrentRunMode, Preparation, StandingPermission, WorkflowStart};
+use crate::tui::backend::{ConcurrentRunMode, StandingPermission, StartPreparation, WorkflowStart};
 
 impl TuiBackend {
     /// Starts a workflow; what is wrong with its file or its input is told.
@@ -61,7 +61,7 @@ impl TuiBackend {
                     });
                     started.await
                 };
-                Ok(WorkflowStart::Later(Preparation::Files, Box::pin(copied)))
+                Ok(WorkflowStart::Later(StartPreparation::Files, Box::pin(copied)))
             }
             _ => self.start(wired.handle.clone(), spec, begun),
         }

@@ -1,4 +1,4 @@
-//! Going back from the screen: what it would do first, then doing it (SNAP-4, HIST-5). Blocking.
+//! Going back from the screen: what it would do first, then doing it. Blocking.
 
 use serde_json::Value;
 

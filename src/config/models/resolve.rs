@@ -1,4 +1,4 @@
-//! Level → provider, URL, model, key name, parameters, price: decided once, with its reasons (MODEL-4).
+//! Level → provider, URL, model, key name, parameters, price: decided once, with its reasons.
 
 mod select_key;
 
@@ -19,7 +19,7 @@ use crate::domain::source_location::SourceLocation;
 
 /// The provider that answers from a script instead of a server.
 pub const SCRIPTED: &str = "scripted";
-/// The provider whose models are those of the workflow server's client (CFG-19).
+/// The provider whose models are those of the workflow server's client.
 pub const AGENT_LLM: &str = "agentllm";
 /// A server that the catalogue does not know.
 pub const CUSTOM: &str = "custom";
@@ -495,9 +495,6 @@ fn problem(message: String, hint: Option<String>) -> Box<Diagnostic> {
 fn at(diagnostic: &mut Diagnostic, setting: &EffectiveSetting) {
     let origin = &setting.origin;
     diagnostic.span = origin.span.clone();
-    diagnostic.place = origin.place.clone().unwrap_or_else(|| SourceLocation {
-        file: origin.to_string(),
-        line: 0,
-        column: 0,
-    });
+    let unnamed = || SourceLocation { file: origin.to_string(), line: 0, column: 0 };
+    diagnostic.place = origin.place.clone().unwrap_or_else(unnamed);
 }

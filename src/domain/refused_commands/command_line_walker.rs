@@ -3,6 +3,8 @@
 //! Owns order: what `cd`, assignments and functions mean for the commands behind them. What a single program does is
 //! `judge`'s business.
 
+mod redirections;
+
 use std::rc::Rc;
 
 use tree_sitter::Node;
@@ -16,8 +18,8 @@ use super::program_rules::{self, is_download, judge, search};
 use super::protected_paths::CommandLocation;
 use super::risks::{CommandFindings, CommandRisk};
 use super::shell_state::ShellState;
-use super::syntax_tree::{children, fields, in_background, is_too_deep, named, parsed, text};
-use super::word_expansion::{CommandSubstitution, as_written, assigned, document, expanded};
+use super::syntax_tree::{children, fields, in_background, is_too_deep, is_word, named, parsed, text};
+use super::word_expansion::{CommandSubstitution, as_written, assigned, expanded};
 use super::wrappers::{WrappedCommand, wrapped};
 
 /// Lines inside of lines, calls inside of calls.
@@ -183,88 +185,6 @@ impl<'a> CommandLineWalker<'a> {
         named(node)
             .into_iter()
             .fold(input, |flow, part| self.statement(part, source, &mut shell.clone(), flow))
-    }
-
-    fn redirected(
-        &mut self,
-        node: Node<'_>,
-        source: &str,
-        shell: &mut ShellState,
-        input: PipeContent,
-    ) -> PipeContent {
-        let body = node.child_by_field_name("body");
-        let redirects = named(node).into_iter().filter(|child| Some(*child) != body).collect::<Vec<_>>();
-        let mut redirected = RedirectedCommand { input, words: Vec::new(), behind: Vec::new() };
-        for redirect in redirects {
-            self.redirect(redirect, source, shell, &mut redirected);
-        }
-        let RedirectedCommand { input, words, behind } = redirected;
-        let mut flow = match body {
-            Some(body) if body.kind() == "command" => self.command(body, source, shell, input, &words),
-            Some(body) => self.statement(body, source, shell, input),
-            None => PipeContent::Unknown,
-        };
-        for next in behind {
-            let piped = next.kind() == "pipeline";
-            flow = self.statement(next, source, shell, if piped { flow } else { PipeContent::Unknown });
-        }
-        flow
-    }
-
-    fn redirect<'t>(
-        &mut self,
-        node: Node<'t>,
-        source: &str,
-        shell: &ShellState,
-        to: &mut RedirectedCommand<'t>,
-    ) {
-        match node.kind() {
-            "file_redirect" => {
-                let writes =
-                    children(node).iter().any(|token| !token.is_named() && token.kind().contains('>'));
-                // the grammar takes words behind a redirection for more of its files
-                for (at, file) in fields(node, "destination").into_iter().enumerate() {
-                    let words = expanded(file, source, shell, self);
-                    match words.first() {
-                        Some(_) if at > 0 => to.words.extend(words),
-                        Some(target) if writes => self.written(target, shell),
-                        Some(target) if target.starts_with(DOWNLOADED) => to.input = PipeContent::Downloaded,
-                        _ => to.input = PipeContent::Unknown,
-                    }
-                }
-            }
-            "herestring_redirect" => {
-                let words = named(node).into_iter().flat_map(|word| assigned(word, source, shell, self));
-                to.input = PipeContent::Text(words.collect::<Vec<_>>().join(" "));
-            }
-            "heredoc_redirect" => self.heredoc(node, source, shell, to),
-            _ => {}
-        }
-    }
-
-    fn heredoc<'t>(
-        &mut self,
-        node: Node<'t>,
-        source: &str,
-        shell: &ShellState,
-        to: &mut RedirectedCommand<'t>,
-    ) {
-        let mut literal = false;
-        for child in named(node) {
-            match child.kind() {
-                "heredoc_start" => literal = text(child, source).contains(['\'', '"', '\\']),
-                "heredoc_body" if literal => to.input = PipeContent::Text(text(child, source).to_owned()),
-                "heredoc_body" => to.input = PipeContent::Text(document(child, source, shell, self)),
-                "file_redirect" | "herestring_redirect" => {
-                    let read = to.input.clone();
-                    self.redirect(child, source, shell, to);
-                    to.input = read;
-                }
-                "heredoc_end" => {}
-                kind if is_word(kind) => to.words.extend(expanded(child, source, shell, self)),
-                _ => to.behind.push(child),
-            }
-        }
     }
 
     fn written(&mut self, target: &str, shell: &ShellState) {
@@ -534,23 +454,4 @@ struct RedirectedCommand<'t> {
     words: Vec<String>,
     /// What stands behind the beginning of a heredoc.
     behind: Vec<Node<'t>>,
-}
-
-fn is_word(kind: &str) -> bool {
-    matches!(
-        kind,
-        "word"
-            | "string"
-            | "raw_string"
-            | "ansi_c_string"
-            | "translated_string"
-            | "concatenation"
-            | "number"
-            | "simple_expansion"
-            | "expansion"
-            | "command_substitution"
-            | "process_substitution"
-            | "arithmetic_expansion"
-            | "brace_expression"
-    )
 }

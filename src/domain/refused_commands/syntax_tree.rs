@@ -55,3 +55,23 @@ pub(super) fn is_too_deep(tree: &Tree) -> bool {
         }
     }
 }
+
+/// Whether a node is one word of a command.
+pub(super) fn is_word(kind: &str) -> bool {
+    matches!(
+        kind,
+        "word"
+            | "string"
+            | "raw_string"
+            | "ansi_c_string"
+            | "translated_string"
+            | "concatenation"
+            | "number"
+            | "simple_expansion"
+            | "expansion"
+            | "command_substitution"
+            | "process_substitution"
+            | "arithmetic_expansion"
+            | "brace_expression"
+    )
+}
