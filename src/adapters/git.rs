@@ -1,4 +1,4 @@
-//! Snapshots in git: commits of our own beside the user's, from a private index (SNAP-1 to SNAP-10, SNAP-16).
+//! Snapshots in git: commits of our own beside the user's, from a private index.
 //!
 //! Objects go to the project's repository, refs to `refs/synthdev/snapshots/`; the user's index, HEAD, branches,
 //! stash, reflog, hooks and filters are never touched. Without a repository, or with one libgit2 cannot serve,

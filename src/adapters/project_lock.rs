@@ -1,4 +1,4 @@
-//! Who works in which project: a register in the data directory, one file a holder (ERR-12, SNAP-16).
+//! Who works in which project: a register in the data directory, one file a holder.
 //!
 //! A holder keeps an advisory lock of the system on its own file for as long as it lives; the file tells what it does
 //! and where. Whoever comes looks at all of them first: only who fits to everybody there is let in. Looking and entering

@@ -4,7 +4,7 @@
 //! base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
 //! (`anthropic.rs`). All share one way to a server (`http.rs`), one reader of bodies (`stream.rs`) and one list of
 //! errors (`errors.rs`).
-//! Refuses: retries (the runtime's), keys in any text (CFG-20).
+//! Refuses: retries (the runtime's), keys in any text.
 
 mod address;
 pub mod anthropic;
@@ -55,36 +55,36 @@ pub use timeouts::ModelTimeouts;
 use pricing::{PricingSink, served_price};
 use scripted::ScriptedModel;
 use transport::ProviderTransport;
-use windows::Windows;
+use windows::ServerWindows;
 
 /// The provider name that is answered from a replies file.
 pub const SCRIPTED: &str = "scripted";
 /// The provider whose models are those of the workflow server's client: answered before a request comes here.
 pub const AGENT_LLM: &str = "agentllm";
 
-/// Every model that a run can ask. Making one opens nothing, reads nothing and builds no TLS (MODEL-18).
+/// Every model that a run can ask. Making one opens nothing, reads nothing and builds no TLS.
 #[derive(Debug)]
 pub struct ModelProviders {
     http: ProviderTransport,
     learnt: responses::ServerQuirks,
     scripted: Option<ScriptedModel>,
     prices: ProviderPriceLists,
-    windows: Windows,
+    windows: ServerWindows,
 }
 
 impl ModelProviders {
-    /// `keys`: the key ring; a `ModelChoice` holds only the name of its key (CFG-20).
+    /// `keys`: the key ring; a `ModelChoice` holds only the name of its key.
     pub fn new(keys: BTreeMap<String, SecretText>, patience: ModelTimeouts) -> Self {
         Self {
             http: ProviderTransport::new(keys, patience),
             learnt: responses::ServerQuirks::default(),
             scripted: None,
             prices: ProviderPriceLists::new(),
-            windows: Windows::default(),
+            windows: ServerWindows::default(),
         }
     }
 
-    /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
+    /// Keys are sent to these base URLs' servers only: a recorded run may name others.
     #[must_use]
     pub fn with_key_servers(mut self, homes: BTreeMap<String, Vec<String>>) -> Self {
         self.http.restrict_keys_to_servers(homes);
@@ -108,7 +108,7 @@ impl ModelProviders {
     /// What tells how long ago a server kept silent.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn ClockPort>) -> Self {
-        self.windows = Windows::with_clock(clock);
+        self.windows = ServerWindows::with_clock(clock);
         self
     }
 

@@ -1,4 +1,4 @@
-//! The journal of every run, in one SQLite file that several processes share (HIST-1, SNAP-16, ERR-12).
+//! The journal of every run, in one SQLite file that several processes share.
 //!
 //! Owns the file, its tables and how a dead run is recognised. Refuses to replace a file it cannot read, to write to
 //! one that is damaged, to open a newer version's file, and to remove secrets: rows arrive already redacted.

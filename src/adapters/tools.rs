@@ -3,7 +3,7 @@
 //! Owns: which tools there are, checking a call's arguments, running it, and the one shape of every answer.
 //! Refuses: deciding who may call what (the engine's business) and asking people (the front-ends').
 //!
-//! An answer's text (TOOL-18) is one line of JSON — `success`, `tool`, `time_ms`, `error` when there is one, then what
+//! An answer's text is one line of JSON — `success`, `tool`, `time_ms`, `error` when there is one, then what
 //! the tool has to say about itself — followed, where there is more, by plain text exactly as found: a file's lines
 //! are not escaped, so that a model can quote them back.
 
@@ -61,11 +61,11 @@ use tool_context::ToolContext;
 /// What the tools of one project need to know.
 #[derive(Clone)]
 pub struct ToolSettings {
-    /// The project's directory: paths are relative to it, and nothing outside it is read or written (ERR-6).
+    /// The project's directory: paths are relative to it, and nothing outside it is read or written.
     pub root: PathBuf,
-    /// How long a command may run unless the call says otherwise (TOOL-9).
+    /// How long a command may run unless the call says otherwise.
     pub terminal_timeout: Duration,
-    /// Most bytes of text one answer carries (TOOL-18).
+    /// Most bytes of text one answer carries.
     pub output_cap_bytes: usize,
     /// Environment variables a command must not see; `*` stands for any text (`*_KEY`), case does not count.
     pub strip_env: Vec<String>,
@@ -146,7 +146,7 @@ impl ProjectTools {
         Self { servers, ..self }
     }
 
-    /// The arguments as the tool's own type, or what is wrong with them (TOOL-17).
+    /// The arguments as the tool's own type, or what is wrong with them.
     fn read_arguments<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> Result<T, String> {
         let offered = self.specs.iter().find(|spec| spec.name == invocation.tool);
         match offered {

@@ -1,4 +1,4 @@
-//! Isolation of runs: linked git worktrees in the data directory, each on a branch of its own (SNAP-13).
+//! Isolation of runs: linked git worktrees in the data directory, each on a branch of its own.
 //!
 //! A worktree begins with the project's present files, byte for byte; its base is a commit of them above HEAD. The
 //! user's index, HEAD, branches, stash and hooks are never touched; what is written beside them is the branch

@@ -90,7 +90,7 @@ fn lossy(text: OsString) -> String {
 }
 
 /// Names of variables that no command may see, whatever they are called: those that our settings and the catalogue
-/// of models take keys from, and those that hold a key in force under another name (CFG-20).
+/// of models take keys from, and those that hold a key in force under another name.
 fn secret_names(
     catalog: &ConfigCatalog,
     variables: impl Iterator<Item = (String, String)>,

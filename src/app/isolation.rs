@@ -1,4 +1,4 @@
-//! Runs in a git worktree on a branch of their own, and what becomes of it (SNAP-13).
+//! Runs in a git worktree on a branch of their own, and what becomes of it.
 
 use std::io::IsTerminal;
 use std::path::Path;

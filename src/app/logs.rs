@@ -1,4 +1,4 @@
-//! The log goes to a file, never to the screen (ERR-16); it is opened by the first line.
+//! The log goes to a file, never to the screen; it is opened by the first line.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The process has one log: what it takes in is changed while the process runs (REPL-17).
+/// The process has one log: what it takes in is changed while the process runs.
 static SWITCH: OnceLock<Box<dyn Fn(u8) + Send + Sync>> = OnceLock::new();
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 

@@ -1,4 +1,4 @@
-//! Tests that are answered from a recording, and how such a recording is made (MODEL-16).
+//! Tests that are answered from a recording, and how such a recording is made.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Recordings of model calls: from a workflow to what is written down of it, and back (MODEL-16).
+//! Recordings of model calls: from a workflow to what is written down of it, and back.
 //!
 //! What a recording must not depend on is taken from a catalogue in which every level is answered from a script: there
 //! an agent's parameters are what its role and the settings say, whatever provider is configured on this machine.

@@ -223,7 +223,7 @@ struct DuplicateAnswer {
     answer: String,
 }
 
-/// Says what came of an answer that was given before (B7).
+/// Says what came of an answer that was given before.
 fn repeated(handle: &RuntimeHandle, repetition: &DuplicateAnswer, show: HeadlessOutput) -> Result<u8> {
     let DuplicateAnswer { run, answer } = repetition;
     let RunProgress { status, output, .. } = handle.summary(run.as_str()).map_err(store_error)?.progress;
@@ -342,7 +342,7 @@ fn states(open: &[OpenPause]) -> String {
     open.iter().map(|pause| format!("`{}`", name(&pause.state))).collect::<Vec<_>>().join(", ")
 }
 
-/// Nothing was started: somebody has to answer first (B15).
+/// Nothing was started: somebody has to answer first.
 fn waits(run: &RunId, open: &[OpenPause], show: HeadlessOutput) -> Result<u8> {
     let spent = open.iter().all(|pause| pause.reason == PauseReason::Budget);
     let code = if spent { exit::LIMIT } else { exit::PAUSED };

@@ -70,7 +70,7 @@ fn show(world: &CliContext, id: &str, json: bool) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-/// One request with its answer (MODEL-13).
+/// One request with its answer.
 fn review(world: &CliContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
     let found = reader(world)?.handle.inspect_call(id, which).map_err(store_error)?;
     if json {
@@ -128,7 +128,7 @@ pub(super) fn snapshot(world: &CliContext, command: SnapshotSubcommand) -> Resul
     Ok(exit::COMPLETED)
 }
 
-/// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed (SNAP-4).
+/// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
 fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
     let store = &handle.ports().snapshots;
     let info = store.find(id).map_err(snapshot_error)?;

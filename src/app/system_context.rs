@@ -1,4 +1,4 @@
-//! What is true where and when a run starts, for what its agents are told beside their roles (CFG-15).
+//! What is true where and when a run starts, for what its agents are told beside their roles.
 
 use std::path::Path;
 

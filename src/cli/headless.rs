@@ -103,7 +103,7 @@ pub type InterruptReceiver = UnboundedReceiver<InterruptSource>;
 pub struct PauseReport {
     #[serde(flatten)]
     pub pause: OpenPause,
-    /// Answers this pause once: `synthdev resume TOKEN --results JSON` (B3).
+    /// Answers this pause once: `synthdev resume TOKEN --results JSON`.
     pub resume_token: Option<String>,
     pub expires_at: Option<Timestamp>,
     pub expires_in_seconds: Option<u64>,

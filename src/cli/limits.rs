@@ -1,4 +1,4 @@
-//! `synthdev limits`: the table of limits (ERR-4), which is the reference page itself, kept true by tests.
+//! `synthdev limits`: the table of limits, which is the reference page itself, kept true by tests.
 
 const PAGE: &str = include_str!("../../docs/exit-codes-and-limits.md");
 

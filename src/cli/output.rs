@@ -13,7 +13,7 @@ use crate::domain::terminal_safe;
 pub const WIDTH: usize = 80;
 
 /// Text for people on its way to stdout: every human form of an answer is written through this, so that no name,
-/// file or reply steers the terminal (ERR-8). JSON does not pass here: it is data and stays as it is.
+/// file or reply steers the terminal. JSON does not pass here: it is data and stays as it is.
 pub struct TerminalSafeWriter<'a>(pub &'a mut dyn Write);
 
 impl Write for TerminalSafeWriter<'_> {
@@ -47,7 +47,7 @@ pub fn print_stderr_styled(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Tool and model output is data: what would steer a terminal is shown instead (ERR-8).
+/// Tool and model output is data: what would steer a terminal is shown instead.
 pub fn terminal_safe(text: &str) -> String {
     terminal_safe::escape_controls(text).into_owned()
 }

@@ -52,14 +52,14 @@ pub struct ConfigSources {
     pub guidance: Vec<SourceFile>,
     /// The process environment.
     pub environment: BTreeMap<String, String>,
-    /// `.env` texts of the user's directory and the project (CFG-4).
+    /// `.env` texts of the user's directory and the project.
     pub dotenv: Vec<SourceFile>,
     /// The user has seen which files the project's repository opens outside of itself.
     pub git_leads_out: bool,
     pub command_line: SettingOverrides,
 }
 
-/// The loaded configuration. A running run keeps the one it was started with (CFG-18).
+/// The loaded configuration. A running run keeps the one it was started with.
 #[derive(Clone, Debug)]
 pub struct ConfigCatalog {
     settings: EffectiveSettings,
@@ -125,7 +125,7 @@ impl ConfigCatalog {
         &self.roles
     }
 
-    /// Keys by name, for the provider adapters only (CFG-20).
+    /// Keys by name, for the provider adapters only.
     pub fn key_ring(&self) -> &KeyRing {
         &self.keys
     }
@@ -181,7 +181,7 @@ impl ConfigCatalog {
         self.diagnostics.iter().any(|finding| finding.severity == DiagnosticSeverity::Error)
     }
 
-    /// What agents of a run that starts now are told beside their roles (CFG-15).
+    /// What agents of a run that starts now are told beside their roles.
     pub fn system_context(&self, facts: &SystemContextFacts) -> SystemContext {
         system_context::build_system_context(
             &self.files.templates,
@@ -307,7 +307,7 @@ impl ConfigCatalog {
         self.files.dotenv.iter().map(|file| file.name.as_str())
     }
 
-    /// The model of a level: base, smart or fast (MODEL-4).
+    /// The model of a level: base, smart or fast.
     ///
     /// # Errors
     /// What is not set, with how to set it.
@@ -324,7 +324,7 @@ impl ConfigCatalog {
         resolver.resolve(wish)
     }
 
-    /// A file's text by the name in a diagnostic, fit to be printed: keys are blotted out (CFG-20).
+    /// A file's text by the name in a diagnostic, fit to be printed: keys are blotted out.
     pub fn printable(&self, file: &str) -> Option<String> {
         let named =
             |list: &[SourceFile]| list.iter().find(|one| one.name == file).map(|one| one.text.clone());

@@ -30,7 +30,7 @@ pub use compile::{CompanionLookup, CompileContext, compile};
 pub use script_file::script_file;
 
 /// Adds every finding of one workflow. `child` finds another workflow's form by name, for the keys of
-/// `sub_workflow_input` (A47).
+/// `sub_workflow_input`.
 pub fn check<'w>(
     unit: &CompilationUnit,
     child: &dyn Fn(&str) -> Option<&'w WorkflowForm>,

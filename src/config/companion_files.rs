@@ -40,7 +40,7 @@ pub fn companion_path(file: &SourceFile, path: &str) -> Result<String, Companion
     Ok(name)
 }
 
-/// Where a workflow's functions stand if it names no script file: `NAME/script.js` for `NAME.json` (SD.20).
+/// Where a workflow's functions stand if it names no script file: `NAME/script.js` for `NAME.json`.
 pub fn default_script_path(file: &SourceFile) -> String {
     let own = &file.name[directory(&file.name).len()..];
     format!("{}/script.js", own.strip_suffix(".json").unwrap_or(own))

@@ -1,4 +1,4 @@
-//! A workflow as a graph: built once from the checked program, drawn for a terminal, as Mermaid or as DOT (FSM-25).
+//! A workflow as a graph: built once from the checked program, drawn for a terminal, as Mermaid or as DOT.
 //!
 //! Owns what a drawing shows and how conditions are shortened for it. Refuses to look at anything but the program and
 //! the trail of a run: no event, no file, no colour (a front-end decides what a tone looks like).

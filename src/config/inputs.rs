@@ -1,4 +1,4 @@
-//! What a person or caller gives a workflow, checked against its declared inputs and converted (A45, A46).
+//! What a person or caller gives a workflow, checked against its declared inputs and converted.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub struct InputError {
     pub parameter: String,
     pub message: String,
     pub hint: String,
-    /// Nothing was given: ask for it, or wait if the workflow starts on user input (A46).
+    /// Nothing was given: ask for it, or wait if the workflow starts on user input.
     pub missing: bool,
 }
 
@@ -109,7 +109,7 @@ pub fn accept(parameter: &WorkflowParameter, value: &Value) -> Result<Value, Inp
 }
 
 /// One value to its declared type: text becomes a number, a boolean, or JSON with comments; a number or
-/// boolean becomes text where text is declared. The same border holds for outputs (A45).
+/// boolean becomes text where text is declared. The same border holds for outputs.
 pub fn convert(parameter: &WorkflowParameter, value: &Value) -> Result<Value, InputError> {
     let text = value.as_str().map(str::trim);
     let converted = match (parameter.kind, value) {
@@ -139,7 +139,7 @@ fn parse(text: &str) -> Option<Value> {
     (!findings.has_errors()).then(|| node.to_value())
 }
 
-/// Removes one pair of quotes that surrounds everything (A46): `"say "hi" now"` is one text in quotes,
+/// Removes one pair of quotes that surrounds everything: `"say "hi" now"` is one text in quotes,
 /// `"a" and "b"` are two.
 fn unquoted(text: &str) -> &str {
     for quote in ['"', '\''] {

@@ -1,4 +1,4 @@
-//! The provider catalogue: URLs, key names, window sizes, prices, what each model accepts (CFG-8).
+//! The provider catalogue: URLs, key names, window sizes, prices, what each model accepts.
 //! Unknown stays unknown: no price is ever guessed.
 
 pub mod base_url;

@@ -1,4 +1,4 @@
-//! Keys that never show themselves, and texts with their secrets blotted out (CFG-20).
+//! Keys that never show themselves, and texts with their secrets blotted out.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -131,7 +131,7 @@ fn severity_word(severity: DiagnosticSeverity) -> &'static str {
     }
 }
 
-/// What is painted is not looked at again: foreign text is made printable before (ERR-8).
+/// What is painted is not looked at again: foreign text is made printable before.
 fn printable_form(diagnostic: &Diagnostic) -> Diagnostic {
     let mut shown = diagnostic.clone();
     shown.message = terminal_safe::escape_controls(cut(&diagnostic.message, LONGEST)).into_owned();

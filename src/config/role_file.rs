@@ -1,4 +1,4 @@
-//! One role file → what it says about each role, with places (CFG-9..11). Refuses to decide what a role is:
+//! One role file → what it says about each role, with places. Refuses to decide what a role is:
 //! merging over files is `roles`' work.
 
 pub mod examples;
@@ -83,7 +83,7 @@ pub(super) const DISTINCTIVE: [&str; 8] = [
     "parsing_tools",
 ];
 
-/// The group in a file's name: `agile.testing.json` → `testing`; empty for `core.json` (CFG-10).
+/// The group in a file's name: `agile.testing.json` → `testing`; empty for `core.json`.
 pub fn group_of(file_name: &str) -> String {
     let last = file_name.rsplit(['/', '\\', ':']).next().unwrap_or(file_name);
     let stem = last.strip_suffix(".jsonc").or_else(|| last.strip_suffix(".json")).unwrap_or(last);
@@ -164,7 +164,7 @@ fn silent(member: &JsonMember, group: &str, findings: &FileDiagnostics<'_>) -> R
     }
 }
 
-/// Included and excluded exclude each other; patterns must be readable (CFG-12).
+/// Included and excluded exclude each other; patterns must be readable.
 fn read_tools(fields: &ObjectFields<'_>, part: &mut RoleFragment, findings: &mut FileDiagnostics<'_>) {
     part.included_tools = fields.texts(&["includedTools", "included_tools"], findings);
     part.excluded_tools = fields.texts(&["excludedTools", "excluded_tools"], findings);

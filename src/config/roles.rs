@@ -1,5 +1,5 @@
-//! All roles: merged field by field over the files (CFG-13), found by name (CFG-10), with the tools they
-//! may use (CFG-12). A role whose file has an error cannot be used; every other role can.
+//! All roles: merged field by field over the files, found by name, with the tools they
+//! may use. A role whose file has an error cannot be used; every other role can.
 
 pub mod merge;
 
@@ -41,7 +41,7 @@ pub enum RoleLookup {
 }
 
 impl RoleSet {
-    /// Reads and merges all files: lower layers first, inside a layer by file name (CFG-9). `tools` are all
+    /// Reads and merges all files: lower layers first, inside a layer by file name. `tools` are all
     /// tools there are, for W09.
     pub fn load(files: &[SourceFile], tools: &[ToolSpec]) -> (Self, Vec<Diagnostic>) {
         let mut ordered: Vec<&SourceFile> = files.iter().collect();

@@ -22,10 +22,10 @@ pub use known_globals::{is_known, known_names};
 pub use library::{ScriptLibrary, library};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which
-/// `return` is allowed (A1, A2); a condition or an input must be an expression.
+/// `return` is allowed; a condition or an input must be an expression.
 ///
 /// # Errors
-/// The text is not JavaScript of the form that its kind needs, is asynchronous (A56), or is too long or too deeply
+/// The text is not JavaScript of the form that its kind needs, is asynchronous, or is too long or too deeply
 /// nested to be read.
 pub fn analyze_script(source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
     if let Some(facts) = trivial::facts(source) {

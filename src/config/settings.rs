@@ -1,4 +1,4 @@
-//! Layered settings: built-in < user < project < environment < command line (CFG-1), every effective value
+//! Layered settings: built-in < user < project < environment < command line, every effective value
 //! with its origin. Refuses to print a key, and to read anything but the texts it is given.
 
 pub mod environment;
@@ -106,12 +106,12 @@ impl EffectiveSettings {
         self.get(&format!("levels.{level}.{field}"))
     }
 
-    /// A field of a level, or of base where the level says nothing (CFG-2).
+    /// A field of a level, or of base where the level says nothing.
     pub fn level_setting(&self, level: &str, field: &str) -> Option<&EffectiveSetting> {
         self.own_level_setting(level, field).or_else(|| self.own_level_setting("base", field))
     }
 
-    /// Tool rounds before a person is asked to go on (CFG-6), 1 to 200.
+    /// Tool rounds before a person is asked to go on, 1 to 200.
     pub fn max_tool_calls(&self) -> u32 {
         self.number("max_tool_calls")
     }
@@ -149,12 +149,12 @@ impl EffectiveSettings {
         self.value("vim").and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// What a command of the person prints goes along with their next text (REPL-9).
+    /// What a command of the person prints goes along with their next text.
     pub fn adds_output(&self) -> bool {
         self.value("cmd.add_output").and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// What agents are told beside their roles (CFG-15).
+    /// What agents are told beside their roles.
     pub fn system_context_options(&self) -> SystemContextOptions {
         let flag = |path: &str| self.value(path).and_then(Value::as_bool).unwrap_or_default();
         SystemContextOptions {
@@ -182,7 +182,7 @@ impl EffectiveSettings {
         self.number("timeouts.call_seconds")
     }
 
-    /// How often a model call is made at most, from 1 (MODEL-7).
+    /// How often a model call is made at most, from 1.
     pub fn retry_attempts(&self) -> u32 {
         self.number("retry.attempts")
     }
@@ -201,7 +201,7 @@ impl EffectiveSettings {
         self.number("tools.terminal_timeout_seconds")
     }
 
-    /// Bytes of one tool answer (TOOL-18).
+    /// Bytes of one tool answer.
     pub fn output_limit_bytes(&self) -> usize {
         self.number("tools.output_limit_bytes")
     }
@@ -253,7 +253,7 @@ impl EffectiveSettings {
         }
     }
 
-    /// What is set; whether a model accepts it is decided by `models` (MODEL-6).
+    /// What is set; whether a model accepts it is decided by `models`.
     pub fn parameters(&self) -> ModelParameters {
         let real = |name: &str| self.value(&format!("parameters.{name}")).and_then(Value::as_f64);
         let whole = |name: &str| self.value(&format!("parameters.{name}")).and_then(Value::as_u64);

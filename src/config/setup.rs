@@ -1,5 +1,5 @@
 //! Setting up models: what a person chose, and what that changes in their files. Settings go into settings.json, keys
-//! into keys.json beside it (CFG-7). Refuses: files themselves, and keys in any text.
+//! into keys.json beside it. Refuses: files themselves, and keys in any text.
 
 pub mod edit_json;
 
@@ -42,7 +42,7 @@ pub struct CurrentLevelSetup<'a> {
     pub home: Option<&'a str>,
 }
 
-/// A key as it is written down: with its server, so that it never goes to another one (CFG-20).
+/// A key as it is written down: with its server, so that it never goes to another one.
 #[derive(Clone, Copy, Debug)]
 pub struct SavedKey<'a> {
     pub key: &'a SecretText,

@@ -1,5 +1,5 @@
 //! What agents are told beside their roles, put together from its files: the environment block from its template
-//! (CFG-15), and the guidance of `AGENTS.md` files. Never reads a file, never asks for the time.
+//!, and the guidance of `AGENTS.md` files. Never reads a file, never asks for the time.
 
 use super::did_you_mean;
 use super::source::{FileDiagnostics, SourceFile};

@@ -1,5 +1,5 @@
 //! Scripted runs and what must come of them: test files (`NAME.test.json` beside a workflow) and replies files with
-//! `expect` (FSM-24). Text in, values and findings out.
+//! `expect`. Text in, values and findings out.
 //!
 //! ```json
 //! { "workflow": "coder_reviewer",

@@ -1,4 +1,4 @@
-//! Names of tools as patterns: exact, with `*`, or `/regex/flags` (CFG-12).
+//! Names of tools as patterns: exact, with `*`, or `/regex/flags`.
 
 use regex::bytes::{Regex, RegexBuilder};
 

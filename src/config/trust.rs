@@ -28,7 +28,7 @@ pub struct TrustDecision {
     /// Hash of each file by relative path, to say later what changed.
     pub files: BTreeMap<String, String>,
     /// Texts of roles, workflows and AGENTS.md as they were allowed, to show later how they changed. Settings and `.env`
-    /// may hold keys: of those only the hash is kept (CFG-20).
+    /// may hold keys: of those only the hash is kept.
     #[serde(default)]
     pub texts: BTreeMap<String, String>,
 }

@@ -1,6 +1,6 @@
 //! The file form of a workflow: what stands in the JSON, with places, before any name is resolved.
 //!
-//! A file holds one workflow or an array of them (A60). Every unknown key, wrong type and missing field is found
+//! A file holds one workflow or an array of them. Every unknown key, wrong type and missing field is found
 //! in one pass; scripts are not looked at here.
 
 mod actions;
@@ -54,7 +54,7 @@ pub fn read_heads(file: &SourceFile) -> (Vec<WorkflowHead>, Vec<Diagnostic>) {
     (heads, findings.list)
 }
 
-/// The workflow objects of a file: the whole file, or each item of its array (A60).
+/// The workflow objects of a file: the whole file, or each item of its array.
 pub fn definitions(root: &JsonNode) -> impl Iterator<Item = &JsonNode> {
     match &root.kind {
         JsonNodeKind::Array(items) => items.as_slice(),

@@ -12,21 +12,21 @@ use super::system_context::SystemContextExclusions;
 use super::tool::{ParsingTool, ToolSpec};
 
 /// Everything the engine needs to let an agent speak. Decided once while loading; two agents of one role
-/// differ by `id` (A38).
+/// differ by `id`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AgentSpec {
     pub id: String,
     pub role: String,
     pub side: ConversationSide,
     pub context: ContextIx,
-    /// Role prompt and the system entries of the context's starting messages (A39, A42).
+    /// Role prompt and the system entries of the context's starting messages.
     pub system_prompt: String,
     pub examples: Vec<ChatMessage>,
     pub choice: ModelChoice,
-    /// Exactly the tools this agent may call; anything else is refused at execution too (TOOL-16).
+    /// Exactly the tools this agent may call; anything else is refused at execution too.
     pub tools: Vec<ToolSpec>,
     pub parsing_tools: Vec<ParsingTool>,
-    /// Model rounds with tools per visit before asking to go on (A28, TOOL-15).
+    /// Model rounds with tools per visit before asking to go on.
     pub max_tool_rounds: u32,
     #[serde(default)]
     pub tool_loop: ToolLoop,
@@ -38,7 +38,7 @@ pub struct AgentSpec {
     /// What its calls may use in one run, wherever it is asked.
     #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
     pub budget: Budget,
-    /// Said to it after every round of tools (TOOL-19).
+    /// Said to it after every round of tools.
     pub reminder: Option<String>,
     /// What of the run's brief it is not told.
     #[serde(default, skip_serializing_if = "SystemContextExclusions::nothing")]
@@ -50,7 +50,7 @@ pub struct AgentSpec {
 
 impl AgentSpec {
     /// Whether a state's input is a directive to this agent alone instead of an entry of the conversation:
-    /// so it is for the user seat (A22) and not for the assistant seat (A21), unless the file says otherwise.
+    /// so it is for the user seat and not for the assistant seat, unless the file says otherwise.
     pub fn receives_input_privately(&self) -> bool {
         match self.input_visibility {
             Some(visibility) => visibility == InputVisibility::Private,
@@ -59,14 +59,14 @@ impl AgentSpec {
     }
 }
 
-/// How far one visit goes when the model calls tools (A28).
+/// How far one visit goes when the model calls tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolLoop {
     /// Model and tools take turns until the model has answered.
     #[default]
     Auto,
-    /// One answer per visit, its calls executed: the workflow decides whether it goes on (A29).
+    /// One answer per visit, its calls executed: the workflow decides whether it goes on.
     Step,
 }
 

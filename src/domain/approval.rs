@@ -14,7 +14,7 @@ pub enum ToolPermission {
     Deny,
 }
 
-/// The policy of one run: a rule per tool name wins over the rule per risk (TOOL-13).
+/// The policy of one run: a rule per tool name wins over the rule per risk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ApprovalPolicy {
     pub read: ToolPermission,

@@ -49,7 +49,7 @@ pub enum MessageAuthor {
 }
 
 /// A tool call with its answer. `answer` is always filled before the next request is built:
-/// results cannot be orphaned because they live inside their call (CTX-10).
+/// results cannot be orphaned because they live inside their call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AnsweredCall {
     pub call: ToolCall,
@@ -94,7 +94,7 @@ impl ContextEntry {
         }
     }
 
-    /// Length in Unicode scalars of text, call arguments and answers (A40).
+    /// Length in Unicode scalars of text, call arguments and answers.
     pub fn length(&self) -> usize {
         let calls: usize = self
             .calls
@@ -110,7 +110,7 @@ impl ContextEntry {
 pub struct ContextSpec {
     pub name: String,
     pub starting_messages: Vec<ContextEntry>,
-    /// Limit of a view in Unicode scalars; 50,000 where the file gives no limit at all (A40).
+    /// Limit of a view in Unicode scalars; 50,000 where the file gives no limit at all.
     pub max_length: usize,
     /// Limit of a view in estimated tokens; the smaller of both limits counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub struct ContextSpec {
     pub tool_visibility: ToolVisibility,
 }
 
-/// What happens to a view that is longer than its limit (A41).
+/// What happens to a view that is longer than its limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimPolicy {
@@ -140,7 +140,7 @@ pub enum TrimPolicy {
     Error,
 }
 
-/// What an agent sees of the tool calls of others (§1.2).
+/// What an agent sees of the tool calls of others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolVisibility {

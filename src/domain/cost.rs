@@ -1,4 +1,4 @@
-//! Tokens and money. An unknown price stays unknown; it is never guessed (MODEL-9).
+//! Tokens and money. An unknown price stays unknown; it is never guessed.
 
 mod ledger_encoding;
 mod token_usage;
@@ -109,7 +109,7 @@ pub struct CostEntry {
     pub estimated: bool,
 }
 
-/// Everything a run used, in order of the calls (MODEL-10).
+/// Everything a run used, in order of the calls.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CostLedger {

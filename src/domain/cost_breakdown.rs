@@ -1,6 +1,6 @@
-//! What was spent, taken apart: the lines of a ledger summed up by model, agent, role, state or day (MODEL-10).
+//! What was spent, taken apart: the lines of a ledger summed up by model, agent, role, state or day.
 //!
-//! Calls without a known price are counted beside the dollars, never into them (MODEL-9).
+//! Calls without a known price are counted beside the dollars, never into them.
 
 use std::borrow::Borrow;
 

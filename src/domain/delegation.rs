@@ -1,4 +1,4 @@
-//! What a `delegate` state asks of whoever can do it, field by field (seeds 000 and 003).
+//! What a `delegate` state asks of whoever can do it, field by field.
 //!
 //! The message of such a state is made for people and holds all of this in words. Programs that are asked get the
 //! fields; the prompt is found again in the message, because only there it has been filled in.
@@ -14,7 +14,7 @@ pub struct DelegationSpec {
     pub task: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Advice to whoever is asked (B13).
+    /// Advice to whoever is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub available_tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

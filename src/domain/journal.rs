@@ -20,7 +20,7 @@ pub use origin::{RunOrigin, RunOriginKind};
 pub use query::{RunQuery, SearchHit, SearchQuery};
 pub use resume_token::{TokenRecord, TokenRedeemOutcome};
 
-/// §1.7. `Interrupted` is what a reader sees of a run whose process died.
+/// `Interrupted` is what a reader sees of a run whose process died.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
@@ -58,7 +58,7 @@ impl RunStatus {
 pub enum JournalRowKind {
     /// Written before an effect; without a later input of the same call its outcome is unknown.
     Intent,
-    /// An effect with consequences is about to be performed; the body says what is foreseen (§1.7).
+    /// An effect with consequences is about to be performed; the body says what is foreseen.
     Begun,
     /// An input of the machine: the truth from which a run is rebuilt.
     Input,
@@ -85,7 +85,7 @@ pub struct JournalRow {
     /// has none.
     #[serde(skip)]
     pub words: Option<String>,
-    /// Of the events that an input led to: a replay must reach the same (FSM-27).
+    /// Of the events that an input led to: a replay must reach the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<u64>,
 }
@@ -97,7 +97,7 @@ impl JournalRow {
     }
 }
 
-/// Why a run waits (§1.7).
+/// Why a run waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseReason {
@@ -126,7 +126,7 @@ impl PauseReason {
     }
 }
 
-/// One thing that a run waits for; several branches may each wait for one (B15).
+/// One thing that a run waits for; several branches may each wait for one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OpenPause {
     pub call: CallId,

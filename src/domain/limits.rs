@@ -1,15 +1,15 @@
-//! What a run may use up before it pauses: visits, calls, tokens, money, time (A52, FSM-16).
+//! What a run may use up before it pauses: visits, calls, tokens, money, time.
 
 use serde::{Deserialize, Serialize};
 
-/// Reaching one pauses, it does not lose the run (A52).
+/// Reaching one pauses, it does not lose the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WorkflowLimits {
     /// State visits of the whole run.
     pub max_steps: u32,
-    /// Visits per state; from `variables.max_iterations` when nothing reads it (A51).
+    /// Visits per state; from `variables.max_iterations` when nothing reads it.
     pub max_visits: u32,
-    /// Depth of child workflows and branches (A49).
+    /// Depth of child workflows and branches.
     pub max_depth: u32,
     /// Model calls of the whole run; transport retries do not count.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct WorkflowLimits {
 #[serde(default)]
 pub struct DeclaredLimits {
     pub steps: bool,
-    /// Or `variables.max_iterations`, kept for the author (A51).
+    /// Or `variables.max_iterations`, kept for the author.
     pub visits: bool,
 }
 

@@ -21,7 +21,7 @@ pub use token_estimate::LEAST_ANSWER;
 /// for their models, and this is taken by most.
 const UNKNOWN_ANSWER: u64 = 8_192;
 
-/// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
+/// Which model speaks, decided once while loading, with where that was decided.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelChoice {
     /// base, smart or fast.
@@ -33,7 +33,7 @@ pub struct ModelChoice {
     #[serde(default, skip_serializing_if = "ModelProtocol::is_chat")]
     pub protocol: ModelProtocol,
     pub model: String,
-    /// The *name* of the key in the key ring of the providers; never the key (CFG-20).
+    /// The *name* of the key in the key ring of the providers; never the key.
     /// `None`: the server wants no key.
     pub key: Option<String>,
     #[serde(default)]
@@ -49,7 +49,7 @@ pub struct ModelChoice {
     pub price: Option<TokenPrice>,
     /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
-    /// Asked instead while its server stays down, in this order (MODEL-15); they have none of their own.
+    /// Asked instead while its server stays down, in this order; they have none of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<ModelChoice>,
 }
@@ -86,7 +86,7 @@ impl ModelChoice {
     }
 
     /// The longest answer that is waited and paid for: as set, else what the model can give up to 32,000 tokens
-    /// (MODEL-19).
+    ///.
     pub fn answer_tokens(&self) -> u64 {
         let usual = || self.max_output.unwrap_or(ANSWER_TOKENS).min(ANSWER_TOKENS);
         self.parameters.max_output_tokens.unwrap_or_else(usual)
@@ -159,7 +159,7 @@ pub enum FinishReason {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelReply {
     pub text: String,
-    /// Shown separately, never sent back as a text (MODEL-5).
+    /// Shown separately, never sent back as a text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -194,7 +194,7 @@ pub enum DeltaKind {
     Reasoning,
 }
 
-/// Why a call gave no answer. Never turned into an empty one (MODEL-14).
+/// Why a call gave no answer. Never turned into an empty one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ModelError {
@@ -231,7 +231,7 @@ pub enum ModelError {
     /// The model says the same again and again.
     #[error("{detail}")]
     Repetition { detail: String },
-    /// The client that makes the call for us told an error (C6). `transient`: it may be gone a little later.
+    /// The client that makes the call for us told an error. `transient`: it may be gone a little later.
     #[error("{detail}")]
     Delegated { transient: bool, detail: String },
     /// The client, or a sub-agent, answered again and again, and nothing of it fits what was asked for.
@@ -243,7 +243,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// The error name of the workflow rules (§1.7).
+    /// The error name of the workflow rules.
     pub fn code(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "model.rate_limit",
@@ -261,7 +261,7 @@ impl ModelError {
         }
     }
 
-    /// Whether asking again can help (MODEL-7): rate limits, server faults and transport, never another 4xx.
+    /// Whether asking again can help: rate limits, server faults and transport, never another 4xx.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -294,7 +294,7 @@ impl ModelError {
         }
     }
 
-    /// What the user should do next (ERR-13).
+    /// What the user should do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "wait a little and run again, or choose another model for this level",

@@ -19,7 +19,7 @@ pub fn format_count(number: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", thousands(number))
 }
 
-/// Dollars, or that the price is not known (MODEL-9).
+/// Dollars, or that the price is not known.
 pub fn dollars(cost: Option<f64>) -> String {
     match cost {
         None => "price unknown".to_owned(),

@@ -1,9 +1,9 @@
-//! What crosses the border of a workflow: typed inputs and the output (A45, K14).
+//! What crosses the border of a workflow: typed inputs and the output.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The five types of the border (K14).
+/// The five types of the border.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterType {
@@ -27,7 +27,7 @@ impl ParameterType {
 }
 
 impl ParameterType {
-    /// Converts at the border (A45): text becomes a number, boolean, object or array where that is declared;
+    /// Converts at the border: text becomes a number, boolean, object or array where that is declared;
     /// anything becomes text where a string is declared.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl ParameterType {
     }
 }
 
-/// JSON with comments and trailing commas, as in files (A45).
+/// JSON with comments and trailing commas, as in files.
 fn with_comments(text: &str) -> Option<Value> {
     let strict = serde_json::from_str(text.trim()).ok();
     strict.or_else(|| {
@@ -80,7 +80,7 @@ pub fn value_kind(value: &Value) -> &'static str {
     }
 }
 
-/// A value as text for a conversation: strings as they are, objects and arrays as pretty JSON (A27).
+/// A value as text for a conversation: strings as they are, objects and arrays as pretty JSON.
 pub fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Who works in a project, and in what way: what a second run is told (ERR-12).
+//! Who works in a project, and in what way: what a second run is told.
 
 use std::fmt;
 

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelProtocol {
-    /// OpenAI-compatible chat completions (MODEL-1).
+    /// OpenAI-compatible chat completions.
     #[default]
     Chat,
     /// OpenAI's Responses, with nothing kept at the server.
     Responses,
-    /// Anthropic's messages (MODEL-2).
+    /// Anthropic's messages.
     Anthropic,
 }
 
-/// Where neither settings nor the catalogue say how long an answer may be (MODEL-19).
+/// Where neither settings nor the catalogue say how long an answer may be.
 pub const ANSWER_TOKENS: u64 = 32_000;
 
 impl ModelProtocol {

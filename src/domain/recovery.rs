@@ -1,4 +1,4 @@
-//! What happens when a state fails: again, elsewhere, or on with another value (FSM-17, ERR-2).
+//! What happens when a state fails: again, elsewhere, or on with another value.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,10 +57,10 @@ pub struct CatchRule {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
-    /// Interactive runs ask, others fail (§1.7).
+    /// Interactive runs ask, others fail.
     #[default]
     Fail,
-    /// Tell it and go on to the transitions, with no last answer (CTX-11).
+    /// Tell it and go on to the transitions, with no last answer.
     Continue,
     Go(StateIx),
 }

@@ -8,15 +8,15 @@ use super::source_location::{ConfigLayer, SourceLocation};
 use super::system_context::SystemContextExclusions;
 use super::tool::ParsingTool;
 
-/// A checked role (CFG-11). Fields that a later layer leaves out keep the earlier layer's value (CFG-13).
+/// A checked role. Fields that a later layer leaves out keep the earlier layer's value.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Role {
     pub name: String,
-    /// From `name.group.json`; empty for plain files (CFG-10).
+    /// From `name.group.json`; empty for plain files.
     pub group: String,
     /// base, smart or fast.
     pub level: String,
-    /// Who serves its model, where that is not whoever the level says (CFG-19).
+    /// Who serves its model, where that is not whoever the level says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     pub system_message: String,
@@ -28,7 +28,7 @@ pub struct Role {
     /// What it is not told beside its prompt.
     #[serde(default, skip_serializing_if = "SystemContextExclusions::nothing")]
     pub without: SystemContextExclusions,
-    /// Patterns: exact, `*` wildcards, `/regex/flags` (CFG-12).
+    /// Patterns: exact, `*` wildcards, `/regex/flags`.
     pub included_tools: Option<Vec<String>>,
     pub excluded_tools: Option<Vec<String>>,
     pub parsing_tools: Vec<ParsingTool>,

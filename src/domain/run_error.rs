@@ -1,4 +1,4 @@
-//! Why a run stopped: the one error shape that the screen, the journal and `--json` share (ERR-1).
+//! Why a run stopped: the one error shape that the screen, the journal and `--json` share.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +16,12 @@ pub struct RunError {
     pub hint: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceLocation>,
-    /// For `sub_workflow_failed`: what failed inside the child (A49).
+    /// For `sub_workflow_failed`: what failed inside the child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Box<RunError>>,
 }
 
-/// Every error name that the program itself raises, in the order of the workflow rules (§1.7). `fail` states may
+/// Every error name that the program itself raises, in the order of the workflow rules. `fail` states may
 /// add names of their own.
 pub const ERROR_NAMES: [&str; 28] = [
     "model.rate_limit",

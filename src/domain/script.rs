@@ -33,13 +33,13 @@ pub enum ScriptKind {
     Library,
 }
 
-/// How the prepared source is compiled; decided once while loading (A1, A2).
+/// How the prepared source is compiled; decided once while loading.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptForm {
-    /// One expression. If its value is a function, the function is called with the host (A1).
+    /// One expression. If its value is a function, the function is called with the host.
     Expression,
-    /// Statements; the return value is ignored (A2).
+    /// Statements; the return value is ignored.
     Statements,
 }
 
@@ -50,7 +50,7 @@ pub struct WorkflowScript {
     pub form: ScriptForm,
     /// As written in the file; shown in errors.
     pub source: String,
-    /// With `function.NAME` rewritten (A3); line numbers as in `source`. Of a library: the body of a function that
+    /// With `function.NAME` rewritten; line numbers as in `source`. Of a library: the body of a function that
     /// returns what it offers.
     pub prepared: String,
     /// Of a library: what other scripts may name.
@@ -60,7 +60,7 @@ pub struct WorkflowScript {
     pub place: SourceLocation,
 }
 
-/// The last model response of an agent, as scripts see it (A30, A31).
+/// The last model response of an agent, as scripts see it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AgentView {
     pub id: String,
@@ -69,7 +69,7 @@ pub struct AgentView {
     pub side: Option<ConversationSide>,
     /// `None` before the first answer; `""` if it only called tools.
     pub last_response: Option<String>,
-    /// Normal and parsing calls of the agent's own last response (A30).
+    /// Normal and parsing calls of the agent's own last response.
     pub tool_calls: Vec<ToolCall>,
     pub parsing_tool_calls: Vec<ToolCall>,
 }
@@ -82,7 +82,7 @@ pub struct ContextView {
     pub messages: ContextMessages,
 }
 
-/// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what
+/// Members of the host that scripts may name with or without `this.`: what a checker knows and what
 /// the host binds are one list.
 pub const HOST_NAMES: [&str; 23] = [
     "common_data",
@@ -113,12 +113,12 @@ pub const HOST_NAMES: [&str; 23] = [
 /// The key of `common_data` under which `while` steps keep count: a list, outermost loop first.
 pub const LOOPS: &str = "_loops";
 
-/// Members that need `this.`: as plain names they would turn too many literal inputs into expressions (A8). Those in
+/// Members that need `this.`: as plain names they would turn too many literal inputs into expressions. Those in
 /// camel case are how older files write `last_agent_response` and its like.
 pub const HOST_MEMBERS: [&str; 5] =
     ["input", "lastAgentResponse", "lastToolCalls", "lastParsingToolCalls", "subWorkflowResult"];
 
-/// Everything a script can read (A4, A5, A54; FSM-8).
+/// Everything a script can read.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScopeView {
     /// Identifies (run, frame): together with `version` a script host may keep its parsed copy of `common_data`.
@@ -128,7 +128,7 @@ pub struct ScopeView {
     pub workflow: String,
     pub state: String,
     pub common_data: Arc<Map<String, Value>>,
-    /// Names declared under `variables`, for `common_data.variables` (A4).
+    /// Names declared under `variables`, for `common_data.variables`.
     pub variables: Arc<Vec<String>>,
     /// The workflow's inputs as they were given; scripts read them as `inputs` and cannot change them.
     #[serde(default)]
@@ -138,19 +138,19 @@ pub struct ScopeView {
     pub looping: Option<Arc<Value>>,
     pub agents: Vec<AgentView>,
     pub contexts: Vec<ContextView>,
-    /// Output of the last child; `None` is `undefined` (A50).
+    /// Output of the last child; `None` is `undefined`.
     pub sub_workflow_result: Option<Value>,
     pub last_agent_response: Option<String>,
     pub last_tool_calls: Vec<ToolCall>,
     pub last_parsing_tool_calls: Vec<ToolCall>,
-    /// `context` in conditions: {success, result, agent, toolCalls} (A54).
+    /// `context` in conditions: {success, result, agent, toolCalls}.
     pub result: Option<Value>,
-    /// What the person said unasked and nobody has read, oldest first (A62).
+    /// What the person said unasked and nobody has read, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<String>,
-    /// Milliseconds for `Date`, from the journal (A56).
+    /// Milliseconds for `Date`, from the journal.
     pub now_ms: i64,
-    /// Seed for `Math.random`, from the journal (A56).
+    /// Seed for `Math.random`, from the journal.
     pub seed: u64,
 }
 
@@ -162,7 +162,7 @@ pub enum ScriptTask {
     Run { script: ScriptIx },
     /// Evaluate several expressions against the same world; all or nothing.
     Values { scripts: Vec<ScriptIx> },
-    /// First guard that holds wins, then *its* `before` runs (A10). A missing guard holds (A11).
+    /// First guard that holds wins, then *its* `before` runs. A missing guard holds.
     Choose { guards: Vec<TransitionGuard>, errors_are_false: bool },
 }
 
@@ -235,7 +235,7 @@ pub struct TriedGuard {
 }
 
 /// JSON has no `undefined`: each value is written as a list of one, or of none, so that a journal keeps
-/// `null` and `undefined` apart (A43).
+/// `null` and `undefined` apart.
 mod maybe_undefined {
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::Value;

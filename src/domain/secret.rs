@@ -1,4 +1,4 @@
-//! A text that must not be seen: an API key (CFG-20).
+//! A text that must not be seen: an API key.
 //!
 //! Prints and serialises as `***`. Whoever needs the text says so with `expose`.
 

@@ -8,7 +8,7 @@ use super::terminal_safe;
 /// What is asked of a snapshot store.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SnapshotRequest {
-    /// `Workflow: coder_reviewer` before a run (SNAP-1).
+    /// `Workflow: coder_reviewer` before a run.
     pub label: String,
     pub run: Option<RunId>,
     /// The run's input or another note, stored in the commit message.
@@ -24,7 +24,7 @@ pub struct SnapshotInfo {
     pub created: Timestamp,
     /// Files covered.
     pub files: usize,
-    /// What it could not cover, and why; never silent (SNAP-7).
+    /// What it could not cover, and why; never silent.
     pub skipped: Vec<SkippedPath>,
 }
 
@@ -73,7 +73,7 @@ pub struct ChangedFile {
     pub change: FileChange,
 }
 
-/// Which old snapshots may go (SNAP-15). Nothing is swept unless somebody asks.
+/// Which old snapshots may go. Nothing is swept unless somebody asks.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SnapshotRetention {
     /// This many of the newest stay, whatever their age.
@@ -86,7 +86,7 @@ pub struct SnapshotRetention {
     pub dry: bool,
 }
 
-/// What a restore did; the present was snapshotted first (SNAP-4).
+/// What a restore did; the present was snapshotted first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SnapshotRestoreResult {
     /// Undo of the restore; `None` when nothing had to change. If it finished one that was cut off, the files as they
@@ -177,7 +177,7 @@ pub fn join_first_paths(paths: &[String]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// A linked git worktree in which one run works apart from the project's own files (SNAP-13).
+/// A linked git worktree in which one run works apart from the project's own files.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunWorktree {
     /// Absolute path of the project inside the worktree: where the run works. Empty if it was lost.

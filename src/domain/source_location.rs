@@ -19,7 +19,7 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// Which layer a definition or value came from, lowest first (CFG-1).
+/// Which layer a definition or value came from, lowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigLayer {

@@ -12,7 +12,7 @@ use super::tool::ToolRisk;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum StateBody {
-    /// Pure routing (A15), or script only.
+    /// Pure routing, or script only.
     #[default]
     None,
     Agent {
@@ -38,18 +38,18 @@ pub enum StateBody {
     },
 }
 
-/// `action.function` (A19).
+/// `action.function`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentFunction {
     SendUserMessage,
     AddUserMessage,
     ClearConversation,
-    /// Calls the model on the context as it is. The answer enters no context: scripts decide what does (SD.20).
+    /// Calls the model on the context as it is. The answer enters no context: scripts decide what does.
     Ask,
 }
 
-/// Where a text or value comes from; decided while loading (A8). `template` and `file` become a text or a script.
+/// Where a text or value comes from; decided while loading. `template` and `file` become a text or a script.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "from", content = "is")]
 pub enum ValueSource {
@@ -63,7 +63,7 @@ pub enum ValueSource {
     Human,
 }
 
-/// Branches that run at the same time (FSM-22). Each begins with a copy of `common_data` and of the contexts;
+/// Branches that run at the same time. Each begins with a copy of `common_data` and of the contexts;
 /// what they wrote is merged at the join, in the order of the branches. The result is an object: name → output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ParallelSpec {
@@ -118,7 +118,7 @@ pub enum MergeRule {
     Object,
 }
 
-/// One run of the body per item, each in isolation (CHILD-1 to CHILD-5). The result is an array in item order.
+/// One run of the body per item, each in isolation. The result is an array in item order.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ForEachSpec {
     /// Must give an array.
@@ -135,11 +135,11 @@ pub struct ForEachSpec {
     pub tolerated_failures: u32,
     /// Of all items, 0 to 100; the larger of both counts.
     pub tolerated_percent: f64,
-    /// `agent: "@task"`: where sub-agents can be reached, each item is handed to one (S4.2). These paths of
+    /// `agent: "@task"`: where sub-agents can be reached, each item is handed to one. These paths of
     /// `common_data` are what it may see besides its item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_out: Option<Vec<String>>,
-    /// `agent: "@name"`: which kind of sub-agent is meant, by the name that whoever starts them knows (CHILD-1).
+    /// `agent: "@name"`: which kind of sub-agent is meant, by the name that whoever starts them knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_agent: Option<String>,
 }
@@ -178,7 +178,7 @@ pub struct PauseSpec {
     pub choices: Vec<String>,
     /// JSON Schema of the answer.
     pub schema: Option<Value>,
-    /// Keys that an object answer must hold, non-null (B8).
+    /// Keys that an object answer must hold, non-null.
     pub required_outputs: Vec<String>,
     /// The answer when nobody gave one in time, or nobody is there and there is no time limit.
     pub default: Option<Value>,

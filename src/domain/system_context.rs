@@ -1,5 +1,5 @@
 //! What agents are told beside their roles: where they work, and how this project wants work to be done. Fixed when a
-//! run starts and stored with it, so that later requests begin as earlier ones did (CFG-15).
+//! run starts and stored with it, so that later requests begin as earlier ones did.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Text that steers no terminal (ERR-8): control characters and overrides of the writing direction become visible.
+//! Text that steers no terminal: control characters and overrides of the writing direction become visible.
 //!
 //! Nothing is dropped but whole escape sequences, and those only where asked for (`clean`): what is hidden
 //! could be the name of a file that is about to be deleted.

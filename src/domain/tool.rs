@@ -71,7 +71,7 @@ pub struct ParsingTool {
     pub name: String,
     pub description: String,
     pub parameters: Value,
-    /// The agent may call nothing else: its tool choice is forced from the start (A34).
+    /// The agent may call nothing else: its tool choice is forced from the start.
     #[serde(default)]
     pub parsing_only: bool,
 }
@@ -154,7 +154,7 @@ fn holds_redaction_mark(value: &Value) -> bool {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ToolOutcome {
     pub ok: bool,
-    /// The answer for the model, capped in size with a notice (TOOL-18).
+    /// The answer for the model, capped in size with a notice.
     pub content: String,
     /// One line for people: `12 lines of src/lib.rs`, `exit 1 in 0.4 s`.
     pub summary: String,
@@ -213,7 +213,7 @@ pub enum InterruptedCallStatus {
     Unclear { reason: String },
 }
 
-/// What an approval dialog shows before a tool runs (TOOL-13, REPL-20).
+/// What an approval dialog shows before a tool runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ToolPreview {

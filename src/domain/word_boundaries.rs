@@ -1,4 +1,4 @@
-//! Scripts that are written without spaces between words: for a search each of their characters is a word (HIST-7).
+//! Scripts that are written without spaces between words: for a search each of their characters is a word.
 
 /// Chinese characters, kana and their half-width forms.
 pub fn is_word_of_its_own(c: char) -> bool {

@@ -23,7 +23,7 @@ pub use super::state_body::{
     MergeRule, ParallelSpec, PauseKind, PauseSpec, StateBody, ValueSource, WaitSpec,
 };
 
-/// A root workflow with every workflow it can reach; what a run pins (FSM-28).
+/// A root workflow with every workflow it can reach; what a run pins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WorkflowProgram {
     /// Index 0 is the root.
@@ -61,11 +61,11 @@ pub struct Workflow {
     pub description: String,
     pub inputs: Vec<WorkflowParameter>,
     pub output: Option<WorkflowParameter>,
-    /// Defaults copied into `common_data` before the input (A7).
+    /// Defaults copied into `common_data` before the input.
     pub variables: Map<String, Value>,
     pub contexts: Vec<ContextSpec>,
     pub agents: Vec<AgentSpec>,
-    /// Always holds a state named `stop`, added if the file has none (A53).
+    /// Always holds a state named `stop`, added if the file has none.
     pub states: Vec<StateSpec>,
     pub scripts: Arc<Vec<WorkflowScript>>,
     pub start: StateIx,
@@ -84,16 +84,16 @@ pub struct Workflow {
     #[serde(default)]
     pub on_limit: Option<StateIx>,
     pub no_match: NoMatch,
-    /// `on_condition_error: "false"`: a throwing condition counts as false (A12).
+    /// `on_condition_error: "false"`: a throwing condition counts as false.
     pub condition_errors_are_false: bool,
-    /// A script, `before` or condition that throws is logged and passed over, as in the seed (ERR-14).
+    /// A script, `before` or condition that throws is logged and passed over, as in the seed.
     #[serde(default)]
     pub lenient: bool,
-    /// The state named `resume`: entered when the person says something that nobody asked for (A62).
+    /// The state named `resume`: entered when the person says something that nobody asked for.
     #[serde(default)]
     pub resume: Option<StateIx>,
     pub snapshot: SnapshotPolicy,
-    /// Runs work in a git worktree of their own (SNAP-13).
+    /// Runs work in a git worktree of their own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub isolated: bool,
     /// Ports of the machine's loopback that commands of its states reach with the network off. Not those of workflows
@@ -103,7 +103,7 @@ pub struct Workflow {
     /// Whether sub-agents do work of the run, and how much. Only of the root, set by who can reach them.
     #[serde(default, skip_serializing_if = "SubAgents::is_none")]
     pub sub_agents: SubAgents,
-    /// Sub-agents are told of what the run does itself, and acknowledge it (D3). Only of the root, set as they are.
+    /// Sub-agents are told of what the run does itself, and acknowledge it. Only of the root, set as they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ack_steps: bool,
     /// The built-in single-agent chat: waits for the person, outlives failed turns.
@@ -134,7 +134,7 @@ impl SubAgents {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoMatch {
-    /// `no_transition` error with the value of every condition (A14).
+    /// `no_transition` error with the value of every condition.
     #[default]
     Error,
     /// As the seed: the workflow ends. Any other state may be named as well.
@@ -144,7 +144,7 @@ pub enum NoMatch {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SnapshotPolicy {
-    /// Taken if possible; failing is a warning (A58).
+    /// Taken if possible; failing is a warning.
     #[default]
     Auto,
     Required,
@@ -161,9 +161,9 @@ pub struct StateSpec {
     pub transitions: Vec<Transition>,
     /// Ends the workflow, or the branch it belongs to; its `output` is the result.
     pub terminal: bool,
-    /// `stop.input` (A43). Only for terminal states.
+    /// `stop.input`. Only for terminal states.
     pub output: ValueSource,
-    /// Parsing tools whose arguments the transitions read as `function.X` (A34).
+    /// Parsing tools whose arguments the transitions read as `function.X`.
     pub expects: Vec<String>,
     /// Where the result of the work goes (`output`).
     #[serde(default)]
@@ -197,7 +197,7 @@ pub struct StateOutputSpec {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Transition {
     pub target: StateIx,
-    /// `None` holds always (A11).
+    /// `None` holds always.
     pub condition: Option<ScriptIx>,
     pub before: Option<ScriptIx>,
 }

@@ -1,6 +1,6 @@
 //! One agent's visit: its input, the model turns so far, the calls still to answer.
 //!
-//! Nothing of a visit stands in the context before the visit ends, so a failed call leaves no trace (CTX-11).
+//! Nothing of a visit stands in the context before the visit ends, so a failed call leaves no trace.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ pub struct AgentTurn {
     pub side: ConversationSide,
     /// The text of the state's `input`.
     pub input: Option<String>,
-    /// The input becomes an entry of the context (A21); not where the visit continues an earlier one (A29).
+    /// The input becomes an entry of the context; not where the visit continues an earlier one.
     pub stores_input: bool,
-    /// The input is said to this agent alone (A22): last in its view, not stored in the context.
+    /// The input is said to this agent alone: last in its view, not stored in the context.
     pub directive: bool,
     pub input_author: MessageAuthor,
     pub entries: Vec<TurnEntry>,
@@ -30,7 +30,7 @@ pub struct AgentTurn {
     pub repairs: u32,
     pub nudged: bool,
     pub choice: ToolChoice,
-    /// The model of the call under way, where another one may take its place (MODEL-15).
+    /// The model of the call under way, where another one may take its place.
     pub asked: Option<Box<ModelChoice>>,
     /// How often another one took its place in this visit.
     pub gave_way: usize,
@@ -133,7 +133,7 @@ impl AgentTurn {
         self.entries.push(TurnEntry { entry, private: true });
     }
 
-    /// Closes an open reply: every call gets an answer, so no later request carries a dangling call (§1.7).
+    /// Closes an open reply: every call gets an answer, so no later request carries a dangling call.
     /// `tells_begun`: of the one that had begun, it is said.
     pub fn close_open(&mut self, tells_begun: bool) {
         let Some(mut open) = self.open.take() else { return };
@@ -179,7 +179,7 @@ impl AgentTurn {
         Some(ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, text.as_str()))
     }
 
-    /// What the visit leaves behind. `private`: the agent's own words stay its own (A23). `remembers`: what is
+    /// What the visit leaves behind. `private`: the agent's own words stay its own. `remembers`: what is
     /// private is kept for the agent's later views.
     pub fn store(mut self, thread: &mut LiveConversation, private: bool, remembers: bool) {
         let directive = self.directive().filter(|_| remembers);

@@ -34,7 +34,7 @@ pub fn requested_increase(answer: &UserAnswer) -> Option<f64> {
     (amount.is_finite() && amount > 0.0).then_some(amount)
 }
 
-/// What somebody says of a tool of which it is not known whether it took effect (§1.7).
+/// What somebody says of a tool of which it is not known whether it took effect.
 #[derive(Clone, PartialEq, Debug)]
 pub enum UncertainCallResolution {
     Repeat,
@@ -123,7 +123,7 @@ fn outputs(pause: &PauseSpec, text: String) -> Result<Value, String> {
     }
 }
 
-/// B8: all that is missing, at once.
+/// All that is missing, at once.
 fn check_outputs(pause: &PauseSpec, value: &Value) -> Result<(), String> {
     let there = |name: &&String| value.get(name.as_str()).is_some_and(|value| !value.is_null());
     let missing: Vec<&str> =
@@ -145,7 +145,7 @@ fn check_schema(pause: &PauseSpec, value: &Value) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
-/// B9: nothing but what was asked for.
+/// Nothing but what was asked for.
 fn only_declared(pause: &PauseSpec, value: Value) -> Value {
     if pause.kind != PauseKind::Outputs || pause.required_outputs.is_empty() {
         return value;

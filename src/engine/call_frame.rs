@@ -1,4 +1,4 @@
-//! One workflow in progress: its own data, contexts and agents. A child's frame lies on its parent's (A48).
+//! One workflow in progress: its own data, contexts and agents. A child's frame lies on its parent's.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
 use crate::domain::message::ToolCall;
 use crate::domain::workflow::{StateSpec, Workflow};
 
-/// What an agent last said in this run (A30, A31) and how its last visit ended (A29).
+/// What an agent last said in this run and how its last visit ended.
 #[derive(Clone, Debug, Default)]
 pub struct AgentMemory {
     pub last_response: Option<Arc<str>>,
@@ -32,7 +32,7 @@ pub struct TurnContinuation {
     pub context_length: usize,
 }
 
-/// `context` in conditions: {success, result, agent, toolCalls} (A54). What a visit left becomes JSON only when a script
+/// `context` in conditions: {success, result, agent, toolCalls}. What a visit left becomes JSON only when a script
 /// is run.
 #[derive(Clone, Debug)]
 pub enum WorkResult {
@@ -77,7 +77,7 @@ pub struct CallFrame {
     pub last_response: Option<Arc<str>>,
     pub last_calls: Vec<ToolCall>,
     pub last_parsing: Vec<ToolCall>,
-    /// `context` in conditions (A54).
+    /// `context` in conditions.
     pub result: Option<WorkResult>,
     pub turn: Option<AgentTurn>,
     /// A tool that can change files ran since the last snapshot.
@@ -103,7 +103,7 @@ pub struct CallFrame {
 }
 
 impl CallFrame {
-    /// Variables first, then the inputs (A7).
+    /// Variables first, then the inputs.
     pub fn new(
         id: u64,
         ix: WorkflowIx,
@@ -170,7 +170,7 @@ impl CallFrame {
         }
     }
 
-    /// One item of a `foreach`: contexts and agents of its own, and only the data that it is given (CHILD-5).
+    /// One item of a `foreach`: contexts and agents of its own, and only the data that it is given.
     pub fn item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
         let inputs = Arc::clone(&self.inputs);
         Self { inputs, state: start, ..Self::bare(id, self.workflow, workflow, self.prefix.clone(), data) }
@@ -207,7 +207,7 @@ impl CallFrame {
         self.agents.get_mut(at.0)
     }
 
-    /// What scripts read as the last answer is gone: it must not be taken for a new one (CTX-11).
+    /// What scripts read as the last answer is gone: it must not be taken for a new one.
     pub fn clear_last_answer(&mut self) {
         self.last_response = None;
         self.last_calls.clear();

@@ -175,7 +175,7 @@ impl ContextIndex {
         self.protocol == Some(protocol)
     }
 
-    /// Another server is asked from now on, which reads other sealed parts (MODEL-15): those of the agent's own items
+    /// Another server is asked from now on, which reads other sealed parts: those of the agent's own items
     /// are counted anew, as far as a view can still show them. Nothing else of an item depends on who is asked.
     pub fn count_for(&mut self, protocol: ModelProtocol, sealed: impl Fn(EntryRef) -> usize) {
         self.protocol = Some(protocol);

@@ -177,12 +177,12 @@ impl LiveConversation {
         }
     }
 
-    /// Back to the starting messages (A25): private words and a summary go with the rest.
+    /// Back to the starting messages: private words and a summary go with the rest.
     pub fn clear(&mut self, spec: &ContextSpec) {
         *self = Self::start(spec);
     }
 
-    /// Takes what a script left of the log (A55). A log without anything that was said is a cleared one;
+    /// Takes what a script left of the log. A log without anything that was said is a cleared one;
     /// else private words stay, at the latest at the new end, and a summary stays where its part is untouched. What a
     /// branch began with still counts as untouched if it stands.
     pub fn replace(&mut self, entries: Vec<ContextEntry>) {

@@ -82,9 +82,9 @@ pub enum Effect {
 pub enum UserQuestion {
     /// Single-agent mode: the next message.
     Message,
-    /// A limit was reached: continue with more, or stop (A52, TOOL-15)?
+    /// A limit was reached: continue with more, or stop?
     Limit { limit: String, value: u32, text: String },
-    /// No snapshot could be taken: go on without one (A58)?
+    /// No snapshot could be taken: go on without one?
     NoSnapshot { reason: String },
     /// A `pause` state: the answer is a value that fits.
     Pause {
@@ -113,9 +113,9 @@ pub enum UserQuestion {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         point: Option<Breakpoint>,
     },
-    /// A state failed and nothing catches it: try it again, or let the run end as failed (§1.7)?
+    /// A state failed and nothing catches it: try it again, or let the run end as failed?
     Failed { failure: Box<RunError> },
     /// A tool had begun when the run was cut off, and it is not known whether it took effect: repeat it, take a given
-    /// result, or leave it out (§1.7)?
+    /// result, or leave it out?
     Uncertain { began: CallId, state: String, tool: String, arguments: Value, reason: String },
 }

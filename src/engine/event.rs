@@ -1,4 +1,4 @@
-//! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike (FSM-19).
+//! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -200,7 +200,7 @@ pub enum RunEvent {
         step: bool,
         points: Vec<Breakpoint>,
     },
-    /// The person's words wait for the next pause or the state `resume` (A62).
+    /// The person's words wait for the next pause or the state `resume`.
     Queued {
         text: String,
     },

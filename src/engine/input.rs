@@ -35,13 +35,13 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         used: Vec<(CallId, AttemptUsage)>,
     },
-    /// The person said something that nobody had asked for (A62).
+    /// The person said something that nobody had asked for.
     Said {
         text: String,
     },
     /// A person steers it: where it stands still, what it goes on with.
     Steered(Box<SteeringAction>),
-    /// Somebody takes the run up again after it paused or failed, or after its process died (§1.7).
+    /// Somebody takes the run up again after it paused or failed, or after its process died.
     Resumed(Box<ResumeInput>),
     /// The run goes back to the moment before a step; what came later no longer counts.
     Returned(Box<RewindInput>),
@@ -127,7 +127,7 @@ impl Input {
     }
 }
 
-/// How a run goes on. Everything that is given here counts at once, in one journal row (B6).
+/// How a run goes on. Everything that is given here counts at once, in one journal row.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ResumeInput {
     /// A person can be asked from now on.

@@ -18,7 +18,7 @@ pub struct ModelCaller {
     pub stays: Vec<StateVisitRef>,
     /// The call under way sums its context up.
     pub sums: bool,
-    /// What it was asked of, where the agent may have been given another model since (MODEL-15).
+    /// What it was asked of, where the agent may have been given another model since.
     pub asked: Option<Box<ModelChoice>>,
 }
 

@@ -1,4 +1,4 @@
-//! The branches of a `parallel` state, or the items of a `foreach` state, while they run (FSM-22, CHILD-1).
+//! The branches of a `parallel` state, or the items of a `foreach` state, while they run.
 //!
 //! Items are begun as places become free, so that ten thousand of them need the memory of a few.
 
@@ -29,7 +29,7 @@ pub struct ParallelProgress {
     pub left: BTreeMap<usize, BranchWrites>,
     /// A tool that changes files ran inside.
     pub touched: bool,
-    /// The output of a child that the last branch or item with one has started (A50), with its position.
+    /// The output of a child that the last branch or item with one has started, with its position.
     pub child: Option<(usize, Value)>,
 }
 

@@ -1,4 +1,4 @@
-//! What one agent is shown of its context: projected to its perspective, trimmed by whole groups (§1.2, A41).
+//! What one agent is shown of its context: projected to its perspective, trimmed by whole groups.
 //!
 //! Recomputed before every model call, never stored but for where it begins. Two views of one agent, one after the
 //! other, begin with the same messages from one trim to the next, so that providers can cache them. At the end of the

@@ -1,4 +1,4 @@
-//! A text that the person said unasked, and who may take it (A62).
+//! A text that the person said unasked, and who may take it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A run from its journal: the same inputs give the same events; no script runs, no model is asked (FSM-27).
+//! A run from its journal: the same inputs give the same events; no script runs, no model is asked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

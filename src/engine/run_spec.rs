@@ -1,4 +1,4 @@
-//! What a run is started with. Stored with the run, so that it can be replayed as it was (FSM-28).
+//! What a run is started with. Stored with the run, so that it can be replayed as it was.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -58,10 +58,10 @@ pub const WITHDRAWS_SINCE: u32 = 10;
 pub struct RunSpec {
     pub machine_version: u32,
     pub program: WorkflowProgram,
-    /// Checked and converted input values by parameter name (A45).
+    /// Checked and converted input values by parameter name.
     pub inputs: Map<String, Value>,
     pub approvals: ApprovalPolicy,
-    /// What agents are told beside their roles, as it was when the run started (CFG-15).
+    /// What agents are told beside their roles, as it was when the run started.
     #[serde(default, skip_serializing_if = "SystemContext::is_empty")]
     pub brief: SystemContext,
     /// Where it stands still from its start.

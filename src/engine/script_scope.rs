@@ -73,7 +73,7 @@ fn contexts(frame: &mut CallFrame, workflow: &Workflow) -> Vec<ContextView> {
         .collect()
 }
 
-/// Rebuilds a context from what a script left of it (A55): untouched entries keep their calls and author.
+/// Rebuilds a context from what a script left of it: untouched entries keep their calls and author.
 ///
 /// # Errors
 /// A message has no known role.

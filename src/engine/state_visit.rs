@@ -20,7 +20,7 @@ pub struct StateVisit {
     /// Rounds of tools of a failed attempt whose words are not the context's: the next attempt sees them, nobody
     /// else ever does.
     pub rounds: Vec<TurnEntry>,
-    /// The work was begun once more: going on is no new visit (A29).
+    /// The work was begun once more: going on is no new visit.
     pub again: bool,
     /// A `catch` has been chosen; an error of its `before` is not caught here again.
     pub caught: bool,

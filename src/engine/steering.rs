@@ -1,4 +1,4 @@
-//! How a person steers a run: where it stands still, and what is different when it goes on (WFM-9).
+//! How a person steers a run: where it stands still, and what is different when it goes on.
 
 use std::fmt;
 
@@ -88,7 +88,7 @@ pub enum SteeringAction {
     /// What is under way ends and nothing new begins; then it is parked where it stands, for whoever takes it up. A
     /// conversation goes on.
     Park,
-    /// Model calls that are under way are stopped, and what they had said is kept; it stands still there (WFM-6). What
+    /// Model calls that are under way are stopped, and what they had said is kept; it stands still there. What
     /// else is under way ends, and it stands before the next model call or state.
     Interrupt {
         /// The text that had streamed by then, per call.
@@ -105,11 +105,11 @@ pub enum SteeringAction {
     Unbreak {
         point: Breakpoint,
     },
-    /// Words that were said unasked and that nobody has read yet are taken back (A62).
+    /// Words that were said unasked and that nobody has read yet are taken back.
     TakeBack {
         text: String,
     },
-    /// An errand is kept as it waits for its sub-agent, to be gone back to (SUBA-20).
+    /// An errand is kept as it waits for its sub-agent, to be gone back to.
     Keep {
         lane: u64,
         name: String,

@@ -17,7 +17,7 @@ use crate::domain::ids::Timestamp;
 /// Hears the events as they come.
 pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
 
-/// Inputs go in one by one; the events are those of a whole replay (FSM-27). None of them is kept.
+/// Inputs go in one by one; the events are those of a whole replay. None of them is kept.
 #[derive(Debug)]
 pub struct StreamingReplay {
     machine: Machine,

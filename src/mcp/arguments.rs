@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::{McpCallError, invalid, short};
 
-/// Longer values are refused: what is large belongs into a file, and its path into the results (DELEG-11).
+/// Longer values are refused: what is large belongs into a file, and its path into the results.
 const MOST_BYTES: usize = 1 << 20;
 
 pub(super) struct ToolArguments {

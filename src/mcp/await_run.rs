@@ -185,7 +185,7 @@ fn offer(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> PendingAct
     PendingAction { token, pause: pause.clone(), ttl_seconds: left.unwrap_or(ttl_seconds) }
 }
 
-/// A line in the log when five sixths of a token's time are over and it is still needed (B4).
+/// A line in the log when five sixths of a token's time are over and it is still needed.
 async fn warn_in_time(
     handle: RuntimeHandle,
     (run, pause): (RunId, OpenPause),

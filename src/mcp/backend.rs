@@ -44,7 +44,7 @@ pub struct McpBackendError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelegationOptions {
     pub to: SubAgents,
-    /// They are told of what the run does itself, and acknowledge it (D3).
+    /// They are told of what the run does itself, and acknowledge it.
     pub ack_steps: bool,
 }
 

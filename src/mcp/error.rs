@@ -14,7 +14,7 @@ pub(super) const NO_TOKEN: &str = "Resume token expired or invalid. Please start
 pub(super) enum McpCallError {
     /// JSON-RPC's invalid params.
     Request(ErrorData),
-    /// A result of the tool that says what is wrong (B16).
+    /// A result of the tool that says what is wrong.
     Answer(Box<ToolResultError>),
 }
 

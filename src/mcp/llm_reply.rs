@@ -8,7 +8,7 @@ use crate::domain::message::ToolCall;
 use crate::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
 use crate::domain::tool::ParsingTool;
 
-/// An error that the client's call ended in, under a name of its own, so that the rules of the state decide (C6).
+/// An error that the client's call ended in, under a name of its own, so that the rules of the state decide.
 /// What does not fit the model's window is told as by any model: the conversation can be cut.
 pub(super) fn error(details: &Map<String, Value>) -> ModelError {
     let text = |name: &str| details.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) fn error(details: &Map<String, Value>) -> ModelError {
     ModelError::Delegated { transient, detail }
 }
 
-/// What a success says (C5, C7).
+/// What a success says.
 ///
 /// # Errors
 /// It is none: what is missing, or does not fit.

@@ -1,5 +1,5 @@
 //! Questions to clients whose time is up where the workflow says what follows without an answer: its `default`, or the
-//! state of its `on_timeout` (B4, B5). All others wait on.
+//! state of its `on_timeout`. All others wait on.
 //!
 //! Looked after by every server of the project: also what another one asked, before it ended, moves on.
 

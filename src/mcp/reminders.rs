@@ -1,5 +1,5 @@
 //! What was given out for pauses, and which of them somebody is going to be reminded of: one token and one reminder for
-//! each, however often it is looked at (B4). Tokens are kept nowhere else: after a restart there are new ones (B3).
+//! each, however often it is looked at. Tokens are kept nowhere else: after a restart there are new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! How a run stands, as clients are told it: completed, failed, waiting, running (seeds 000 and 003, B1 to B16).
+//! How a run stands, as clients are told it: completed, failed, waiting, running.
 
 mod llm_directive;
 mod pending_actions;
@@ -75,7 +75,7 @@ pub(super) fn queues(told: &mut Value, other: &LockHolder) {
     }
 }
 
-/// What was not done, and why (B16).
+/// What was not done, and why.
 pub(super) fn error_json(problem: ToolResultError) -> Value {
     let ToolResultError { code, title, detail, hint, more } = problem;
     let mut error = Map::new();
@@ -124,7 +124,7 @@ fn data(output: &Value) -> Value {
     }
 }
 
-/// The names of states in the order of their visits, `name#2` for the second visit (B11); without those in which the
+/// The names of states in the order of their visits, `name#2` for the second visit; without those in which the
 /// run, a branch or an item stands, or stood when it was withdrawn.
 fn completed_steps(run: &RunSummary) -> Vec<String> {
     let mut path: Vec<&str> = run.progress.path.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
 //! Model calls that the client makes at once, where it offers that (`sampling/createMessage`); what it does not answer is
-//! left open and comes to it as the result of its request (DELEG-16, C1).
+//! left open and comes to it as the result of its request.
 //!
 //! Messages are made and read as JSON: the protocol has sampling on its way out, and its types with it.
 

@@ -1,4 +1,4 @@
-//! What sub-agents and those who start them are told, message by message (seed 004, SUBA-1 to SUBA-9).
+//! What sub-agents and those who start them are told, message by message.
 //!
 //! Owns the form of steps, their results and the prompts of sub-agents. Who gets which step and whether a result counts
 //! is the runtime's.

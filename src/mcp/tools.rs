@@ -112,7 +112,7 @@ impl SystemTool {
         match self {
             Self::ListWorkflows => (json!({}), &[]),
             Self::StartWorkflow => starting(),
-            // S0.18, to the letter; that `stepData` is taken, too (B1), is nothing to teach anybody
+            // S0.18, to the letter; that `stepData` is taken, too, is nothing to teach anybody
             Self::ResumeWorkflow => (
                 json!({
                     "resumeToken": {"type": "string", "description": "Token from previous workflow response"},

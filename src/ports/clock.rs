@@ -9,6 +9,6 @@ pub trait ClockPort: Send + Sync {
 pub trait IdSource: Send + Sync {
     /// A new id that sorts after earlier ones.
     fn run_id(&self) -> RunId;
-    /// A seed for a script's `Math.random` (A56).
+    /// A seed for a script's `Math.random`.
     fn seed(&self) -> u64;
 }

@@ -1,4 +1,4 @@
-//! One run at a time changes the files of a project, unless others share them knowingly (ERR-12, SNAP-16); isolated
+//! One run at a time changes the files of a project, unless others share them knowingly; isolated
 //! runs need no lock.
 
 use crate::domain::project_lock::LockHolder;

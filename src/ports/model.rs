@@ -16,8 +16,8 @@ pub trait DeltaSink: Send + Sync {
     fn report_usage(&self, _used: AttemptUsage) {}
 }
 
-/// One provider. Dropping the future cancels the call and closes its connection (MODEL-3).
-/// No retries here: they are the runtime's (MODEL-7).
+/// One provider. Dropping the future cancels the call and closes its connection.
+/// No retries here: they are the runtime's.
 pub trait ModelPort: Send + Sync {
     /// # Errors
     /// Every way in which no whole answer arrived.

@@ -98,7 +98,7 @@ pub trait RunStore: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// The same, and the run's unused tokens are gone in the same transaction: what they were for no longer waits.
-    /// Used ones stay, so that a repeated answer is still answered (B7), but not those that answered a call of `void`:
+    /// Used ones stay, so that a repeated answer is still answered, but not those that answered a call of `void`:
     /// the run went back behind it. So did it behind what a reader saw of it first: without a new `glance`, it has none.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ pub trait RunStore: Send + Sync {
     /// Unknown id, unreadable store. The reader may have seen a part by then.
     fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError>;
 
-    /// Rows with the words, newest run first and its last row first (HIST-7). `words` is asked for rows that a
+    /// Rows with the words, newest run first and its last row first. `words` is asked for rows that a
     /// killed process or an older version left without an index, and which get one before the answer; and for hits,
     /// to show them. The first search in a large history of an older version takes a while: up to 100 µs a row.
     ///
@@ -208,19 +208,19 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be read.
     fn token(&self, hash: &str) -> Result<Option<TokenRecord>, StoreError>;
 
-    /// Tokens of the run that were not used yet, oldest first; expired ones are among them (B5, B15).
+    /// Tokens of the run that were not used yet, oldest first; expired ones are among them.
     ///
     /// # Errors
     /// The store cannot be read.
     fn open_tokens(&self, run: &RunId) -> Result<Vec<TokenRecord>, StoreError>;
 
-    /// One more answer that was not accepted; returns how many there were (B8).
+    /// One more answer that was not accepted; returns how many there were.
     ///
     /// # Errors
     /// The token is unknown, or the store cannot be written.
     fn count_try(&self, hash: &str) -> Result<u32, StoreError>;
 
-    /// Uses up the token and appends the rows, in one transaction (B6). Other tokens of the same pause are used up
+    /// Uses up the token and appends the rows, in one transaction. Other tokens of the same pause are used up
     /// with it: they get the same answer or a conflict. Makes this process the run's driver if it is not yet.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use crate::domain::script::{ScriptError, ScriptJob, ScriptOutcome};
 
 pub trait ScriptPort: Send + Sync {
-    /// Evaluates a job within time, memory and stack limits (A56, ERR-5). The answer always comes:
+    /// Evaluates a job within time, memory and stack limits. The answer always comes:
     /// a host that cannot be stopped is abandoned and reported as `ScriptErrorKind::Host`.
     ///
     /// # Errors

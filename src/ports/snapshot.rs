@@ -29,12 +29,12 @@ pub trait SnapshotPort: Send + Sync {
     /// See the trait.
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError>;
 
-    /// Accepts a unique prefix of an id (SNAP-5).
+    /// Accepts a unique prefix of an id.
     /// # Errors
     /// Unknown or ambiguous id.
     fn find(&self, id: &str) -> Result<SnapshotInfo, SnapshotError>;
 
-    /// Files that a restore would change; with `other`, what differs there, seen from `id` (SNAP-12).
+    /// Files that a restore would change; with `other`, what differs there, seen from `id`.
     /// # Errors
     /// See the trait.
     fn changes(&self, id: &SnapshotId, other: Option<&SnapshotId>)
@@ -46,7 +46,7 @@ pub trait SnapshotPort: Send + Sync {
     fn diff(&self, id: &SnapshotId, other: Option<&SnapshotId>) -> Result<String, SnapshotError>;
 
     /// Snapshots the present, then makes the tree equal to the snapshot: modified and deleted files return,
-    /// files created since are deleted; ignored files stay (SNAP-4).
+    /// files created since are deleted; ignored files stay.
     /// `begin` is called once, when all was checked that can be, before the first file changes: what it writes down is
     /// true if the process dies in the middle, and if it fails, so does this. Doing it again finishes it.
     /// # Errors
@@ -90,7 +90,7 @@ pub trait SnapshotPort: Send + Sync {
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError>;
 
     /// Deletes old snapshots, or with `dry` only tells which; returns them, newest first. Their content goes from a
-    /// private store at once, from a repository of the user's when git next collects garbage there (SNAP-15).
+    /// private store at once, from a repository of the user's when git next collects garbage there.
     /// # Errors
     /// See the trait; those before the failing one are gone.
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError>;

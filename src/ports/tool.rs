@@ -25,7 +25,7 @@ pub trait ToolPort: Send + Sync {
     -> BoxFuture<'a, Option<PlannedFileEdit>>;
 
     /// What became of a call whose result is missing. Also clears away what the killed call left half written, so it
-    /// is worth asking even when the call will not be repeated (ERR-17).
+    /// is worth asking even when the call will not be repeated.
     fn check_interrupted_call<'a>(
         &'a self,
         invocation: &'a ToolInvocation,
@@ -36,7 +36,7 @@ pub trait ToolPort: Send + Sync {
     fn rerun_policy(&self, invocation: &ToolInvocation) -> RerunPolicy;
 
     /// Runs the tool. Never fails as a future: what went wrong is in the outcome, for the model to read.
-    /// Dropping the future stops the tool and every process it started (TOOL-9).
+    /// Dropping the future stops the tool and every process it started.
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome>;
 
     /// The same with the network, which the user has allowed for this call. For tools whose outcome can say

@@ -1,4 +1,4 @@
-//! Runs that work in a git worktree on a branch of their own (SNAP-13).
+//! Runs that work in a git worktree on a branch of their own.
 
 use super::snapshot::SnapshotError;
 use crate::domain::ids::RunId;
@@ -25,7 +25,7 @@ pub trait WorktreePort: Send + Sync {
     /// No git repository, a bare one, or one that cannot be used; the home directory; a full disk. Nothing is left.
     fn create(&self, run: &RunId, workflow: &str) -> Result<RunWorktree, SnapshotError>;
 
-    /// What the worktree lacked from the start, such as submodules and very large files, and why (SNAP-7).
+    /// What the worktree lacked from the start, such as submodules and very large files, and why.
     /// # Errors
     /// See the trait.
     fn skipped(&self, worktree: &RunWorktree) -> Result<Vec<SkippedPath>, SnapshotError>;

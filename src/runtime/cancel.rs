@@ -1,4 +1,4 @@
-//! Ending a run for good (HIST-2): one that is driven here is told so, one that another process drives is ended there, and
+//! Ending a run for good: one that is driven here is told so, one that another process drives is ended there, and
 //! one that nobody drives is closed in the store.
 
 use std::sync::Arc;

@@ -39,7 +39,7 @@ pub enum RunCommand {
     },
     /// Where it stands still, that it goes on, or what it goes on with.
     Steer(SteeringAction),
-    /// The person said something that nobody had asked for (A62).
+    /// The person said something that nobody had asked for.
     Say {
         text: String,
     },

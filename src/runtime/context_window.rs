@@ -1,4 +1,4 @@
-//! Whether a request fits its model's window, before it is sent (MODEL-19).
+//! Whether a request fits its model's window, before it is sent.
 //!
 //! A window that the catalogue does not know is not checked. What is refused here could not have been answered: a
 //! request is taken to be as short as usual text would be. An answer that was asked for at a length for which there

@@ -23,9 +23,9 @@ use crate::ports::run_store::RunStore;
 
 /// The provider whose models are the client's.
 pub const PROVIDER: &str = "agentllm";
-/// Answered ones that are remembered, so that a repetition is told the same (C3).
+/// Answered ones that are remembered, so that a repetition is told the same.
 const REMEMBERED: usize = 1_000;
-/// Answers that do not fit before the call fails (DELEG-21).
+/// Answers that do not fit before the call fails.
 const TRIES: u32 = 5;
 
 /// A call that waits for its answer.

@@ -1,4 +1,4 @@
-//! Two runs side by side: definition, inputs, path, decisions, result and cost (HIST-6).
+//! Two runs side by side: definition, inputs, path, decisions, result and cost.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -278,7 +278,7 @@ impl EffectExecutor {
         }
     }
 
-    /// What a reopened run needs to know of a call that has consequences (§1.7).
+    /// What a reopened run needs to know of a call that has consequences.
     ///
     /// # Errors
     /// It cannot be written: the call must not begin.
@@ -396,7 +396,7 @@ struct RedactingDeltaSink<'a> {
     call: CallId,
     performer: &'a EffectExecutor,
     deltas: bool,
-    /// The end of what streamed, which may be the beginning of a key (CFG-20).
+    /// The end of what streamed, which may be the beginning of a key.
     held: Mutex<Option<(DeltaKind, String)>>,
 }
 

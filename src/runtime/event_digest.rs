@@ -1,4 +1,4 @@
-//! A fingerprint of the events that an input led to: a replay that gives others is found out (FSM-27).
+//! A fingerprint of the events that an input led to: a replay that gives others is found out.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! A run in one file that another machine can take in: what was run, and everything that happened (HIST-6).
+//! A run in one file that another machine can take in: what was run, and everything that happened.
 //!
 //! JSON lines: the format, the head with definition, roles and prompts, the progress, every row of the journal, and
 //! the number of rows with the SHA-256 of all bytes before. Stored files do not travel, nor do worktrees and tokens.
@@ -53,7 +53,7 @@ pub struct ImportedRun {
 }
 
 impl RuntimeHandle {
-    /// Any text that leaves the program: without the keys that this process knows (HIST-8).
+    /// Any text that leaves the program: without the keys that this process knows.
     pub fn without_keys(&self, text: String) -> String {
         self.shared.redactor.clean(text)
     }

@@ -1,4 +1,4 @@
-//! Files on their way back: written down before the first of them changes, and when all are there (SNAP-4, HIST-5).
+//! Files on their way back: written down before the first of them changes, and when all are there.
 //!
 //! A process that dies in between leaves a run that knows it: whoever takes the run up brings the files back first,
 //! or is refused. Nothing goes on over files that are half those of one moment and half those of another.

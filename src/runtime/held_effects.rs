@@ -1,4 +1,4 @@
-//! Effects that wait until it is written that they will begin (§1.7), and when writing is tried again.
+//! Effects that wait until it is written that they will begin, and when writing is tried again.
 //!
 //! Refuses to guess: what is not in the store may happen twice, so it does not happen at all.
 

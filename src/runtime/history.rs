@@ -26,7 +26,7 @@ pub struct RunRecord {
     pub ledger: CostLedger,
     /// What people answered, by the call that asked.
     pub answers: BTreeMap<CallId, UserAnswer>,
-    /// What had begun and never answered: what a crash left open (§1.7).
+    /// What had begun and never answered: what a crash left open.
     pub open: Vec<String>,
     /// Files that were on their way back when the program died.
     pub restoring: Option<PendingRestore>,

@@ -1,7 +1,7 @@
-//! What other branches had under way when a step of one began: a run that goes back there takes it along (HIST-5).
+//! What other branches had under way when a step of one began: a run that goes back there takes it along.
 //!
 //! A command that had begun is not begun again because the run went back: what it gave is given again, and of one that
-//! never answered a person is asked, as after a crash (§1.7). What other branches began later is later than the step.
+//! never answered a person is asked, as after a crash. What other branches began later is later than the step.
 
 use super::journal_replay::JournaledRun;
 use crate::domain::cost::TokenUsage;

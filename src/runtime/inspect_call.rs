@@ -1,5 +1,5 @@
 //! What a model was asked, and what it answered: put together again from the journal, so that nothing more has to be
-//! kept of a run (MODEL-13). Keys are removed, as they are everywhere.
+//! kept of a run. Keys are removed, as they are everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! A change of the project's files as a whole that was cut off: what it was, what finishes it, and that no run begins or
-//! goes on over files of two moments (ERR-12). The run that went back knows it from its journal; see `restoring`.
+//! goes on over files of two moments. The run that went back knows it from its journal; see `restoring`.
 
 use super::file_restore::{PendingRestore, finish, settled};
 use super::handle::RuntimeHandle;

@@ -200,7 +200,7 @@ fn can_wait(input: &Input, effects: &[Effect]) -> bool {
     script && effects.iter().all(|effect| matches!(effect, Effect::Evaluate { .. } | Effect::Abort { .. }))
 }
 
-/// Whether an effect must not begin before it is written that it will (§1.7).
+/// Whether an effect must not begin before it is written that it will.
 pub(super) fn needs_intent(effect: &Effect) -> bool {
     matches!(effect, Effect::TakeSnapshot { .. } | Effect::CallModel { .. } | Effect::RunTool { .. })
 }

@@ -1,4 +1,4 @@
-//! A run read back from its rows: the machine as it stood, and what was asked for and never answered (§1.7).
+//! A run read back from its rows: the machine as it stood, and what was asked for and never answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -11,9 +11,9 @@ use std::hash::Hash;
 
 use crate::domain::ids::Timestamp;
 
-/// As often is a step handed out before it fails (D4).
+/// As often is a step handed out before it fails.
 pub const ATTEMPTS: u32 = 3;
-/// Steps that may be open at once (D16).
+/// Steps that may be open at once.
 pub const LIMIT: usize = 1_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub struct StepLease<K> {
 /// Whether somebody may hand in the result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LeaseOwnership {
-    /// It is theirs, or nobody's (D5).
+    /// It is theirs, or nobody's.
     Theirs,
     /// Somebody else has it by now.
     Lost,

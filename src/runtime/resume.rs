@@ -1,4 +1,4 @@
-//! Taking up a run that paused, failed, or whose process died (FSM-20, HIST-4, WFM-13, §1.7).
+//! Taking up a run that paused, failed, or whose process died.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ pub struct ResumeRequest {
     pub program: Option<WorkflowProgram>,
     /// Where it stands still from now on, besides where it did.
     pub stops: Option<BreakpointSet>,
-    /// The token that gives the right to answer; it is used up in the same write (B6).
+    /// The token that gives the right to answer; it is used up in the same write.
     pub token: Option<SpentToken>,
 }
 
@@ -56,7 +56,7 @@ impl ResumeRequest {
 pub struct SpentToken {
     pub hash: String,
     pub results_hash: String,
-    /// What a repetition is answered (B7).
+    /// What a repetition is answered.
     pub answer: String,
 }
 
@@ -67,7 +67,7 @@ pub enum ResumeError {
     /// It has ended, or stands where nothing can be tried again.
     #[error("run {run} {why}")]
     Over { run: RunId, why: String, hint: String },
-    /// It waits for answers that were not given; nothing was changed (B8, B15).
+    /// It waits for answers that were not given; nothing was changed.
     #[error("run {run} waits for {} answer{}", .open.len(), if .open.len() == 1 { "" } else { "s" })]
     Waits { run: RunId, open: Vec<OpenPause> },
     /// It came from a file, and what was allowed there is not allowed here; nothing was changed.
@@ -82,7 +82,7 @@ pub enum ResumeError {
     /// The changed definition cannot take the run over; nothing was changed.
     #[error("the changed definition cannot take this run over:\n{}", .0.join("\n"))]
     Incompatible(Vec<String>),
-    /// The token was used before, with these results (B7).
+    /// The token was used before, with these results.
     #[error("this token was used already, with the same results")]
     Duplicate { answer: String },
     #[error("this token was used already, with other results: the first ones count")]

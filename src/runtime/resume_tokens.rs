@@ -1,4 +1,4 @@
-//! Resume tokens: the right to answer one pause, once, for a time (rules B2 to B8, B15).
+//! Resume tokens: the right to answer one pause, once, for a time.
 
 use std::time::Duration;
 
@@ -15,9 +15,8 @@ use crate::engine::answer_validation::requested_increase;
 use crate::engine::input::UserAnswer;
 use crate::ports::run_store::StoreError;
 
-/// B4.
 pub const DEFAULT_TTL_SECONDS: u64 = 1_800;
-/// Answers that do not fit before a token is worth nothing (B8).
+/// Answers that do not fit before a token is worth nothing.
 const TRIES: u32 = 5;
 /// How long somebody who uses the same token at the same time is waited for: in milliseconds, and how often.
 const LOOK_AGAIN_MS: u64 = 20;
@@ -34,10 +33,10 @@ pub struct ResumeToken {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RedeemOutcome {
     pub run: RunId,
-    /// Given, but not asked for (B9).
+    /// Given, but not asked for.
     pub ignored: Vec<String>,
     /// It was answered so before; nothing happened now. The recorded answer, JSON: `run`, `state`, and the `outputs`
-    /// that were declared (B7).
+    /// that were declared.
     pub duplicate: Option<String>,
 }
 
@@ -257,7 +256,7 @@ impl RuntimeHandle {
     }
 }
 
-/// What somebody is told who answers once more (B7).
+/// What somebody is told who answers once more.
 fn used_before(record: TokenRecord, results: &Value) -> Result<RedeemOutcome, TokenError> {
     let answer = record.answer.unwrap_or_default();
     let outputs =
@@ -321,7 +320,7 @@ fn budget(results: Value) -> Result<UserAnswer, String> {
         .to_owned())
 }
 
-/// What counts of results, by name (B9).
+/// What counts of results, by name.
 fn declared(pause: &OpenPause, results: &Value) -> Vec<String> {
     let single = pause.reason == PauseReason::Input && pause.kind.as_deref() != Some("outputs");
     match wrapped(results).filter(|_| single) {
@@ -364,7 +363,7 @@ fn ignored(declared: &[String], results: &Value) -> Vec<String> {
     results.as_object().map(|fields| fields.keys().filter(extra).cloned().collect()).unwrap_or_default()
 }
 
-/// What makes two answers the same: what is declared of them (B9), in any order.
+/// What makes two answers the same: what is declared of them, in any order.
 fn results_hash(declared: &[String], results: &Value) -> String {
     let taken = match results {
         Value::Object(fields) if !declared.is_empty() => {

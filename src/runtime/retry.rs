@@ -1,4 +1,4 @@
-//! Asking a model again after transport errors: 1 s doubled, full jitter, at most 60 s, 5 attempts (MODEL-7, §1.7).
+//! Asking a model again after transport errors: 1 s doubled, full jitter, at most 60 s, 5 attempts.
 //! A server that says nothing is asked twice at most: each time costs all the patience that there is.
 
 use std::time::Duration;

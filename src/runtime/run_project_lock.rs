@@ -1,4 +1,4 @@
-//! When a run takes the project's lock: at its start, or only before it changes files (ERR-12).
+//! When a run takes the project's lock: at its start, or only before it changes files.
 //!
 //! A run that is served to a client may wait for long: for a model's answer, for sub-agents. As long as it has changed no
 //! file it keeps nobody else from working. Its first snapshot is taken with the lock, so that undoing the run takes back

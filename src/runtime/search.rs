@@ -1,4 +1,4 @@
-//! Words in what was said and done in all runs, with the place where they stand (HIST-3, HIST-7).
+//! Words in what was said and done in all runs, with the place where they stand.
 //!
 //! Where something happened is told as far as its row says it: nothing is replayed for a list of hits.
 

@@ -1,4 +1,4 @@
-//! What a search can find of a row: messages, calls and results of tools, variables (HIST-3).
+//! What a search can find of a row: messages, calls and results of tools, variables.
 
 use serde::Serialize;
 use serde_json::Value;

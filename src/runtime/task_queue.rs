@@ -1,4 +1,4 @@
-//! Steps of runs that sub-agents do, one at a time or in batches of one kind, under leases (seed 004, D1 to D20).
+//! Steps of runs that sub-agents do, one at a time or in batches of one kind, under leases.
 //!
 //! Owns which errands there are, whose step is whose, and what becomes of a sub-agent that falls silent. What was done
 //! stands in the run's journal and nowhere else: a process that takes the run up again knows every id and every result;
@@ -26,13 +26,13 @@ use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::engine::effect::Effect;
 use crate::engine::machine::Machine;
 
-/// How long a step is leased, in seconds (D4).
+/// How long a step is leased, in seconds.
 pub const LEASE_SECONDS: u64 = 300;
 /// How long a task waits for a sub-agent that begins it, in seconds, while none of its run is heard of.
 pub const BEGIN_SECONDS: u64 = 1_800;
 /// Answers that do not fit before a step fails.
 pub const TRIES: u32 = 5;
-/// So many leases without a word from a sub-agent are a loss, and so many losses end its task (D17).
+/// So many leases without a word from a sub-agent are a loss, and so many losses end its task.
 const LOSSES: u32 = 3;
 
 const BEGINNING: &str = "task-";
@@ -55,7 +55,7 @@ pub enum TaskOutcome {
     Failed { code: String, text: String },
 }
 
-/// The id of an errand: the same in every process, not to be guessed, and telling nothing of the run (D20).
+/// The id of an errand: the same in every process, not to be guessed, and telling nothing of the run.
 pub(super) fn task_id(run: &RunId, seed: u64, lane: u64) -> String {
     let mac = hex(&format!("errand {seed:016x} {run} {lane}"), MAC);
     format!("{BEGINNING}{}{mac}", tag_of(run))

@@ -1,4 +1,4 @@
-//! Going back: forks from a step, rewinding a run in place, replaying it (HIST-5, SNAP-4, FSM-27).
+//! Going back: forks from a step, rewinding a run in place, replaying it.
 
 use std::sync::Arc;
 
@@ -277,7 +277,7 @@ impl RuntimeHandle {
         Ok((tape.machine.clone(), rows))
     }
 
-    /// Feeds the journal again: it must lead to the same events (FSM-27).
+    /// Feeds the journal again: it must lead to the same events.
     ///
     /// # Errors
     /// Unknown or unreadable, or made by another version.

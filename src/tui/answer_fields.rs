@@ -1,4 +1,4 @@
-//! Several values that a question wants, written one after the other, each of its own type (DELEG-29).
+//! Several values that a question wants, written one after the other, each of its own type.
 
 use serde_json::{Map, Value};
 

@@ -25,7 +25,7 @@ use crate::tui::theme::{self, ColorTheme};
 pub use crate::tui::time_travel::{TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
 use crate::tui::transcript::item::TranscriptItem;
 
-/// A line of `/workflows` (REPL-5).
+/// A line of `/workflows`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WorkflowLine {
     pub name: String,
@@ -41,7 +41,7 @@ pub struct WorkflowLine {
     pub broken: Option<String>,
 }
 
-/// A line of `/roles` (REPL-6).
+/// A line of `/roles`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RoleLine {
     /// Empty for roles of plain files.
@@ -56,7 +56,7 @@ pub struct RoleLine {
     pub layer: ConfigLayer,
 }
 
-/// A line of `/tools` (REPL-7).
+/// A line of `/tools`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolLine {
     pub name: String,
@@ -67,7 +67,7 @@ pub struct ToolLine {
     pub description: String,
 }
 
-/// Facts of the start line and the status line (REPL-16).
+/// Facts of the start line and the status line.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StatusFacts {
     /// The role that plain text talks to at first.
@@ -82,7 +82,7 @@ pub struct StatusFacts {
     pub notice: Option<String>,
 }
 
-/// `/snapshot …` (SNAP-5). Ids may be unique prefixes.
+/// `/snapshot …`. Ids may be unique prefixes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SnapshotOperation {
     List,
@@ -106,7 +106,7 @@ pub struct RunFilter {
     pub limit: usize,
 }
 
-/// A place where the words of `/search` stand (HIST-7).
+/// A place where the words of `/search` stand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchHitLine {
     pub run: RunId,
@@ -199,7 +199,7 @@ pub struct RunStepList {
     pub steps: Vec<(u32, String, bool)>,
 }
 
-/// Files of the configuration were changed since they were read (CFG-18).
+/// Files of the configuration were changed since they were read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigReload {
     /// What is wrong with them that was not before, a line each.
@@ -238,16 +238,16 @@ pub enum StandingPermission {
 pub enum WorkflowStart {
     Running(RunId),
     /// It is prepared first.
-    Later(Preparation, Begun),
+    Later(StartPreparation, DeferredStart),
 }
 
 /// The run, and what to say about where it works.
-pub type Begun = BoxFuture<'static, Result<(RunId, Option<String>), String>>;
+pub type DeferredStart = BoxFuture<'static, Result<(RunId, Option<String>), String>>;
 
 /// What a start waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Preparation {
-    /// Its files are copied (SNAP-13).
+pub enum StartPreparation {
+    /// Its files are copied.
     Files,
     /// The servers of its models tell their windows.
     Windows,
@@ -277,7 +277,7 @@ pub trait SessionBackend: Send + Sync {
     /// The tools that a role may use.
     fn tools(&self, role: &str) -> Vec<ToolLine>;
 
-    /// The catalogue's price of a model, for the parts of `/cost`; `None`: unknown, never guessed (MODEL-9).
+    /// The catalogue's price of a model, for the parts of `/cost`; `None`: unknown, never guessed.
     fn price(&self, _model: &str) -> Option<TokenPrice> {
         None
     }
@@ -358,7 +358,7 @@ pub trait SessionBackend: Send + Sync {
         Box::pin(std::future::ready(Err("runs cannot be told anything here".to_owned())))
     }
 
-    /// What the history asks (HIST-2).
+    /// What the history asks.
     fn request_history(&self, _asked: PastAsked) -> BoxFuture<'static, PastTold> {
         let told = PastTold::Text(Err("the history cannot be read here".to_owned()));
         Box::pin(std::future::ready(told))
@@ -461,7 +461,7 @@ pub trait SessionBackend: Send + Sync {
     /// They do not load, or the answer could not be stored.
     fn answer_trust_question(&self, yes: bool) -> Result<Vec<String>, String>;
 
-    /// What the dialog that sets up a model asks (CFG-7).
+    /// What the dialog that sets up a model asks.
     fn request_setup(&self, _asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
         Box::pin(std::future::ready(SetupReply::Unneeded))
     }

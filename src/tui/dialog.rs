@@ -17,7 +17,7 @@ use crate::tui::text::one_line;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum DialogKind {
-    /// May this tool run (REPL-20)?
+    /// May this tool run?
     Approval { run: RunId, call: CallId },
     /// A limit was reached, there is no snapshot, or a state failed: go on? `parks`: with no the run stands still.
     GoOn { run: RunId, call: CallId, keys: &'static str, parks: bool },

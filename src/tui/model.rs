@@ -17,7 +17,7 @@ use crate::tui::editor::EditorScreen;
 use crate::tui::history_browser::HistoryBrowser;
 use crate::tui::keymap::{KeyBindings, KeyFocusState};
 use crate::tui::layout::{self, LayoutSlot, PaneKind, WIDE};
-use crate::tui::msg::{Beginning, UiCommand};
+use crate::tui::msg::{PendingStart, UiCommand};
 use crate::tui::pane::PaneSet;
 use crate::tui::past_run::OpeningRun;
 use crate::tui::run_view::RunView;
@@ -59,7 +59,7 @@ pub struct UiModel {
     /// The workflow that runs.
     pub workflow: Option<RunId>,
     /// A workflow or a conversation that begins when it is prepared.
-    pub beginning: Option<Beginning>,
+    pub beginning: Option<PendingStart>,
     /// A workflow that waits for its input: the next text starts it.
     pub wanted_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
@@ -270,7 +270,7 @@ impl UiModel {
         busy(&self.workflow).or_else(|| busy(&self.chat))
     }
 
-    /// `role:coder`, `workflow:coder_reviewer` (WFM-1).
+    /// `role:coder`, `workflow:coder_reviewer`.
     pub fn mode(&self) -> String {
         let front = self.workflow.as_ref().and_then(|id| self.run(id));
         // the next text is the input of the one that waits for it

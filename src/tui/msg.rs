@@ -12,10 +12,10 @@ use crate::engine::event::PublishedEvent;
 use crate::engine::steering::BreakpointSet;
 use crate::runtime::command::{ControlAction, RunCommand};
 use crate::tui::backend::{
-    ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, Preparation, RecalledInput,
-    RoleLine, RunFilter, RunStepList, SearchHitLine, ShellOutcome, ShellSuggestionReply, SnapshotOperation,
-    StandingPermission, StatusFacts, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest, ToolLine,
-    UntrustedDefinitions, WorkflowLine,
+    ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, RecalledInput, RoleLine,
+    RunFilter, RunStepList, SearchHitLine, ShellOutcome, ShellSuggestionReply, SnapshotOperation,
+    StandingPermission, StartPreparation, StatusFacts, TimeTravelOutcome, TimeTravelPreview,
+    TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine,
 };
 use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
 use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
@@ -45,11 +45,11 @@ pub enum UiMessage {
 
 /// What was started and has not begun.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Beginning {
+pub struct PendingStart {
     /// The workflow, or the role of a conversation.
     pub name: String,
     pub chat: bool,
-    pub waits_for: Preparation,
+    pub waits_for: StartPreparation,
 }
 
 /// Answers to a `UiCommand`.
@@ -63,7 +63,7 @@ pub enum BackendReply {
         note: Option<String>,
     },
     /// `WorkflowStarted` or `ChatStarted` follows.
-    Beginning(Beginning),
+    Beginning(PendingStart),
     ChatStarted {
         role: String,
         run: Result<RunId, String>,

@@ -370,7 +370,7 @@ impl UiCommandRunner {
         answered
     }
 
-    /// What starts something sees the files as they are now (CFG-18). `None`: the person is asked first, but never while
+    /// What starts something sees the files as they are now. `None`: the person is asked first, but never while
     /// typing.
     fn reloaded(&self, cmd: UiCommand) -> (Option<BackendReply>, Option<UiCommand>) {
         let Some(found) = cmd

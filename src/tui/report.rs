@@ -32,7 +32,7 @@ pub fn adapt_hint(hint: &str) -> String {
     hint.replace("`synthdev resume`", "/resume")
 }
 
-/// The start line (REPL-16).
+/// The start line.
 pub fn facts(facts: &StatusFacts) -> String {
     let mut parts = vec![
         format!("role {}", facts.role),
@@ -68,7 +68,7 @@ pub fn workflows(list: &[WorkflowLine]) -> String {
     text
 }
 
-/// Roles without a group, of one group, or all (REPL-6).
+/// Roles without a group, of one group, or all.
 /// # Errors
 /// There is no such group.
 pub fn roles(list: &[RoleLine], group: &str, current: &str) -> Result<String, String> {

@@ -142,7 +142,7 @@ pub struct RunView {
     /// Of that, what was paid in this session.
     pub paid_here: CostLedger,
     pub snapshot: Option<String>,
-    /// It works in a worktree: what to say about it when it ends (SNAP-13).
+    /// It works in a worktree: what to say about it when it ends.
     pub elsewhere: Option<String>,
     /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
     pub activity: String,

@@ -1,4 +1,4 @@
-//! The dialog that sets up a model: a provider, its key, a model for each level, a trial, then it is saved (CFG-7).
+//! The dialog that sets up a model: a provider, its key, a model for each level, a trial, then it is saved.
 //!
 //! All state of it; `update::setup` changes it, `view::setup` draws it. Nothing outside changes before the last step.
 //! Refuses: showing a key, and knowing any server or file.
@@ -124,7 +124,7 @@ pub struct SetupDialog {
 }
 
 impl fmt::Debug for SetupDialog {
-    /// Without what is typed: it may be a key (CFG-20).
+    /// Without what is typed: it may be a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SetupDialog")
             .field("level", &self.level)

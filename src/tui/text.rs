@@ -1,7 +1,7 @@
 //! Text on its way to the screen: escape sequences out, long lines into rows, numbers into words.
 //!
 //! Everything that a model, a tool or a file wrote passes `clean` (or `reveal` where a person decides about
-//! it) before it is laid out: output is data, it never steers the terminal (ERR-8).
+//! it) before it is laid out: output is data, it never steers the terminal.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::ids::RunId;
 
-/// Going back (SNAP-4, HIST-5). Ids may be unique prefixes; without one the newest run of this project is meant.
+/// Going back. Ids may be unique prefixes; without one the newest run of this project is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TimeTravelRequest {
     /// The files as before the run.

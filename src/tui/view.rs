@@ -126,7 +126,7 @@ fn writing(model: &UiModel) -> bool {
     model.setup.is_none() && !pane && model.dialogs.front().is_none_or(typed)
 }
 
-/// A command is typed beside a question that wants a key (REPL-2).
+/// A command is typed beside a question that wants a key.
 fn commands(model: &UiModel) -> bool {
     let reason = model.dialogs.front().is_some_and(|dialog| dialog.reason.is_some());
     !reason && model.composer.first_line().starts_with('/')

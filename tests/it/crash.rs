@@ -1,5 +1,5 @@
 //! The program killed at any moment, by a signal that it cannot see: every run goes on to the same result, and nothing
-//! that was done is done twice (§1.7, FSM-20, WFM-13, ERR-10).
+//! that was done is done twice.
 //!
 //! The real binary plays a real workflow against a real server, in a real repository with a real store. It is killed
 //! at random times and at every place where an effect begins or ends; what was killed is resumed, and some of that is

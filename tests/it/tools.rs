@@ -52,7 +52,7 @@ impl Project {
         String::from_utf8(self.bytes(path)).unwrap()
     }
 
-    /// Every path below the project, sorted: what a tool left behind would show here (ERR-17).
+    /// Every path below the project, sorted: what a tool left behind would show here.
     fn listing(&self) -> Vec<String> {
         let walk = ignore::WalkBuilder::new(self.root()).standard_filters(false).build();
         let mut paths: Vec<String> = walk

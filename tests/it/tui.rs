@@ -40,10 +40,10 @@ use synthdev::engine::event::{PublishedEvent, RunEvent};
 use synthdev::engine::input::UserAnswer;
 use synthdev::runtime::command::RunCommand;
 use synthdev::tui::backend::{
-    Preparation, RoleLine, RunFilter, SnapshotOperation, StatusFacts, WorkflowLine,
+    RoleLine, RunFilter, SnapshotOperation, StartPreparation, StatusFacts, WorkflowLine,
 };
 use synthdev::tui::model::UiModel;
-use synthdev::tui::msg::{BackendReply, Beginning, RunListPurpose, SnapshotPurpose, UiCommand, UiMessage};
+use synthdev::tui::msg::{BackendReply, PendingStart, RunListPurpose, SnapshotPurpose, UiCommand, UiMessage};
 use synthdev::tui::program::initial;
 use synthdev::tui::theme::ColorTheme;
 use synthdev::tui::update::update;
@@ -540,7 +540,7 @@ fn failures_say_what_to_do() {
 #[test]
 fn approvals_queue_and_show_everything() {
     let mut desk = Desk::new();
-    let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n }";
+    let diff = "Beginning -1,2 +1,2 Beginning\n fn main() {\n-    old();\n+    new();\n }";
     desk.workflow()
         .run(
             "r1",
@@ -665,7 +665,7 @@ fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     let mut desk = Desk::new();
     desk.line("hello");
     assert_eq!(desk.take(), [UiCommand::StartChat { role: "coder".into() }]);
-    let beginning = Beginning { name: "coder".into(), chat: true, waits_for: Preparation::Windows };
+    let beginning = PendingStart { name: "coder".into(), chat: true, waits_for: StartPreparation::Windows };
     desk.msg(UiMessage::Reply(BackendReply::Beginning(beginning)));
     desk.line("more").line("/workflow coder_reviewer x");
     let started =

@@ -198,7 +198,7 @@ impl FileChangeApplier<'_> {
             .map_err(|error| snapshot_error::project_io_error(&place, &error))
     }
 
-    /// Every step must be a real directory: a link here would lead out of the project (ERR-6).
+    /// Every step must be a real directory: a link here would lead out of the project.
     fn make_dirs(&self, dir: &[u8]) -> SnapshotResult<()> {
         for step in ancestors(dir).chain([dir]) {
             let place = self.place.project.join(to_path(step));

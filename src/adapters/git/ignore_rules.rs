@@ -1,5 +1,5 @@
 //! Which paths are ignored: git's ignore files in git's order, and the user's own exclusions above all.
-//! Holds no hidden defaults (SNAP-8).
+//! Holds no hidden defaults.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -133,7 +133,13 @@ fn look_at(directory: &Path, outside: OutsideFiles, leads: &mut Vec<String>) -> 
         return Ok(false);
     }
     let top = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-    let mut look = Look { bounds: RepositoryBounds::of(&top), top, outside, leads, seen: BTreeSet::new() };
+    let mut look = RepositoryInspection {
+        bounds: RepositoryBounds::of(&top),
+        top,
+        outside,
+        leads,
+        seen: BTreeSet::new(),
+    };
     let mut whole = false;
     let link = look.top.join(".git");
     if has_link && look.enters(&link) {
@@ -150,7 +156,7 @@ fn look_at(directory: &Path, outside: OutsideFiles, leads: &mut Vec<String>) -> 
 }
 
 /// A look at one repository.
-struct Look<'a> {
+struct RepositoryInspection<'a> {
     top: PathBuf,
     bounds: RepositoryBounds,
     outside: OutsideFiles,
@@ -159,7 +165,7 @@ struct Look<'a> {
     seen: BTreeSet<PathBuf>,
 }
 
-impl Look<'_> {
+impl RepositoryInspection<'_> {
     /// A path that is opened without being named by a configuration.
     fn enters(&mut self, place: &Path) -> bool {
         self.bounds.hold(place) || {
@@ -412,7 +418,7 @@ fn refuse_link(path: &Path) -> Result<(), Error> {
 }
 
 /// # Errors
-/// As [`Look::judge`].
+/// As [`RepositoryInspection::judge`].
 fn judge_named(file: &Path) -> Result<(), Error> {
     match fs::metadata(file) {
         Ok(known) if is_odd(known.file_type()) => Err(refused(file, NO_FILE)),

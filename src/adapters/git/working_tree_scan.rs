@@ -1,5 +1,5 @@
 //! The present state of a project as blobs: what is known by its stat is not read, the rest is hashed.
-//! Limits are decided before anything is read; what cannot be covered is listed (SNAP-7).
+//! Limits are decided before anything is read; what cannot be covered is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

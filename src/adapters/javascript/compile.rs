@@ -1,7 +1,7 @@
 //! From a script's text to a function that QuickJS can call.
 //!
-//! Owns: the wrapper that makes host members plain names (A5) and keeps the script's own line and column numbers.
-//! Refuses: the `function.NAME` shorthand; that is rewritten while a workflow is loaded (A3).
+//! Owns: the wrapper that makes host members plain names and keeps the script's own line and column numbers.
+//! Refuses: the `function.NAME` shorthand; that is rewritten while a workflow is loaded.
 
 use rquickjs::context::EvalOptions;
 use rquickjs::{Ctx, Function};

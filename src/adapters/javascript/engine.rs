@@ -216,7 +216,7 @@ fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::Result<
         marks.tainted.set(true);
         match compile(&ctx, &text, ScriptForm::Expression, &marks.offers.borrow()) {
             Ok(function) => Ok(function.into_value()),
-            // No expression: the text stands for itself (A8).
+            // No expression: the text stands for itself.
             Err(rquickjs::Error::Exception) if !marks.expired() => {
                 ctx.catch();
                 Ok(Value::new_undefined(ctx))

@@ -1,4 +1,4 @@
-//! One job: its scripts in order, over one host object, all or nothing (A10–A13).
+//! One job: its scripts in order, over one host object, all or nothing.
 //!
 //! Refuses: keeping anything that a script touched.
 
@@ -19,7 +19,7 @@ use crate::domain::script::{
     WorkflowScript,
 };
 
-/// What the prelude is told of the journal's time and luck (A56).
+/// What the prelude is told of the journal's time and luck.
 #[derive(Clone, Copy)]
 pub(super) struct ScriptJobInputs {
     frame: u64,
@@ -60,7 +60,7 @@ struct RunningScriptJob<'a, 'js> {
     root: Option<Object<'js>>,
 }
 
-/// Runs the scripts of one task in a fresh copy of the data (A10–A13).
+/// Runs the scripts of one task in a fresh copy of the data.
 ///
 /// # Errors
 /// The first failure; whatever the scripts changed is gone.
@@ -169,7 +169,7 @@ impl<'js> RunningScriptJob<'_, 'js> {
         value.map_err(|error| self.failed(error, Some(index)))
     }
 
-    /// Tries a condition; a missing one holds (A11).
+    /// Tries a condition; a missing one holds.
     fn guard(
         &mut self,
         host: &mut Object<'js>,
@@ -187,7 +187,7 @@ impl<'js> RunningScriptJob<'_, 'js> {
                 Ok(TriedGuard { held: held.0, value: value_text })
             }
             Err(AttributedScriptError { fault, .. }) if lenient && fault.kind == ScriptErrorKind::Thrown => {
-                // Whatever it changed before it threw must not stay (A12).
+                // Whatever it changed before it threw must not stay.
                 *host = self.begin()?;
                 Ok(TriedGuard { held: false, value: fault.message })
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What one job may use (A56, ERR-5).
+/// What one job may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScriptLimits {
     /// For all scripts of one job together, conversions included.

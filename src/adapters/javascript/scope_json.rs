@@ -1,4 +1,4 @@
-//! What scripts can read besides `common_data`, as JSON for the prelude (A30–A33, A54).
+//! What scripts can read besides `common_data`, as JSON for the prelude.
 //!
 //! Refuses: building anything before a script asks for it; most conditions never do.
 
@@ -20,7 +20,7 @@ pub(super) fn part(scope: &ScopeView, what: &str) -> String {
 
 fn last(scope: &ScopeView) -> Value {
     let mut all = Map::new();
-    // An absent key reads as `undefined` in JavaScript, which is what "no child yet" means (A50).
+    // An absent key reads as `undefined` in JavaScript, which is what "no child yet" means.
     if let Some(result) = &scope.sub_workflow_result {
         all.insert("sub_workflow_result".to_owned(), result.clone());
     }
@@ -60,7 +60,7 @@ fn context(context: &ContextView) -> Value {
     json!({"name": context.name, "agents": context.agents, "messages": messages})
 }
 
-/// Calls in the shape that OpenAI's API made familiar, with the arguments parsed where they are JSON (A33).
+/// Calls in the shape that OpenAI's API made familiar, with the arguments parsed where they are JSON.
 fn calls(calls: &[ToolCall]) -> Value {
     let one = |call: &ToolCall| {
         let arguments =

@@ -169,7 +169,7 @@ fn original(script: &WorkflowScript, (line, column): (usize, usize)) -> (usize, 
 }
 
 /// Walks both lines together; where the prepared one has `__call("NAME")`, the source has `function.NAME`
-/// or `function["NAME"]` (A3).
+/// or `function["NAME"]`.
 fn align(prepared: &[char], source: &[char], column: usize) -> usize {
     let (mut at, mut back) = (0, 0);
     let target = column.saturating_sub(1).min(prepared.len());

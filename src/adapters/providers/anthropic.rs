@@ -1,4 +1,4 @@
-//! Anthropic's messages, natively (MODEL-2): what chat completions cannot say, said as the protocol wants it.
+//! Anthropic's messages, natively: what chat completions cannot say, said as the protocol wants it.
 //!
 //! System text apart, user and assistant strictly by turns, every tool use answered first thing in the next turn,
 //! signed thoughts sent back as they came, the prefix of the conversation marked for the cache, an answer's longest

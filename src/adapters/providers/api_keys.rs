@@ -1,4 +1,4 @@
-//! The keys, each sent to its own servers only (CFG-20).
+//! The keys, each sent to its own servers only.
 
 use std::collections::BTreeMap;
 

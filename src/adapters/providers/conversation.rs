@@ -1,4 +1,4 @@
-//! Brings the messages of a request into the one order that every server accepts, whatever its protocol (CTX-4, CTX-10).
+//! Brings the messages of a request into the one order that every server accepts, whatever its protocol.
 //!
 //! What strict servers demand, and so what is sent to all of them:
 //! - one system message, and only at the start. A later one stays where it is, as a user's `[system]: …`, so

@@ -1,4 +1,4 @@
-//! From whatever a server, a proxy or the network says to one `ModelError` with one clear line (MODEL-14, ERR-13).
+//! From whatever a server, a proxy or the network says to one `ModelError` with one clear line.
 //!
 //! Error bodies come as OpenAI's object, as bare objects, arrays, plain strings, `{"detail"}`, HTML or nothing.
 //! Refuses: showing a whole page, control characters, or a key.
@@ -168,7 +168,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// The same error without the key, in case a server echoes it (CFG-20).
+/// The same error without the key, in case a server echoes it.
 pub fn scrub(mut error: ModelError, key: &SecretText) -> ModelError {
     let key = key.expose().trim();
     if key.len() >= SCRUBBED {

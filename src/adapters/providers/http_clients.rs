@@ -1,4 +1,4 @@
-//! The HTTP clients, each made when it is first needed and then kept with its open connections (MODEL-18).
+//! The HTTP clients, each made when it is first needed and then kept with its open connections.
 //!
 //! Two of them, because reading the system's certificates costs milliseconds that a model on this machine does
 //! not need: `local` for http to a loopback address knows no certificates and no proxy, `public` knows both.
@@ -94,7 +94,7 @@ impl ProviderClients {
 }
 
 /// No redirects: a POST that follows one loses its body. No compression: proxies would hold back a stream.
-/// No retries: they are the runtime's (MODEL-7).
+/// No retries: they are the runtime's.
 fn builder(connect: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("synthdev/", env!("CARGO_PKG_VERSION")))

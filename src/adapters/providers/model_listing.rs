@@ -34,7 +34,7 @@ pub async fn list(
     choice: &ModelChoice,
     key: Option<&SecretText>,
 ) -> Result<Vec<ListedModel>, ModelError> {
-    let mut list = List::fetch(http, choice, key).await?;
+    let mut list = ModelList::fetch(http, choice, key).await?;
     if list.is_unsure()
         && let [model] = list.models.as_mut_slice()
     {
@@ -54,7 +54,7 @@ pub async fn window(
     choice: &ModelChoice,
     key: Option<&SecretText>,
 ) -> Result<Option<u64>, ModelError> {
-    let list = List::fetch(http, choice, key).await?;
+    let list = ModelList::fetch(http, choice, key).await?;
     let Some((item, model)) = list.of(&choice.model) else { return Ok(None) };
     match (is_made_for(item), list.models.len()) {
         (false, _) => Ok(model.context_size),
@@ -64,12 +64,12 @@ pub async fn window(
 }
 
 /// A server as it is asked.
-struct Asked {
+struct ListingQuery {
     address: ProviderAddress,
     headers: HeaderMap,
 }
 
-impl Asked {
+impl ListingQuery {
     /// The window by the properties that llama.cpp's server tells.
     async fn properties(&self, http: &ProviderTransport) -> Option<u64> {
         let url = format!("{}{PROPERTIES}", self.address.base.trim_end_matches("/v1"));
@@ -79,13 +79,13 @@ impl Asked {
 }
 
 /// A server's list, as it came and as it was read.
-struct List {
-    server: Asked,
+struct ModelList {
+    server: ListingQuery,
     value: Value,
     models: Vec<ListedModel>,
 }
 
-impl List {
+impl ModelList {
     async fn fetch(
         http: &ProviderTransport,
         choice: &ModelChoice,
@@ -107,7 +107,7 @@ impl List {
         };
         let value: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
         let models = read(&value).ok_or_else(wrong)?;
-        Ok(Self { server: Asked { address, headers }, value, models })
+        Ok(Self { server: ListingQuery { address, headers }, value, models })
     }
 
     /// Of its models, only that is known which they were made for.

@@ -1,4 +1,4 @@
-//! OpenAI-compatible chat completions at any base URL (MODEL-1): strict in what is sent, lenient in what comes.
+//! OpenAI-compatible chat completions at any base URL: strict in what is sent, lenient in what comes.
 //!
 //! How much of async-openai is used, and why not more: its types make the request and its config the URL and
 //! headers. Its streams, `byot` ones too, are not used: they hide status and content type (a page, a JSON error

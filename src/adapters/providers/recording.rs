@@ -1,4 +1,4 @@
-//! Model traffic on file: recorded while a run asks real models, played later without any (MODEL-16, FSM-27).
+//! Model traffic on file: recorded while a run asks real models, played later without any.
 //!
 //! A cassette is a text file with one JSON object a line: a header (`format.rs`), then one line for each call, in the
 //! order in which the calls were over. What is kept is what the port sees, whatever protocol is spoken behind it: the

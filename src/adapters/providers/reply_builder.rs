@@ -103,7 +103,7 @@ impl ReplyBuilder {
         self.usage.complete(prompt_bytes, self.bytes())
     }
 
-    /// An answer that ends so must hold a text or a call (MODEL-14).
+    /// An answer that ends so must hold a text or a call.
     ///
     /// # Errors
     /// It holds neither.

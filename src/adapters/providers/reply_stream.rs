@@ -29,7 +29,7 @@ const BURST: usize = 64 * 1024;
 /// Kept of a stream for the case that it turns out to be none.
 const START: usize = 2048;
 /// After the last event the end of the body is read as well, because only then can the connection be used again
-/// (MODEL-18). It comes with the last bytes; a server that never sends it costs this once.
+///. It comes with the last bytes; a server that never sends it costs this once.
 const FAREWELL: Duration = Duration::from_millis(250);
 
 /// Where an answer comes from and how long silence is borne.

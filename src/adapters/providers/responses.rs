@@ -1,4 +1,4 @@
-//! OpenAI's Responses (MODEL-2), with nothing kept at the server: every request holds the whole conversation, and what
+//! OpenAI's Responses, with nothing kept at the server: every request holds the whole conversation, and what
 //! a model thought between its calls goes back sealed.
 //!
 //! Refuses: retries (the runtime's), redirects, a key in any text, the server's own tools and memory.

@@ -79,12 +79,12 @@ mod tests {
 
     use super::*;
 
-    type Headers<'a> = &'a [(&'a str, &'a str)];
+    type HeaderRows<'a> = &'a [(&'a str, &'a str)];
 
     #[test]
     fn every_way_to_say_when() {
         let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        let rows: [(Headers<'_>, Option<u64>); 12] = [
+        let rows: [(HeaderRows<'_>, Option<u64>); 12] = [
             (&[("retry-after", "7")], Some(7_000)),
             (&[("retry-after", "0.25")], Some(250)),
             (&[("retry-after", "Tue, 14 Nov 2023 22:13:50 GMT")], Some(30_000)),

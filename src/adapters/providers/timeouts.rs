@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long silence is borne (MODEL-8).
+/// How long silence is borne.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ModelTimeouts {
     /// For a connection to come about.

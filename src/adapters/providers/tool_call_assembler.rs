@@ -2,7 +2,7 @@
 //!
 //! Seen in the wild: no index; index 0 for every call; the id or the name repeated in each piece; arguments as an
 //! object; no id at all; one id for two calls; `type: ""`. Bad JSON in arguments is kept: it is answered
-//! with an error for the model to read (TOOL-17).
+//! with an error for the model to read.
 
 use serde_json::Value;
 

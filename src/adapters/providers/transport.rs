@@ -79,7 +79,7 @@ impl ProviderTransport {
         self.keys.key_for(choice)
     }
 
-    /// Sends and reads the whole answer. Dropping the future closes the connection (MODEL-3).
+    /// Sends and reads the whole answer. Dropping the future closes the connection.
     ///
     /// # Errors
     /// Every way in which no whole answer arrived.

@@ -19,35 +19,35 @@ use super::model_listing;
 use super::transport::ProviderTransport;
 
 /// What a server has answered; inside, nothing: it does not tell.
-type Told = Arc<OnceCell<Option<u64>>>;
+type WindowCell = Arc<OnceCell<Option<u64>>>;
 
 /// For so long, in milliseconds, a server that gave no answer in time is not asked again: each run would wait for it.
 const SILENCE: i64 = 60_000;
 
-pub struct Windows {
+pub struct ServerWindows {
     /// By base URL and model.
-    told: Mutex<BTreeMap<(String, String), Told>>,
+    told: Mutex<BTreeMap<(String, String), WindowCell>>,
     /// By base URL: since when it is not asked.
     silent: Mutex<BTreeMap<String, Timestamp>>,
     clock: Arc<dyn ClockPort>,
 }
 
-impl Default for Windows {
+impl Default for ServerWindows {
     fn default() -> Self {
         Self::with_clock(Arc::new(SystemClock))
     }
 }
 
-impl fmt::Debug for Windows {
+impl fmt::Debug for ServerWindows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Windows")
+        f.debug_struct("ServerWindows")
             .field("told", &self.told)
             .field("silent", &self.silent)
             .finish_non_exhaustive()
     }
 }
 
-impl Windows {
+impl ServerWindows {
     pub fn with_clock(clock: Arc<dyn ClockPort>) -> Self {
         Self { told: Mutex::default(), silent: Mutex::default(), clock }
     }
@@ -89,7 +89,7 @@ impl Windows {
         since.is_some_and(|since| (0..SILENCE).contains(&self.clock.now().0.saturating_sub(since.0)))
     }
 
-    fn of(&self, choice: &ModelChoice) -> Told {
+    fn of(&self, choice: &ModelChoice) -> WindowCell {
         Arc::clone(lock(&self.told).entry((choice.base_url.clone(), choice.model.clone())).or_default())
     }
 }

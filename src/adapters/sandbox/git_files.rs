@@ -11,13 +11,13 @@ use crate::adapters::repository_bounds::RepositoryBounds;
 pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> Vec<PathBuf> {
     let home = places.home.as_deref();
     let bounds = (!places.outside_files).then(|| RepositoryBounds::of(root));
-    let of_project = Reading { home, within: bounds.as_ref() };
+    let of_project = GitFileReading { home, within: bounds.as_ref() };
     let mut files = Vec::new();
     let directories = [places.repository.clone(), Some(root.join(".git"))];
     for git in directories.into_iter().flatten() {
         of_project.directory(&git, root, &mut files);
     }
-    let users = Reading { home, within: None };
+    let users = GitFileReading { home, within: None };
     let own = home.map(|home| home.join(".gitconfig"));
     let second = places.config_home.clone().or_else(|| Some(home?.join(".config")));
     let second = second.map(|path| path.join("git/config"));
@@ -30,13 +30,13 @@ pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> Vec<PathBuf> {
 }
 
 /// How configurations are read.
-struct Reading<'a> {
+struct GitFileReading<'a> {
     home: Option<&'a Path>,
     /// What lies outside of this is not opened.
     within: Option<&'a RepositoryBounds>,
 }
 
-impl Reading<'_> {
+impl GitFileReading<'_> {
     fn directory(&self, git: &Path, root: &Path, files: &mut Vec<PathBuf>) {
         files.extend(["hooks", "commondir", "gitdir"].map(|name| git.join(name)));
         if git.is_file() {

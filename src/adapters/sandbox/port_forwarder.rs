@@ -44,10 +44,10 @@ const RECEIVED: RecvFlags = RecvFlags::empty();
 /// Serves the ports of one command. Dropping it ends all of its connections.
 pub struct PortForwarder {
     task: AbortHandle,
-    unanswered: Unanswered,
+    unanswered: UnansweredPorts,
 }
 
-type Unanswered = Arc<Mutex<BTreeSet<u16>>>;
+type UnansweredPorts = Arc<Mutex<BTreeSet<u16>>>;
 
 /// What all forwarders of this process share.
 static LIMITS: LazyLock<ForwarderLimits> =
@@ -80,7 +80,7 @@ impl PortForwarder {
     fn within(limits: ForwarderLimits, control: StdUnixStream, ports: BTreeSet<u16>) -> io::Result<Self> {
         control.set_nonblocking(true)?;
         let control = UnixStream::from_std(control)?;
-        let unanswered = Unanswered::default();
+        let unanswered = UnansweredPorts::default();
         let task = tokio::spawn(forward(limits, control, ports, Arc::clone(&unanswered))).abort_handle();
         Ok(Self { task, unanswered })
     }
@@ -97,7 +97,12 @@ impl Drop for PortForwarder {
     }
 }
 
-async fn forward(limits: ForwarderLimits, control: UnixStream, ports: BTreeSet<u16>, unanswered: Unanswered) {
+async fn forward(
+    limits: ForwarderLimits,
+    control: UnixStream,
+    ports: BTreeSet<u16>,
+    unanswered: UnansweredPorts,
+) {
     let most = (2 * ports.len()).min(MOST_LISTENERS);
     let permits = u32::try_from(most).unwrap_or(u32::MAX);
     // before they are received: until then they are no open files of this process
@@ -145,7 +150,7 @@ async fn serve(
     listener: AsyncFd<TcpListener>,
     port: u16,
     connections: Arc<Semaphore>,
-    unanswered: Unanswered,
+    unanswered: UnansweredPorts,
 ) {
     let mut open = JoinSet::new();
     loop {

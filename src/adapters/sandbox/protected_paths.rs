@@ -243,7 +243,7 @@ impl ProtectedPaths {
         known: &BTreeMap<PathBuf, ProtectedEntry>,
         into: &mut BTreeMap<PathBuf, ProtectedEntry>,
     ) -> usize {
-        let mut look = Look { known, into, count: 0 };
+        let mut look = ProtectedPathScan { known, into, count: 0 };
         if let Ok(parent) = self.parent(path, false) {
             look.entry(parent.directory(), parent.name(), path, 0);
         }
@@ -393,14 +393,14 @@ fn is_same(before: &ProtectedEntry, now: &ProtectedEntry) -> bool {
 }
 
 /// A look at a protected path.
-struct Look<'a> {
+struct ProtectedPathScan<'a> {
     known: &'a BTreeMap<PathBuf, ProtectedEntry>,
     into: &'a mut BTreeMap<PathBuf, ProtectedEntry>,
     /// Files so far; one more than is kept where not all can be looked at.
     count: usize,
 }
 
-impl Look<'_> {
+impl ProtectedPathScan<'_> {
     /// `path` is what the entry is called; it is reached through its directory.
     fn entry(&mut self, directory: &DirectoryHandle, name: &OsStr, path: &Path, depth: usize) {
         let place = directory.stable_path().join(name);
@@ -557,7 +557,7 @@ mod tests {
             (BTreeMap::new(), open_parent(&root, &root.join(".git/hooks"), false).unwrap());
         fs::rename(root.join(".git"), root.join("away")).unwrap();
         std::os::unix::fs::symlink(&outside, root.join(".git")).unwrap();
-        let mut look = Look { known: &BTreeMap::new(), into: &mut found, count: 0 };
+        let mut look = ProtectedPathScan { known: &BTreeMap::new(), into: &mut found, count: 0 };
         look.entry(held.directory(), held.name(), &root.join(".git/hooks"), 0);
         let names: Vec<&str> = found.keys().filter_map(|path| path.file_name()?.to_str()).collect();
         assert_eq!(names, ["hooks", "sample"]);

@@ -1,4 +1,4 @@
-//! Lists of runs: newest first, narrowed down by whatever a person asks (HIST-3).
+//! Lists of runs: newest first, narrowed down by whatever a person asks.
 //!
 //! Two steps: a walk over narrow columns finds which runs are shown, then only those are read as a whole.
 

@@ -1,4 +1,4 @@
-//! That a driver lives, told by a lock on a file of its own beside the history (ERR-12, HIST-4).
+//! That a driver lives, told by a lock on a file of its own beside the history.
 //!
 //! The system drops the lock when the process ends, however it ends, and everybody who shares the file system sees
 //! it: also another container, where the driver's process id means nothing. Refuses to be needed: where no lock can

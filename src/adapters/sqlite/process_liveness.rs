@@ -1,4 +1,4 @@
-//! Whether the process that drives a run still lives (§1.7, HIST-4).
+//! Whether the process that drives a run still lives.
 //!
 //! A driver holds a lock that tells it, and its name is kept with the run. Where no lock can be had, the process id
 //! decides: it alone is reused by the system, so the time the process began is kept with it, and a process of

@@ -1,4 +1,4 @@
-//! Resume tokens by their hash (rules B3 to B8): issued, tried, used once.
+//! Resume tokens by their hash: issued, tried, used once.
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 

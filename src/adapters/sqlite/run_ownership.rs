@@ -1,4 +1,4 @@
-//! Who drives a run: one process at a time (ERR-12).
+//! Who drives a run: one process at a time.
 
 use rusqlite::{Connection, Transaction, params};
 

@@ -1,4 +1,4 @@
-//! Saves what can be read of a damaged history into a new one beside it (ERR-10).
+//! Saves what can be read of a damaged history into a new one beside it.
 //!
 //! The damaged file is read as bytes, page by page: neither its header, its tables' names nor the upper parts of its
 //! trees have to be whole. It is never written to and never deleted; taking its place means that it is renamed

@@ -1,4 +1,4 @@
-//! Finding words in the journals of all runs (HIST-7).
+//! Finding words in the journals of all runs.
 
 use std::collections::HashMap;
 

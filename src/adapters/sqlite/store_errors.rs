@@ -1,4 +1,4 @@
-//! What went wrong with the store, in words that say what to do next (ERR-1).
+//! What went wrong with the store, in words that say what to do next.
 
 use std::path::Path;
 

@@ -254,7 +254,7 @@ pub(super) fn holds(connection: &Connection, desk: &DrivenRun) -> rusqlite::Resu
         .exists([desk.key, desk.claim])
 }
 
-/// Used ones stay: a repeated answer is still answered (B7), as long as the run has not gone back behind it.
+/// Used ones stay: a repeated answer is still answered, as long as the run has not gone back behind it.
 fn end_tokens_of(transaction: &Transaction<'_>, key: i64, void: &[CallId]) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
     let mut one = transaction.prepare_cached("DELETE FROM tokens WHERE run = ?1 AND call = ?2")?;

@@ -1,5 +1,5 @@
 //! Checks a call's arguments against the schema the model was shown, so that there is one truth about both.
-//! Reports every problem at once, in words a model can act on (TOOL-17).
+//! Reports every problem at once, in words a model can act on.
 //! Covers the part of JSON Schema the tools here use; it is not a general validator, which would cost milliseconds
 //! of start-up.
 

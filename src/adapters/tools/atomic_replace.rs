@@ -1,5 +1,5 @@
-//! Replaces a file's content in one step: readers see the old or the new text, never half (TOOL-7).
-//! Leaves no temporary file behind, and no directory it made for a file that could not be written (ERR-17). What a
+//! Replaces a file's content in one step: readers see the old or the new text, never half.
+//! Leaves no temporary file behind, and no directory it made for a file that could not be written. What a
 //! killed process left is removed by the next write of the same file, or by `sweep`.
 
 mod temporary;

@@ -1,4 +1,4 @@
-//! `exact_search`: every place a text stands at, with the lines around it (TOOL-7).
+//! `exact_search`: every place a text stands at, with the lines around it.
 //! Honours ignore files; refuses binary files, files over 10 MiB, git's own directory, and to answer without end.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! `execute_terminal`: one shell command in the project's directory (TOOL-9).
+//! `execute_terminal`: one shell command in the project's directory.
 //!
 //! Owns what an agent is told of it. How it is started, limited and stopped is `process`'s business.
 

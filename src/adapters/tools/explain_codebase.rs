@@ -1,4 +1,4 @@
-//! `explain_codebase`: where something is in the project, from its index (TOOL-12). No model is asked.
+//! `explain_codebase`: where something is in the project, from its index. No model is asked.
 //! Says of what has changed since it was described that it has; refuses to answer without an index.
 
 use std::sync::Arc;

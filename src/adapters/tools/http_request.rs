@@ -1,4 +1,4 @@
-//! `http_request`: one request of a workflow (TOOL-22). Not offered to agents.
+//! `http_request`: one request of a workflow. Not offered to agents.
 //!
 //! Owns where secrets go: a header may name an environment variable, which is read at the moment of sending and nowhere
 //! else; its value is taken out of everything that comes back.
@@ -108,7 +108,7 @@ pub(super) async fn run(
     }
 }
 
-/// A variable that holds the key of a model provider goes to servers of this provider only (CFG-20).
+/// A variable that holds the key of a model provider goes to servers of this provider only.
 fn keys_stay_home(
     arguments: &HttpRequestArguments,
     url: &Url,

@@ -1,4 +1,4 @@
-//! `list_directory`: what is in a directory, nearest levels first (TOOL-7).
+//! `list_directory`: what is in a directory, nearest levels first.
 //! Refuses to follow links, and to list without end: the deepest levels are left out first, and the answer says so.
 
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
 //! One command with its whole process group: it is killed when the command ends, when its time is up, when the future
-//! is dropped, and, through a small watcher, when this program itself is killed (ERR-11).
+//! is dropped, and, through a small watcher, when this program itself is killed.
 //!
 //! The command leads a session of its own: it has no terminal, so that it can neither read the person's keys from
 //! `/dev/tty` nor write across the screen.
@@ -24,7 +24,7 @@ use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;
 pub(super) use job::{CommandConfinement, JobCommand, ProcessJob};
 pub(super) use prestart::PrestartedSandbox;
-use start::{Commands, ProcessGroup, StartPlan, StartedProcess, send_command};
+use start::{CommandPipe, ProcessGroup, StartPlan, StartedProcess, send_command};
 
 /// How long a process that escaped the group may keep the output open after the command's end.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -160,7 +160,7 @@ impl Drop for RunningProcess {
 }
 
 impl RunningProcess {
-    fn new(started: StartedProcess, sandboxed: bool, cap: usize) -> (Commands, Self) {
+    fn new(started: StartedProcess, sandboxed: bool, cap: usize) -> (CommandPipe, Self) {
         let StartedProcess { group, commands, output, errors } = started;
         let stream = |from| ProcessStream { from, kept: HeadTailBuffer::new(cap) };
         (commands, Self { group, sandboxed, output: stream(Some(output)), errors: stream(errors) })

@@ -1,4 +1,4 @@
-//! `read_files`: whole files or a range of lines (TOOL-7).
+//! `read_files`: whole files or a range of lines.
 //! Refuses nothing for all because of one: each path has its own result. A file too long for the answer is cut at a
 //! line, and the notice says from where to read on.
 

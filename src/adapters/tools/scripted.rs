@@ -1,4 +1,4 @@
-//! Tools that are never run: every call gets the next scripted result that fits it (FSM-24).
+//! Tools that are never run: every call gets the next scripted result that fits it.
 //!
 //! Owns which results are used up and which call found none. Refuses to touch files, processes or the network.
 

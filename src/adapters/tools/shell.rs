@@ -1,4 +1,4 @@
-//! `shell`: a workflow's own command, for its gates (FSM-16). Not offered to agents.
+//! `shell`: a workflow's own command, for its gates. Not offered to agents.
 //!
 //! With `args` the command is a program that no shell reads; without, a line for `sh`. Output and errors are kept apart,
 //! so that conditions can read both. Started, limited and stopped like `execute_terminal`'s commands.

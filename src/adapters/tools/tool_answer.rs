@@ -1,4 +1,4 @@
-//! The one shape of every tool's answer (TOOL-18): a JSON line about the call, then plain text.
+//! The one shape of every tool's answer: a JSON line about the call, then plain text.
 //! Refuses to grow beyond the cap, and to carry NUL characters, which no model and no terminal can use.
 
 use std::time::Duration;

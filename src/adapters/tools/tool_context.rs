@@ -13,7 +13,7 @@ use super::process::PrestartedSandbox;
 use crate::domain::refused_commands::{self, CommandText, RefusedCommandInput};
 use crate::domain::tool::ToolInvocation;
 
-/// No tool reads or writes a file larger than this, in bytes (TOOL-7).
+/// No tool reads or writes a file larger than this, in bytes.
 pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;
 
 /// What every tool is given.

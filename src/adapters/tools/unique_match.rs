@@ -1,4 +1,4 @@
-//! Finds the one place a text stands at in a file (TOOL-8).
+//! Finds the one place a text stands at in a file.
 //! Refuses to choose: no hit or several are errors that say how many and on which lines.
 
 /// Byte range of a hit.

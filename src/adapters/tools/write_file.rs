@@ -1,4 +1,4 @@
-//! `write_file`: makes or replaces one file (TOOL-7).
+//! `write_file`: makes or replaces one file.
 //! Refuses to overwrite when told not to, to write through links that lead outside, and into git's own directory.
 
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Runs of a query a page at a time: a list of ten thousand runs does not hold ten thousand runs (HIST-11).
+//! Runs of a query a page at a time: a list of ten thousand runs does not hold ten thousand runs.
 
 use std::cell::RefCell;
 use std::rc::Rc;

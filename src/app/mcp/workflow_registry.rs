@@ -1,4 +1,4 @@
-//! The workflows that are offered, and the settings, read again when their files were changed (CFG-18). A run keeps what
+//! The workflows that are offered, and the settings, read again when their files were changed. A run keeps what
 //! it began with.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

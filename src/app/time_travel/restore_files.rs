@@ -1,4 +1,4 @@
-//! The project's files on their way back: what would change, whether that is wanted, and doing it (SNAP-4, SNAP-10).
+//! The project's files on their way back: what would change, whether that is wanted, and doing it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `runs cost`: sums of one run or of many, in eighty columns (MODEL-10, MODEL-11).
+//! `runs cost`: sums of one run or of many, in eighty columns.
 
 use std::io::{self, Write};
 

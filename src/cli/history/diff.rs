@@ -1,4 +1,4 @@
-//! `runs diff`: two runs side by side (HIST-6).
+//! `runs diff`: two runs side by side.
 
 use std::io::{self, Write};
 

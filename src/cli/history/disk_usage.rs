@@ -1,4 +1,4 @@
-//! `runs gc` and `runs du`: what the history takes, and what would be gone (HIST-7).
+//! `runs gc` and `runs du`: what the history takes, and what would be gone.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `runs list`: one run a line, in eighty columns (HIST-3, HIST-11).
+//! `runs list`: one run a line, in eighty columns.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! A run as Markdown: facts, every step with what was said and done, decisions, cost, result (HIST-6).
+//! A run as Markdown: facts, every step with what was said and done, decisions, cost, result.
 //!
 //! Everything foreign stands in a fence that it cannot close, or is escaped.
 

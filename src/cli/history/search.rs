@@ -1,4 +1,4 @@
-//! `runs search`: two lines a hit, where it is and what stands there (HIST-3).
+//! `runs search`: two lines a hit, where it is and what stands there.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

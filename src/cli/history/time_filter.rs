@@ -1,4 +1,4 @@
-//! Points in time as they are typed: a date, a date with a time, or an age (HIST-3). Times without a zone are UTC, as
+//! Points in time as they are typed: a date, a date with a time, or an age. Times without a zone are UTC, as
 //! everything that is shown.
 
 use jiff::civil::{Date, DateTime};

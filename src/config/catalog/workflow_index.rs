@@ -1,4 +1,4 @@
-//! The list of workflows: heads only, duplicates reported, no script looked at (CFG-16, A60).
+//! The list of workflows: heads only, duplicates reported, no script looked at.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

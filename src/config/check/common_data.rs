@@ -5,7 +5,7 @@ use super::super::workflow_file::{WorkflowForm, inside};
 use super::CompilationUnit;
 use crate::domain::diagnostic::DiagnosticSeverity;
 
-/// Members of `agents` and `contexts` (A6).
+/// Members of `agents` and `contexts`.
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
 
 pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
@@ -69,7 +69,7 @@ fn shadows(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     }
 }
 
-/// A51: who sees to it that `max_iterations` is kept.
+/// Who sees to it that `max_iterations` is kept.
 fn rounds(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     if let Some(limit) = unit.counted_rounds() {
         let Some((name, _)) = unit.form.variables.iter().find(|(name, _)| name.value == "max_iterations")
@@ -83,7 +83,7 @@ fn rounds(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
 
 impl CompilationUnit {
     /// `variables.max_iterations` as a limit of visits per state, if no script reads it and the file sets no
-    /// such limit itself (A51).
+    /// such limit itself.
     pub fn counted_rounds(&self) -> Option<u32> {
         if self.form.limits.max_visits.is_some() {
             return None;

@@ -73,7 +73,7 @@ impl ScriptCompiler<'_, '_, '_> {
         StateScripts { script, updates, input, sub_inputs, work, catch, transitions }
     }
 
-    /// A blank condition and `true` hold always (A11).
+    /// A blank condition and `true` hold always.
     fn condition(&mut self, text: &SpannedText) -> Option<ParsedScript> {
         if text.value.trim().is_empty() {
             return None;
@@ -136,7 +136,7 @@ impl ScriptCompiler<'_, '_, '_> {
         }
     }
 
-    /// An expression iff it parses as one and every free name is known, else literal text (A8). What is mostly text
+    /// An expression iff it parses as one and every free name is known, else literal text. What is mostly text
     /// must also read something of the run.
     fn either(&mut self, text: &SpannedText, mostly_text: bool) -> InputScript {
         match self.facts(&text.value, ScriptKind::Input) {

@@ -78,7 +78,7 @@ fn start(form: &WorkflowForm, findings: &mut FileDiagnostics<'_>) {
     findings.error("E01", span, "the workflow has no state named `start`", Some(hint));
 }
 
-/// A7: the input would overwrite the variable.
+/// The input would overwrite the variable.
 fn clashes(form: &WorkflowForm, findings: &mut FileDiagnostics<'_>) {
     let inputs: HashSet<&str> = form.inputs.iter().map(|input| input.name.value.as_str()).collect();
     for (variable, _) in &form.variables {
@@ -158,7 +158,7 @@ fn work(known: &KnownNames<'_>, state: &StateForm, findings: &mut FileDiagnostic
     }
 }
 
-/// A47: the keys of `sub_workflow_input` are the child's inputs, all of them.
+/// The keys of `sub_workflow_input` are the child's inputs, all of them.
 fn keys(state: &StateForm, called: &SpannedText, callee: &WorkflowForm, findings: &mut FileDiagnostics<'_>) {
     let known: DeclaredNames<'_> = callee.inputs.iter().map(|input| input.name.value.as_str()).collect();
     let given: HashSet<&str> = state.sub_inputs.iter().map(|(key, _)| key.value.as_str()).collect();

@@ -110,7 +110,7 @@ fn answer(state: &StateForm) -> Option<Value> {
     }
 }
 
-/// The tools of the state's own agent that its transitions read: it has to call one of them (A34).
+/// The tools of the state's own agent that its transitions read: it has to call one of them.
 fn decisions<'u>(
     unit: &'u CompilationUnit,
     state: &StateForm,

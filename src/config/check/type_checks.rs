@@ -75,7 +75,7 @@ impl<'u> StableInputTypes<'u> {
     }
 }
 
-/// A45, A47: inputs of a child.
+/// Inputs of a child.
 fn given(
     known: &StableInputTypes<'_>,
     state: &StateForm,
@@ -93,7 +93,7 @@ fn given(
     }
 }
 
-/// A43 to A45: `stop.input`, else the variable of the output's name if nothing ever changes it.
+/// `stop.input`, else the variable of the output's name if nothing ever changes it.
 fn output(unit: &CompilationUnit, known: &StableInputTypes<'_>, findings: &mut FileDiagnostics<'_>) {
     let Some(output) = &unit.form.output else { return };
     let kind = article(output.kind.as_str());
@@ -137,7 +137,7 @@ fn value(literal: &ScriptLiteral) -> Option<Value> {
         ScriptLiteral::Bool(flag) => Some(json!(flag)),
         ScriptLiteral::Number(number) => Some(json!(number)),
         ScriptLiteral::Text(text) => Some(json!(text)),
-        // it is missing, which is found when it happens (A27)
+        // it is missing, which is found when it happens
         ScriptLiteral::Null | ScriptLiteral::Undefined => None,
     }
 }

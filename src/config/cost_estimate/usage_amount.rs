@@ -9,7 +9,7 @@ use crate::domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
 
 /// Stands for "without end".
 pub(super) const UNBOUNDED: u64 = u64::MAX;
-/// A decision that does not fit its schema may be repaired twice (A33), a missing one is asked for once (A34).
+/// A decision that does not fit its schema may be repaired twice, a missing one is asked for once.
 const REPAIRS: u64 = 2;
 const NUDGES: u64 = 1;
 

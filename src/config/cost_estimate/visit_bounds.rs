@@ -56,7 +56,7 @@ pub(super) fn visits(workflow: &Workflow, start: usize, limited: VisitLimitSourc
 }
 
 fn limit(workflow: &Workflow, state: &StateSpec, limited: VisitLimitSource) -> u64 {
-    // going on after tools is no new visit (A29): only the steps of the run bound it
+    // going on after tools is no new visit: only the steps of the run bound it
     if let StateBody::Agent { agent, .. } = &state.work
         && workflow.agent(*agent).is_some_and(|agent| agent.tool_loop == ToolLoop::Step)
     {

@@ -1,6 +1,6 @@
 //! The few words that a drawing has room for: what a state does, when a way is taken.
 //!
-//! Whatever comes from a file is made printable here, so that no drawing can forget it (ERR-8).
+//! Whatever comes from a file is made printable here, so that no drawing can forget it.
 
 use crate::domain::ids::ScriptIx;
 use crate::domain::terminal_safe;

@@ -35,7 +35,7 @@ pub struct GraphNode {
     pub calls: Option<usize>,
     /// No way leads there: drawn last, or not at all if nobody wrote it.
     pub reachable: bool,
-    /// Not in the file: the implicit `stop` (A53) that nothing leads to.
+    /// Not in the file: the implicit `stop` that nothing leads to.
     #[serde(skip)]
     pub hidden: bool,
     /// Only with a run.
@@ -48,7 +48,7 @@ pub struct GraphNode {
 pub enum NodeKind {
     Agent,
     Script,
-    /// Neither script nor work: it only decides where to go (A15).
+    /// Neither script nor work: it only decides where to go.
     Route,
     Child,
     Parallel,

@@ -95,7 +95,7 @@ fn library(found: &ScriptFile) -> WorkflowScript {
     }
 }
 
-/// The implicit `stop` (A53).
+/// The implicit `stop`.
 fn terminal(place: &crate::domain::source_location::SourceLocation) -> StateSpec {
     StateSpec { name: "stop".to_owned(), terminal: true, place: place.clone(), ..StateSpec::default() }
 }
@@ -134,7 +134,7 @@ fn context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec
 }
 
 /// The role's prompt, the agent's own words, then the context's `system` messages, which belong to every agent's
-/// system text (A39, A42).
+/// system text.
 fn agent_spec(form: &WorkflowForm, at: usize, agent: &AgentForm, cast: &ResolvedAgent) -> Option<AgentSpec> {
     let system = form.contexts[at].messages.iter().filter(|(role, _)| *role == ChatRole::System);
     let parts = std::iter::once(cast.role.system_message.as_str())

@@ -183,7 +183,7 @@ fn called(form: &WorkflowForm) -> impl Iterator<Item = &SpannedText> {
     form.states.iter().filter_map(|state| state.sub_workflow.as_ref())
 }
 
-/// A60: two definitions of one name in one layer.
+/// Two definitions of one name in one layer.
 fn rivals(found: DefinitionRef, library: &WorkflowLibrary<'_>, findings: &mut FileDiagnostics<'_>) {
     for rival in library.rivals(found) {
         let (Some(own), Some(other)) = (library.name(found), library.name(rival)) else { continue };

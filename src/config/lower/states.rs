@@ -147,7 +147,7 @@ impl<'b> WorkflowStateBuilder<'b> {
             return StateBody::Child { workflow: WorkflowIx(workflow), inputs };
         }
         let function = match form.function.as_ref().map(|function| function.value) {
-            // script only (A17)
+            // script only
             Some(FunctionForm::Script) => return StateBody::None,
             Some(FunctionForm::Agent(function)) => function,
             // A16
@@ -264,7 +264,7 @@ impl<'b> WorkflowStateBuilder<'b> {
     fn transitions(&mut self, form: &StateForm, scripts: &StateScripts) -> Vec<Transition> {
         let stop = self.states.find(&form.sibling_name("stop"));
         let on = |target| Transition { target, condition: None, before: None };
-        // no list at all ends the workflow, or the body (A14)
+        // no list at all ends the workflow, or the body
         let Some(transitions) = &form.transitions else {
             return vec![on(stop)];
         };
@@ -282,7 +282,7 @@ impl<'b> WorkflowStateBuilder<'b> {
         all
     }
 
-    /// Tools that the transitions read and the state's own agent offers: it is asked again until it decides (A34).
+    /// Tools that the transitions read and the state's own agent offers: it is asked again until it decides.
     fn expects(&self, form: &StateForm, scripts: &StateScripts) -> Vec<String> {
         let cast = self.unit.speaker(form).and_then(|agent| self.unit.cast.get(agent)?.as_ref());
         let Some(cast) = cast else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Which servers each key may be sent to (CFG-20). A key belongs to scheme, host and port, never to a mere name.
+//! Which servers each key may be sent to. A key belongs to scheme, host and port, never to a mere name.
 //!
 //! * A key that was saved with the server it is for goes there and nowhere else.
 //! * A saved key without one, and a provider's own variable, go to that provider's URLs: those of the catalogue, of the

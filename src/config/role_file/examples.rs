@@ -1,5 +1,5 @@
 //! Few-shot examples of a role as messages that every provider accepts: each tool result directly behind
-//! its call, legacy `function` messages turned into calls and results (CFG-14).
+//! its call, legacy `function` messages turned into calls and results.
 
 use crate::config::did_you_mean;
 use crate::config::fields::ObjectFields;

@@ -102,7 +102,7 @@ fn network(before: Option<RoleNetwork>, part: &RoleFragment) -> Option<RoleNetwo
     part.network.map(|access| RoleNetwork { access, may_loosen: layer == ConfigLayer::User }).or(before)
 }
 
-/// Two files of one layer that set the same field: the later file name wins, and that is said (CFG-13).
+/// Two files of one layer that set the same field: the later file name wins, and that is said.
 fn conflicts(earlier: &RoleFragment, later: &RoleFragment, diagnostics: &mut Vec<Diagnostic>) {
     if earlier.source.layer != later.source.layer {
         return;

@@ -1,4 +1,4 @@
-//! The names that a script may use: the host's and the language's. No I/O, timers or promises among them (A56).
+//! The names that a script may use: the host's and the language's. No I/O, timers or promises among them.
 
 use crate::domain::script::HOST_NAMES;
 

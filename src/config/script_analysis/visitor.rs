@@ -20,7 +20,7 @@ use super::{
 };
 use crate::domain::script::{HOST_MEMBERS, HOST_NAMES};
 
-/// Members of `agents` and `contexts` that are not an agent's or a context's name (A6).
+/// Members of `agents` and `contexts` that are not an agent's or a context's name.
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
 
 /// Members of the host that can only be read.
@@ -34,9 +34,9 @@ const MEMBERS: usize = 8;
 /// What an expression stands for, as far as it can be seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExpressionMeaning {
-    /// `this`, or the first parameter of the script's own function (A1).
+    /// `this`, or the first parameter of the script's own function.
     Host,
-    /// `common_data` in any of its four spellings (A4).
+    /// `common_data` in any of its four spellings.
     Data,
     Agents,
     Contexts,

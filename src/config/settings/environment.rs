@@ -1,4 +1,4 @@
-//! The process environment and the `.env` texts as one map; the process wins (CFG-4).
+//! The process environment and the `.env` texts as one map; the process wins.
 
 use std::collections::BTreeMap;
 

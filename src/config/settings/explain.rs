@@ -1,4 +1,4 @@
-//! `config explain`: one setting with everything that decides it. Never a key (CFG-1, CFG-20).
+//! `config explain`: one setting with everything that decides it. Never a key.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Reads each layer into (path, value, origin) and reports everything that is wrong in one pass (CFG-6).
+//! Reads each layer into (path, value, origin) and reports everything that is wrong in one pass.
 
 use super::environment::EnvironmentVars;
 use super::origin::SettingOrigin;
@@ -35,7 +35,7 @@ pub struct SettingOverride {
 }
 
 impl std::fmt::Debug for SettingOverride {
-    /// Without the text: it may be a key (CFG-20).
+    /// Without the text: it may be a key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({})", self.path, self.flag)
     }

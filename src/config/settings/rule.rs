@@ -11,7 +11,7 @@ pub struct SettingRule {
     pub shape: SettingValueType,
     /// Environment names, the strongest first (SD.7 and our own).
     pub env: &'static [&'static str],
-    /// Command line flags, our own spelling first (SD.7).
+    /// Command line flags, our own spelling first.
     pub flags: &'static [&'static str],
     /// JSON text; empty for "not set".
     pub default: &'static str,

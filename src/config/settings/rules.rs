@@ -8,7 +8,7 @@ use super::sandbox_rules;
 use super::value_type::SettingValueType;
 use crate::domain::secret_names::{begins_as_key, is_secret_name, looks_like_key};
 
-/// The three levels (CFG-2).
+/// The three levels.
 pub const LEVELS: [&str; 3] = ["base", "smart", "fast"];
 
 /// Every setting, in the order in which `config show` prints them.

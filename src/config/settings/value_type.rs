@@ -66,7 +66,7 @@ impl SettingValueType {
         }
     }
 
-    /// Checks a value of a file. Zero is as good as any number in range (CFG-6).
+    /// Checks a value of a file. Zero is as good as any number in range.
     pub fn check(self, value: &Value) -> Result<SettingValue, SettingValueError> {
         match self {
             Self::Text => text(value).map(|_| SettingValue::Plain(value.clone())),

@@ -28,7 +28,7 @@ pub struct WorkflowHead {
     pub span: Range<usize>,
 }
 
-/// When a workflow that was chosen begins (A46).
+/// When a workflow that was chosen begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StartCondition {
     #[default]
@@ -37,7 +37,7 @@ pub enum StartCondition {
     OnUserInput,
 }
 
-/// In which of the format's three ways the states are written (FSM-21, CHILD-12).
+/// In which of the format's three ways the states are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WorkflowDialect {
     /// States with actions and transitions.
@@ -99,7 +99,7 @@ pub struct ParameterForm {
     pub schema: Option<Value>,
 }
 
-/// `on_no_match` (A14).
+/// `on_no_match`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum NoMatchForm {
     #[default]
@@ -125,7 +125,7 @@ pub struct ContextForm {
 /// An agent as written. What is `None` is as the role, its level or the workflow has it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentForm {
-    /// `name`, or the role's name (A38).
+    /// `name`, or the role's name.
     pub id: SpannedText,
     pub role: SpannedText,
     pub context: SpannedText,
@@ -166,7 +166,7 @@ pub struct StateForm {
     /// `action.set_state`.
     pub updates: Vec<UpdateForm>,
     pub handlers: HandlersForm,
-    /// `None`: the file has no list, which ends the workflow or the body (A14). Targets have the scope's name.
+    /// `None`: the file has no list, which ends the workflow or the body. Targets have the scope's name.
     pub transitions: Option<Vec<TransitionForm>>,
     pub retry: Vec<RetryForm>,
     pub catch: Vec<CatchForm>,
@@ -229,7 +229,7 @@ pub struct HandlersForm {
     pub decide: Option<SpannedText>,
 }
 
-/// `action.function` (A17, A19).
+/// `action.function`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FunctionForm {
     Agent(AgentFunction),
@@ -245,7 +245,7 @@ pub struct TransitionForm {
     pub span: Range<usize>,
 }
 
-/// Limits as written; what is absent has a default (A52).
+/// Limits as written; what is absent has a default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LimitsForm {
     pub max_steps: Option<u32>,

@@ -1,4 +1,4 @@
-//! The handler dialect of Synth-Dev, rewritten as ordinary states (FSM-21, SD.20).
+//! The handler dialect of Synth-Dev, rewritten as ordinary states.
 //!
 //! `pre_handler` becomes the state's script. The model is then asked about the context as it is, and its answer enters
 //! no context: `post_handler` decides what does. `transition_handler` gives the name of the next state; it becomes

@@ -51,7 +51,7 @@ pub(super) fn output(
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<ParameterForm> {
     let value = node.get("output").filter(|value| value.kind != JsonNodeKind::Null)?;
-    // whether an output must be there is a rule of its own (A44): by default it need not
+    // whether an output must be there is a rule of its own: by default it need not
     let required = value.get("required").is_some();
     parameter(value, named, findings).map(|one| ParameterForm { required: one.required && required, ..one })
 }
@@ -119,7 +119,7 @@ pub(super) fn limits(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Lim
     }
 }
 
-/// `error`, `stop`, or the state to go to (A14).
+/// `error`, `stop`, or the state to go to.
 pub(super) fn no_match(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> NoMatchForm {
     match text(node, "on_no_match", findings) {
         None => NoMatchForm::Error,

@@ -15,7 +15,7 @@ pub(super) struct InputFormReader<'n> {
 }
 
 impl InputFormReader<'_> {
-    /// `input` and its like: a plain string may be an expression (A8).
+    /// `input` and its like: a plain string may be an expression.
     pub(super) fn auto(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
         self.value(node, InputForm::Auto, findings)
     }
@@ -109,7 +109,7 @@ fn slipped(node: &JsonNode) -> bool {
     }
 }
 
-/// `sub_workflow_input`: each of its values is an input (A47).
+/// `sub_workflow_input`: each of its values is an input.
 pub(super) fn sub_inputs(
     node: &JsonNode,
     inputs: InputFormReader<'_>,

@@ -1,4 +1,4 @@
-//! `action.set_state`: changes of the state without a script (CHILD-12). All values are read before the first is
+//! `action.set_state`: changes of the state without a script. All values are read before the first is
 //! written, and nothing is written if one of them fails.
 
 use super::super::json::{JsonMember, JsonNode, JsonNodeKind};

@@ -16,7 +16,7 @@ pub type SpannedText = SpannedValue<String>;
 /// `input` and its like: a text whose kind loading decides, or one of the explicit forms.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputForm {
-    /// An expression iff it parses as one and all its names are known (A8).
+    /// An expression iff it parses as one and all its names are known.
     Auto(SpannedText),
     /// As `Auto`, but it must also read something of the run: commands, addresses and messages are mostly text.
     Words(SpannedText),

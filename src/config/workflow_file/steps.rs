@@ -1,4 +1,4 @@
-//! Step-list workflows (CHILD-12, CHILD-13): `steps` in the place of `states`.
+//! Step-list workflows: `steps` in the place of `states`.
 //!
 //! A list of steps is rewritten as a list of states before it is read, so that there is one engine, one checker, one
 //! drawing. A step becomes a state of its `id` (or `step_3`), followed by the steps inside it; what a loop needs in
@@ -18,7 +18,7 @@ use lowering::{StepListScope, StepLowering};
 
 /// Visits of states that a list of steps may need; beyond this a limit of its own has to be set.
 const MOST_STEPS: u64 = 1_000_000;
-/// What every workflow may use (A52).
+/// What every workflow may use.
 const USUAL_STEPS: u64 = 200;
 
 /// Every type of steps with its keys.

@@ -34,7 +34,7 @@ impl TokenUsage {
         self.written = self.written.saturating_add(other.written);
     }
 
-    /// The same tokens by what is charged for them: each is in one part only (SD.9).
+    /// The same tokens by what is charged for them: each is in one part only.
     pub fn parts(&self) -> BilledTokens {
         let cached = self.cached.min(self.prompt);
         let written = self.written.min(self.prompt - cached);

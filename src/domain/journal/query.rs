@@ -3,7 +3,7 @@
 use super::{JournalRow, RunStatus};
 use crate::domain::ids::{RunId, Timestamp};
 
-/// Which runs a list shows, newest first. The default is all of them (HIST-3).
+/// Which runs a list shows, newest first. The default is all of them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunQuery {
     /// 0 means all.
@@ -35,7 +35,7 @@ impl RunQuery {
     }
 }
 
-/// A search through everything that was said and done (HIST-7).
+/// A search through everything that was said and done.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SearchQuery {
     /// Every word must be there; `"a phrase"` in quotes must be there as it is; of the last word the beginning is

@@ -1,4 +1,4 @@
-//! Resume tokens as they are kept: never the token, only its hash (rules B3 to B8).
+//! Resume tokens as they are kept: never the token, only its hash.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::domain::ids::{CallId, RunId, Timestamp};
 /// One token of one pause.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TokenRecord {
-    /// Of the token, which is stored nowhere (B3).
+    /// Of the token, which is stored nowhere.
     pub hash: String,
     pub run: RunId,
     /// The pause.
@@ -15,18 +15,18 @@ pub struct TokenRecord {
     /// The definition that the run had when it paused.
     pub definition_hash: String,
     pub created: Timestamp,
-    /// From this time on it is refused (B4).
+    /// From this time on it is refused.
     pub expires: Timestamp,
-    /// Answers that were not accepted (B8).
+    /// Answers that were not accepted.
     pub tries: u32,
     pub used: Option<Timestamp>,
-    /// Of the results that it was used with (B7).
+    /// Of the results that it was used with.
     pub results_hash: Option<String>,
     /// What was answered to them.
     pub answer: Option<String>,
 }
 
-/// What came of using a token (B7).
+/// What came of using a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TokenRedeemOutcome {
     /// It is used up, and the rows are in the journal.

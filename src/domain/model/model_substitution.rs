@@ -1,4 +1,4 @@
-//! Whether the model that a server says has answered is the one that was asked for (MODEL-4). Servers write names in
+//! Whether the model that a server says has answered is the one that was asked for. Servers write names in
 //! their own way: with a date, without a vendor, with a tag. None of that is another model.
 
 /// What marketplaces add to a name to say how it is served, and local servers to say which copy.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::protocol::ModelProtocol;
 
-/// Sampling parameters; only what the model accepts is set (MODEL-6).
+/// Sampling parameters; only what the model accepts is set.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelParameters {
@@ -52,7 +52,7 @@ impl ModelParameters {
         !["", "none", "off"].iter().any(|nothing| effort.eq_ignore_ascii_case(nothing))
     }
 
-    /// Takes out what the protocol refuses beside the rest; what and why, for people (MODEL-6).
+    /// Takes out what the protocol refuses beside the rest; what and why, for people.
     pub fn reconcile(&mut self, protocol: ModelProtocol) -> Vec<&'static str> {
         match protocol {
             ModelProtocol::Chat => Vec::new(),

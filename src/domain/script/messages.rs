@@ -13,7 +13,7 @@ use crate::domain::context::compressed_entries::CompressedEntries;
 pub struct ScriptMessage {
     pub role: String,
     pub content: String,
-    /// Index of the entry that this came from; `None` for one that the script added (A55).
+    /// Index of the entry that this came from; `None` for one that the script added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<usize>,
 }

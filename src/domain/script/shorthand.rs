@@ -1,7 +1,7 @@
-//! `function.NAME` in scripts: found by a lexer that knows strings, templates, comments and regular expressions (A3).
+//! `function.NAME` in scripts: found by a lexer that knows strings, templates, comments and regular expressions.
 //!
 //! `function.review.arguments.x` becomes `__call("review")?.arguments.x`: the host's `__call` gives the first
-//! parsing call of that name, or `undefined`, and `?.` then makes the whole chain `undefined` (FSM-9).
+//! parsing call of that name, or `undefined`, and `?.` then makes the whole chain `undefined`.
 //! Nothing else is touched; line numbers stay. It does not judge syntax: what it cannot read it leaves alone.
 
 mod lexer;

@@ -51,7 +51,7 @@ pub enum EntryCause {
     NoMatch,
     /// An error or a limit was dealt with: `rule` is `catch`, `on_error`, `on_limit` or `on_timeout`.
     Error { rule: String, error: String, detail: String },
-    /// The person had said something that nobody had asked for (A62).
+    /// The person had said something that nobody had asked for.
     Resume,
     /// A branch of a `parallel` state, or an item (`[3]`) of a `foreach` state, began.
     Branch { branch: String },

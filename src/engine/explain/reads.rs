@@ -45,7 +45,7 @@ pub(super) fn resolve_reads(source: &str, scope: &ScopeView) -> Vec<ResolvedRead
     found
 }
 
-/// The name under which a function takes the host (A1).
+/// The name under which a function takes the host.
 fn parameter(source: &str) -> Option<&str> {
     let (head, _) = source.split_once("=>")?;
     let name = head.trim().trim_start_matches('(').trim_end_matches(')').trim();

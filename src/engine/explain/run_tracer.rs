@@ -337,7 +337,7 @@ impl RunTracer {
         self.book.source(by, state)
     }
 
-    /// Whether the event keeps what a person had said unasked, on the way to the state `resume` (A62).
+    /// Whether the event keeps what a person had said unasked, on the way to the state `resume`.
     fn is_resume(&self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize) -> bool {
         let Some(RunEvent::DataChanged { state, set, .. }) = events.get(at) else { return false };
         let left = events.iter().skip(at).find_map(|event| {

@@ -1,4 +1,4 @@
-//! `tool`, `mcp`, `shell` and `http` states: one permitted action outside, without a model (TOOL-22).
+//! `tool`, `mcp`, `shell` and `http` states: one permitted action outside, without a model.
 //!
 //! The same rules of permission, approval and snapshots hold as for a tool that an agent calls.
 

@@ -1,4 +1,4 @@
-//! `request_users_input`: an agent asks the person, and the answer is the tool's result (WFM-7, A62).
+//! `request_users_input`: an agent asks the person, and the answer is the tool's result.
 
 use serde_json::Value;
 

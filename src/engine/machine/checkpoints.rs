@@ -1,4 +1,4 @@
-//! Errands at a point to which somebody wants to come back (SUBA-20): their lane as it waits for a step of a sub-agent.
+//! Errands at a point to which somebody wants to come back: their lane as it waits for a step of a sub-agent.
 //!
 //! Going back is an input like any other: what was done since stands in the journal, and its cost stays. Files are not
 //! brought back.

@@ -1,4 +1,4 @@
-//! A child workflow begins, in isolation: it sees its inputs, the parent sees its output (A47 to A49).
+//! A child workflow begins, in isolation: it sees its inputs, the parent sees its output.
 
 use serde_json::{Map, Value};
 
@@ -91,7 +91,7 @@ fn given(
     Ok(given)
 }
 
-/// The value as the type of the parameter, and checked by its schema (A45).
+/// The value as the type of the parameter, and checked by its schema.
 ///
 /// # Errors
 /// What does not fit.

@@ -1,5 +1,5 @@
 //! What model calls are charged for: answers, attempts of which none came, and calls that were stopped; each at the
-//! price of the model that the server says has served it (MODEL-9, MODEL-10). A price is never guessed.
+//! price of the model that the server says has served it. A price is never guessed.
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use crate::domain::tool::{ASKED_BY, ToolInvocation};
 use crate::domain::workflow::{PauseKind, PauseSpec, StateBody};
 use crate::engine::run_spec::{JUDGES_HELD_SINCE, WITHDRAWS_SINCE};
 
-/// Steps that a sub-agent does itself (S4.13). All others are the run's own.
+/// Steps that a sub-agent does itself. All others are the run's own.
 const THEIRS: [&str; 2] = ["shell", "mcp"];
 
 /// What is handed to one sub-agent.
@@ -35,7 +35,7 @@ pub struct DelegatedTask {
     pub workflow: WorkflowIx,
     /// What the names of its states begin with, in that workflow.
     pub scope: String,
-    /// What the sub-agent may see: its item, what it was given, and what it wrote so far (D13).
+    /// What the sub-agent may see: its item, what it was given, and what it wrote so far.
     pub data: Map<String, Value>,
 }
 

@@ -1,4 +1,4 @@
-//! Entering a state: limits, then `action.script`, then its input, then its work (§1.1).
+//! Entering a state: limits, then `action.script`, then its input, then its work.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
 //! How a state deals with an error: `retry`, `catch`, `fallback`, `on_error`, in this order; then `on_error` of its
-//! workflow (FSM-17, ERR-2).
+//! workflow.
 //!
 //! Every way counts once per stay, or leaves the state, so that an error inside a remedy cannot go in circles.
 
@@ -178,7 +178,7 @@ impl Machine {
         if state.terminal { self.finish_frame(Some(value)) } else { self.work_done(true, value) }
     }
 
-    /// `continue`: the transitions are judged as after a visit without an answer (CTX-11).
+    /// `continue`: the transitions are judged as after a visit without an answer.
     fn pass_over(&mut self, failure: RunError) {
         let Some((_, state)) = self.current_state() else { return };
         let agent = failure.agent.clone();

@@ -11,7 +11,7 @@ use crate::domain::workflow::Workflow;
 use crate::engine::call_frame::WorkResult;
 
 impl Machine {
-    /// A terminal state was reached with `given` as its evaluated output (A43, A44).
+    /// A terminal state was reached with `given` as its evaluated output.
     pub(super) fn finish_frame(&mut self, given: Option<Value>) {
         let Some(workflow) = self.workflow() else { return };
         if self.lane.frames.len() <= 1 && self.lane.parent.is_some() {

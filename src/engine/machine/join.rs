@@ -1,4 +1,4 @@
-//! Branches and items end: counted, and when enough of them are there, merged in their order (A57, CHILD-8).
+//! Branches and items end: counted, and when enough of them are there, merged in their order.
 
 use serde_json::{Map, Value};
 

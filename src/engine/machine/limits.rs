@@ -1,5 +1,5 @@
 //! Limits of visits and calls: reaching one goes to `on_limit`, else to a `catch` that names it, else asks, else
-//! pauses (A52, FSM-16). Where nobody can be asked, a branch or item fails alone if that is tolerated.
+//! pauses. Where nobody can be asked, a branch or item fails alone if that is tolerated.
 
 use super::{Branch, CallFrame, Machine, PendingQuestion, WaitState};
 use crate::domain::ids::StateIx;
@@ -69,7 +69,7 @@ impl Machine {
             self.warn("limit", format!("The limit {limit} was reached: {text}"));
             return self.ask_person(PendingQuestion::Message, UserQuestion::Message);
         }
-        // with nobody there the run is parked: what was done stays (A52)
+        // with nobody there the run is parked: what was done stays
         self.ask_person(asked, UserQuestion::Limit { limit: limit.to_owned(), value, text });
     }
 
@@ -251,7 +251,7 @@ pub(super) fn limit_failure(limit: &str, text: &str) -> RunError {
     })
 }
 
-/// A29: going on after executed tools is no new visit. Whether the input is the same is known only later, so a
+/// Going on after executed tools is no new visit. Whether the input is the same is known only later, so a
 /// limit may be passed by one.
 fn may_continue(frame: &CallFrame, workflow: &Workflow, state: &StateSpec) -> bool {
     let StateBody::Agent { agent, function: AgentFunction::SendUserMessage, .. } = &state.work else {

@@ -1,4 +1,4 @@
-//! Another model answers while an agent's own server stays down (MODEL-15).
+//! Another model answers while an agent's own server stays down.
 
 use std::sync::Arc;
 

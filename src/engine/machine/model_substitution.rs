@@ -1,4 +1,4 @@
-//! The model that a server says has answered: another one than was asked for is told, once (MODEL-4).
+//! The model that a server says has answered: another one than was asked for is told, once.
 
 use super::Machine;
 use crate::domain::model::{ModelChoice, ModelReply};

@@ -1,4 +1,4 @@
-//! A state failed: what deals with it, from the innermost workflow outwards (A49, §1.7).
+//! A state failed: what deals with it, from the innermost workflow outwards.
 //!
 //! How a single state deals with an error stands in `recover`; here is who is asked, and what is left when nobody does.
 

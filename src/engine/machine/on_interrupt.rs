@@ -1,4 +1,4 @@
-//! `SteeringAction::Interrupt`: a person stops the models in the middle of a word and says what shall be different (WFM-6, WFM-9).
+//! `SteeringAction::Interrupt`: a person stops the models in the middle of a word and says what shall be different.
 //!
 //! What had been said stays in the visit, marked, and so does what the person says to it; then the model is asked again.
 

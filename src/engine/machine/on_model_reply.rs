@@ -1,4 +1,4 @@
-//! A model's answer: decisions, ordinary calls, or the final text (A28, A33 to A36; TOOL-2 to TOOL-5).
+//! A model's answer: decisions, ordinary calls, or the final text.
 
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ impl Machine {
         });
     }
 
-    /// A30, A31: the agent's own last response, whoever writes next.
+    /// The agent's own last response, whoever writes next.
     fn remember(&mut self, text: &str, calls: &[ToolCall], parsing: &[ToolCall]) {
         let Some(frame) = self.frame_mut() else { return };
         let Some(ix) = frame.turn.as_ref().map(|turn| turn.agent) else { return };
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// Ordinary calls run first; a parsing call beside them is put off, except in the last round (A35).
+    /// Ordinary calls run first; a parsing call beside them is put off, except in the last round.
     fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         let last_round = turn.rounds + 1 >= turn.allowed;
@@ -116,7 +116,7 @@ impl Machine {
         self.next_tool();
     }
 
-    /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice (A33).
+    /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice.
     fn decide(
         &mut self,
         agent: &AgentSpec,
@@ -171,7 +171,7 @@ impl Machine {
         self.end_visit(text.to_owned(), decision.clone(), decision);
     }
 
-    /// A text where a decision is needed: one nudge with a forced choice, then an error (A34, TOOL-4).
+    /// A text where a decision is needed: one nudge with a forced choice, then an error.
     fn final_text(&mut self, agent: &AgentSpec, text: String) {
         let Some((_, state)) = self.current_state() else { return };
         let offered = |name: &&String| parsing_tool(agent, name).is_some();
@@ -259,7 +259,7 @@ fn answer_decisions(calls: &[ToolCall], problems: &[Option<String>]) -> Vec<Answ
         .collect()
 }
 
-/// Parses and validates arguments against the tool's schema (A33, TOOL-2).
+/// Parses and validates arguments against the tool's schema.
 fn check_arguments(tool: &ParsingTool, arguments: &str) -> Result<(), String> {
     let text = if arguments.trim().is_empty() { "{}" } else { arguments };
     let value: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;

@@ -1,4 +1,4 @@
-//! `Input::Resumed`: a run that was parked, or whose process died, goes on (FSM-20, §1.7).
+//! `Input::Resumed`: a run that was parked, or whose process died, goes on.
 //!
 //! The driver does again what was asked for and never answered; here is what the run itself has to decide.
 

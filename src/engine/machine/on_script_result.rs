@@ -174,7 +174,7 @@ impl Machine {
         }
     }
 
-    /// Leaves the current state. What the person said meanwhile leads to `resume` instead (A62).
+    /// Leaves the current state. What the person said meanwhile leads to `resume` instead.
     pub(super) fn follow(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
         let from = self.state_name();
         let (guard, target) = match self.take_resume() {
@@ -189,7 +189,7 @@ impl Machine {
         self.lane.jump = Some(target);
     }
 
-    /// A14: a list of which nothing holds is an error that shows every value, never a silent end.
+    /// A list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) {
         // a branch cannot go on in a state of the whole workflow; for `stop` a body has its own
         let branch = self.lane.frames.len() <= 1 && self.lane.parent.is_some();
@@ -235,7 +235,7 @@ impl Machine {
         }
     }
 
-    /// `lenient`: a script that throws is logged and passed over, its changes are dropped (ERR-14). A throwing
+    /// `lenient`: a script that throws is logged and passed over, its changes are dropped. A throwing
     /// condition has counted as false already.
     fn pass_over_script(&mut self, error: &ScriptError, failure: &RunError) -> bool {
         let Some((workflow, state)) = self.current_state().filter(|(workflow, _)| workflow.lenient) else {

@@ -31,7 +31,7 @@ impl Machine {
         self.lane.jump = Some(root.start);
     }
 
-    /// What the run is undone to (A58).
+    /// What the run is undone to.
     pub(super) fn snapshot_before(&mut self) {
         let Some(root) = self.spec.program.workflows.first().cloned() else { return };
         if root.snapshot != SnapshotPolicy::Off {

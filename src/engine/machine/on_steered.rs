@@ -1,4 +1,4 @@
-//! `Input::Steered`: breakpoints, step mode, and values that a person sets while the run stands still (WFM-9).
+//! `Input::Steered`: breakpoints, step mode, and values that a person sets while the run stands still.
 //!
 //! Where a lane stands is a question like any other: it is recorded, asked again after a crash, and parked where nobody
 //! is there. While one branch stands, the others stand before their next state, so that nothing moves under the hands

@@ -1,4 +1,4 @@
-//! `pause` states: a question whose answer is the state's result, and what the person says unasked (B8 to B10, A62).
+//! `pause` states: a question whose answer is the state's result, and what the person says unasked.
 
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ impl Machine {
         self.ask_person(PendingQuestion::Pause, question);
     }
 
-    /// What was said before and fits no state `resume` (A62).
+    /// What was said before and fits no state `resume`.
     fn take_said(&mut self) -> Option<String> {
         let resumes = self.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
         if resumes { None } else { self.next_said() }
@@ -120,7 +120,7 @@ impl Machine {
         }
     }
 
-    /// Without an `output`, each value stands under its own name (B9).
+    /// Without an `output`, each value stands under its own name.
     fn keep_outputs(&mut self, value: &Value) {
         let Some(set) = value.as_object().cloned().filter(|set: &Map<String, Value>| !set.is_empty()) else {
             return;
@@ -173,7 +173,7 @@ impl Machine {
         }
     }
 
-    /// Words that nobody asked for answer whoever waits for words; else they are kept (A62).
+    /// Words that nobody asked for answer whoever waits for words; else they are kept.
     pub(super) fn on_said(&mut self, text: String) {
         if let Some((lane, call)) = self.listener()
             && self.switch(lane)

@@ -1,4 +1,4 @@
-//! What the person said unasked, until somebody takes it (A62).
+//! What the person said unasked, until somebody takes it.
 //!
 //! A script sees a copy of it and tells afterwards how much it took. Until then what it was offered is offered to
 //! nobody else, so that no text is taken twice; what it did not take stays.

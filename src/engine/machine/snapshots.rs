@@ -138,7 +138,7 @@ impl Machine {
         self.wake_held();
     }
 
-    /// Whether a tool that changes things may run now; otherwise the phase says what is waited for (A58).
+    /// Whether a tool that changes things may run now; otherwise the phase says what is waited for.
     pub(super) fn snapshot_allows(&mut self) -> bool {
         match self.snapshot.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => true,

@@ -128,12 +128,12 @@ pub(super) fn branch_name(work: &StateBody, at: usize) -> String {
     }
 }
 
-/// `loop` in scripts (CHILD-4).
+/// `loop` in scripts.
 fn facts(item: &Value, at: usize, total: usize) -> Value {
     json!({"item": item, "index": at, "total": total, "is_first": at == 0, "is_last": at + 1 == total})
 }
 
-/// What a body sees of its parent: the paths it asked for, and its item (CHILD-5, CHILD-6).
+/// What a body sees of its parent: the paths it asked for, and its item.
 fn visible(frame: &CallFrame, spec: &ForEachSpec, facts: &Value) -> Map<String, Value> {
     let mut data = Map::new();
     for path in &spec.needs {

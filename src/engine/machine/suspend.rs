@@ -1,5 +1,5 @@
 //! A run that waits for somebody who is not there is parked: every lane stays where it is, so that going on repeats
-//! nothing and loses nothing (§1.7, A52, B10).
+//! nothing and loses nothing.
 //!
 //! Before that, whatever has begun comes to its end; after a failure, or when the person wants to leave, no further
 //! model or tool is called.

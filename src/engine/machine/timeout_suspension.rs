@@ -1,5 +1,5 @@
 //! Time limits of states rest where a lane stands still: whoever looks, or types what shall be different, takes nothing
-//! of them (WFM-9). That of a workflow is for all that happens meanwhile, and goes on.
+//! of them. That of a workflow is for all that happens meanwhile, and goes on.
 //!
 //! A state around several branches rests as soon as one of them stands: nothing new begins there by then.
 

@@ -269,7 +269,7 @@ impl Machine {
     }
 
     /// All calls are answered: the round is complete and the model goes on, its decision counts, or the
-    /// workflow goes on (A28).
+    /// workflow goes on.
     fn after_tools(&mut self) {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         let Some(open) = turn.open.take() else { return };
@@ -289,7 +289,7 @@ impl Machine {
     }
 }
 
-/// Only tools of the agent's own list run, and only with a JSON object as arguments (TOOL-16, TOOL-17).
+/// Only tools of the agent's own list run, and only with a JSON object as arguments.
 fn admit<'a>(agent: &'a AgentSpec, name: &str, arguments: &str) -> Result<(&'a ToolSpec, Value), String> {
     let Some(spec) = agent.tools.iter().find(|tool| tool.name == name) else {
         let names: Vec<&str> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! A run that stands somewhere moves to a changed definition (FSM-28): `resume --upgrade`, `fork --definition`.
+//! A run that stands somewhere moves to a changed definition: `resume --upgrade`, `fork --definition`.
 //!
 //! Owns: finding everything that a run holds by position again by its name, and asking anew what was asked under the
 //! old definition. Refuses: half a move. What stands in the way is found before anything is changed.

@@ -26,7 +26,7 @@ impl TurnInput {
     }
 }
 
-/// What is shown or left out as a whole: an entry, a turn with all its answered calls (A41).
+/// What is shown or left out as a whole: an entry, a turn with all its answered calls.
 pub(super) struct PromptUnit<'a> {
     pub(super) entry: &'a ContextEntry,
     pub(super) own: bool,
@@ -38,7 +38,7 @@ pub(super) struct PromptUnit<'a> {
     pub(super) summary: bool,
     /// Where it stands, for what a summary can speak for.
     pub(super) at: Option<(SummaryPart, usize)>,
-    /// The agent's reminder stands behind it: it used tools (TOOL-19).
+    /// The agent's reminder stands behind it: it used tools.
     pub(super) reminded: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,
@@ -182,7 +182,7 @@ pub(super) fn visit<'a>(scene: &PromptSources<'a>, said: &'a TurnInput) -> Vec<P
     groups
 }
 
-/// §1.2: an entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
+/// An entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
 /// user-seat agent wrote and that was not said to it.
 pub(super) fn is_own(
     agent: &AgentSpec,

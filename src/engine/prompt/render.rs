@@ -1,4 +1,4 @@
-//! From a group to the messages that one agent is shown (§1.2).
+//! From a group to the messages that one agent is shown.
 
 use std::borrow::Cow;
 

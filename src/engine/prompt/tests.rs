@@ -517,7 +517,7 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
     }
 }
 
-/// Another server answers in the place of one that stays down (MODEL-15): what only the first one could read is not
+/// Another server answers in the place of one that stays down: what only the first one could read is not
 /// sent to it, and takes no room.
 #[test]
 fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {

@@ -1,4 +1,4 @@
-//! What a view leaves out to stay below its limit (A41, CTX-5).
+//! What a view leaves out to stay below its limit.
 
 use super::limits::PromptBounds;
 use super::prompt_unit::{PromptUnit, sum};
@@ -18,7 +18,7 @@ pub(super) struct TruncationPlan {
     pub(super) dropped: usize,
     /// Tool answers may take this much of their own length together: room and whole.
     pub(super) answers: Option<(usize, usize)>,
-    /// Texts that lose their middle: summaries, and a newest one that is too long by itself (CTX-5).
+    /// Texts that lose their middle: summaries, and a newest one that is too long by itself.
     pub(super) cut: usize,
 }
 

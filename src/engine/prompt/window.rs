@@ -1,4 +1,4 @@
-//! Where a view begins: the oldest groups are left out so that the rest stays below the limit (A41, CTX-5). Found by
+//! Where a view begins: the oldest groups are left out so that the rest stays below the limit. Found by
 //! sums, so that what is left out is not looked at.
 //!
 //! A view keeps its beginning until it would pass the limit again: requests that begin alike are cached by providers.

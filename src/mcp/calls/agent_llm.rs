@@ -1,4 +1,4 @@
-//! `agent_llm`: the answer of the model call that a run asked for (C2 to C6, DELEG-20 to DELEG-25).
+//! `agent_llm`: the answer of the model call that a run asked for.
 
 use serde_json::{Map, Value, json};
 
@@ -97,7 +97,7 @@ fn status(failed: Option<&Map<String, Value>>) -> &'static str {
     if failed.is_some() { PROCESSED_WITH_ERROR } else { PROCESSED }
 }
 
-/// The details of an error that is handed in; `None` for a success (C4).
+/// The details of an error that is handed in; `None` for a success.
 fn failed(response: &Map<String, Value>) -> Result<Option<&Map<String, Value>>, McpCallError> {
     match response.get("status").and_then(Value::as_str) {
         Some("success") if response.get("data").is_none_or(Value::is_null) => {

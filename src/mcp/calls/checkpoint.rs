@@ -1,4 +1,4 @@
-//! `checkpoint_workflow` and `restore_workflow`: the state of a task is kept, and brought back (SUBA-20).
+//! `checkpoint_workflow` and `restore_workflow`: the state of a task is kept, and brought back.
 
 use std::time::Duration;
 

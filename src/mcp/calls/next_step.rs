@@ -1,4 +1,4 @@
-//! `get_next_step`: the step that a sub-agent is to do now (S4.3, D1, D2, D11).
+//! `get_next_step`: the step that a sub-agent is to do now.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(super) async fn next_step(mut call: McpToolCall<'_>) -> Result<Value, McpCal
     Ok(next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.into_json("error")))
 }
 
-/// `most`: so many steps of one kind, where they are ready together (SUBA-21).
+/// `most`: so many steps of one kind, where they are ready together.
 pub(super) async fn next(
     call: &McpToolCall<'_>,
     id: &str,

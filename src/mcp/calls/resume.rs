@@ -1,4 +1,4 @@
-//! `resume_workflow`: the results of what a run asked for, with the token that it gave (B1 to B9).
+//! `resume_workflow`: the results of what a run asked for, with the token that it gave.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ fn read(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCallError> {
     Ok((token, results))
 }
 
-/// Results that stand beside the token are the same as in `results`; the token may be called `workflowId` then (S0.4).
+/// Results that stand beside the token are the same as in `results`; the token may be called `workflowId` then.
 fn gathered(mut given: JsonObject) -> JsonObject {
     let there = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
     if there("results") || there("stepData") {

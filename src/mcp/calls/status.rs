@@ -1,4 +1,4 @@
-//! `get_workflow_status`: how a run stands; for one that waits with its token (B5).
+//! `get_workflow_status`: how a run stands; for one that waits with its token.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `submit_step_result`: what a sub-agent has done (S4.5, S4.16, D5 to D10), one step or several (SUBA-21).
+//! `submit_step_result`: what a sub-agent has done, one step or several.
 
 use std::collections::BTreeSet;
 

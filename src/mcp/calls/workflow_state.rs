@@ -1,4 +1,4 @@
-//! `get_workflow_state`: how a task stands, for whoever looks for what is wrong (S4.6, D12, D13).
+//! `get_workflow_state`: how a task stands, for whoever looks for what is wrong.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The model call that a run asks its client for, as seed 001 has it (C1, DELEG-18).
+//! The model call that a run asks its client for, as seed 001 has it.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! What a sub-agent is told when it is started: five parts, and nothing of what is around its task (S4.8 to S4.10).
+//! What a sub-agent is told when it is started: five parts, and nothing of what is around its task.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,6 @@ const HINTS: &str = "## If something is wrong\n\
     get_workflow_state(workflow_id) shows your state, the step you are at and those that are done. An error has a `code` \
     and says what to do. Tasks are given out one at a time on this server.";
 
-/// S4.9.
 fn rules(id: &str, name: &str, errand: &DelegatedTask, ack_steps: bool) -> String {
     let agent = errand.sub_agent.as_ref().map(|agent| format!("- Agent: {agent}\n")).unwrap_or_default();
     let own = if ack_steps {
@@ -140,7 +139,7 @@ fn tools(scope: &TaskStates<'_>) -> String {
     lines.join("\n")
 }
 
-/// What the loop lets it see (`needs_state`), and nothing else (D13).
+/// What the loop lets it see (`needs_state`), and nothing else.
 fn state(errand: &DelegatedTask) -> String {
     let shown: Map<String, Value> = errand
         .data

@@ -1,4 +1,4 @@
-//! Results of steps: what each type needs, and what it means for the run (S4.16 to S4.19, D8 to D10).
+//! Results of steps: what each type needs, and what it means for the run.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn answer_id(call: CallId) -> String {
     step_id(call)
 }
 
-/// D8. Whether an exit code is a failure is the state's to say.
+/// Whether an exit code is a failure is the state's to say.
 fn shell(result: &Value) -> Result<ToolOutcome, String> {
     let mut problems = Vec::new();
     let mut text = |name: &str| match &result[name] {
@@ -78,7 +78,7 @@ fn shell(result: &Value) -> Result<ToolOutcome, String> {
     })
 }
 
-/// D9. What the tool answers is known where the state says what it takes.
+/// What the tool answers is known where the state says what it takes.
 fn mcp(invocation: &ToolInvocation, schema: Option<&Value>, result: &Value) -> Result<ToolOutcome, String> {
     let given = |name: &str| result.get(name).filter(|value| !value.is_null());
     match (given("data"), given("error")) {
@@ -114,7 +114,6 @@ fn misfits(schema: &Value, data: &Value) -> Vec<String> {
     validator.iter_errors(data).map(|error| located(&error)).collect()
 }
 
-/// D10.
 fn prompt(pause: &OpenPause, result: &Value) -> Result<Value, String> {
     let kind = pause.kind.as_deref().unwrap_or("text");
     let parsed: PauseKind = serde_json::from_value(json!(kind)).unwrap_or(PauseKind::Text);
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn s4_17_s4_18_s4_19_each_type_has_its_own_needs() {
+    fn each_type_has_its_own_needs() {
         let ran = |code: i64| json!({"stdout": "o", "stderr": "", "exit_code": code});
         let data = |code: i64| json!({"stdout": "o", "stderr": "", "exit_code": code, "timed_out": false});
         let rows: Vec<(TaskStepWork, Value, Result<Value, &str>)> = vec![

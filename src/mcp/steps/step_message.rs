@@ -1,4 +1,4 @@
-//! A step as a sub-agent gets it (S4.4, S4.13).
+//! A step as a sub-agent gets it.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub(in crate::mcp) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> 
     })
 }
 
-/// What the server has done itself: to be acknowledged, with whatever result (D3).
+/// What the server has done itself: to be acknowledged, with whatever result.
 pub(in crate::mcp) fn completed_step_json(told: &AssignedAck) -> Value {
     let (kind, parameters) = match &told.ack.done {
         AckedAction::Set { set, removed } if removed.is_empty() => ("set_state", json!({"updates": set})),

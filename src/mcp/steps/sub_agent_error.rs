@@ -1,4 +1,4 @@
-//! What goes wrong between a sub-agent and the server, as its tools tell it (S4.22).
+//! What goes wrong between a sub-agent and the server, as its tools tell it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What whoever started a run is told of the tasks that it hands out (S4.2).
+//! What whoever started a run is told of the tasks that it hands out.
 
 use serde_json::{Map, Value, json};
 

@@ -13,7 +13,7 @@ use crate::domain::model::{ModelReply, ModelRequest};
 use crate::engine::input::Input;
 use crate::ports::run_store::{JournalRowRef, RunReader, RunStore};
 
-/// How long an answer is waited for (DELEG-25).
+/// How long an answer is waited for.
 pub const TTL: Duration = Duration::from_secs(15 * 60);
 /// Hexadecimal digits of its parts: whose it is, what was asked, when, luck, and the proof.
 const TAG: usize = 16;

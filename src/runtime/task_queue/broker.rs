@@ -19,7 +19,7 @@ pub struct AssignedStep {
     pub attempt: u32,
     /// How long a lease of it lasts.
     pub lasts_ms: u64,
-    /// Steps of the errand that are done (D7).
+    /// Steps of the errand that are done.
     pub version: u64,
 }
 
@@ -38,7 +38,7 @@ pub enum NextAssignment {
     /// The step, and further ones of its kind, for who wants several.
     Step(Box<AssignedStep>, Vec<AssignedStep>),
     Told(Box<AssignedAck>, Vec<AssignedAck>),
-    /// Nothing is ready yet (D2).
+    /// Nothing is ready yet.
     Waiting,
     Ended(TaskOutcome),
     Unknown,
@@ -50,13 +50,13 @@ pub struct DelegatedTaskStatus {
     pub errand: DelegatedTask,
     pub current: Option<String>,
     pub completed: Vec<String>,
-    /// Steps that are known and open; nothing is known while the run works on what follows (D12).
+    /// Steps that are known and open; nothing is known while the run works on what follows.
     pub remaining: Option<usize>,
     /// Points to which it can go back.
     pub points: Vec<String>,
     /// By which the run knows it.
     pub lane: u64,
-    /// Steps that are done (D7).
+    /// Steps that are done.
     pub version: u64,
     /// How often it went back.
     pub went_back: u64,
@@ -167,8 +167,8 @@ impl TaskBroker {
             .any(|entry| !entry.met && !entry.open.is_empty() && book.task_outcome(entry).is_none())
     }
 
-    /// The next step of an errand for this worker (D1), or so many at most of one kind. Whoever does not say who it is
-    /// is leased one at a time (D15).
+    /// The next step of an errand for this worker, or so many at most of one kind. Whoever does not say who it is
+    /// is leased one at a time.
     pub fn next_assignment(&self, id: &str, worker: &str, most: usize, now: Timestamp) -> NextAssignment {
         let mut table = self.table();
         let lasts_ms = table.lease_ms;

@@ -24,7 +24,7 @@ pub struct TaskStep {
     /// The state that asks, without what is around its errand.
     pub state: String,
     pub work: TaskStepWork,
-    /// What the state takes for a result, where it says that (D9).
+    /// What the state takes for a result, where it says that.
     pub schema: Option<Value>,
     /// Answers so far that did not fit.
     pub misfits: u32,
@@ -67,7 +67,7 @@ pub(super) struct QueuedTask {
     pub(super) errand: DelegatedTask,
     pub(super) leases: LeaseQueue<CallId>,
     pub(super) open: BTreeMap<CallId, TaskStep>,
-    /// Open steps for which the queue has no room yet: none is lost (D16).
+    /// Open steps for which the queue has no room yet: none is lost.
     later: VecDeque<CallId>,
     /// In the order in which they were done, with what makes a result the same.
     pub(super) done: Vec<(CallId, String)>,

@@ -1,4 +1,4 @@
-//! Results of steps on their way into a run: each counts once, and is accepted when it is written down (D5 to D7).
+//! Results of steps on their way into a run: each counts once, and is accepted when it is written down.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,8 +3,8 @@
 use futures_util::future::BoxFuture;
 
 use super::UiCommandRunner;
-use crate::tui::backend::{Begun, ConcurrentRunMode, WorkflowStart};
-use crate::tui::msg::{BackendReply, Beginning};
+use crate::tui::backend::{ConcurrentRunMode, DeferredStart, WorkflowStart};
+use crate::tui::msg::{BackendReply, PendingStart};
 
 impl UiCommandRunner {
     pub(super) fn start(
@@ -21,7 +21,7 @@ impl UiCommandRunner {
             Ok(WorkflowStart::Running(run)) => Ok(run),
             Ok(WorkflowStart::Later(waits_for, begun)) => {
                 self.replies.push(workflow_later(name.clone(), input, begun));
-                return BackendReply::Beginning(Beginning { name, chat: false, waits_for });
+                return BackendReply::Beginning(PendingStart { name, chat: false, waits_for });
             }
             Err(error) => Err(error),
         };
@@ -33,7 +33,7 @@ impl UiCommandRunner {
             Ok(WorkflowStart::Running(run)) => Ok(run),
             Ok(WorkflowStart::Later(waits_for, begun)) => {
                 self.replies.push(chat_later(role.clone(), begun));
-                return BackendReply::Beginning(Beginning { name: role, chat: true, waits_for });
+                return BackendReply::Beginning(PendingStart { name: role, chat: true, waits_for });
             }
             Err(error) => Err(error),
         };
@@ -41,7 +41,7 @@ impl UiCommandRunner {
     }
 }
 
-fn workflow_later(name: String, input: String, begun: Begun) -> BoxFuture<'static, BackendReply> {
+fn workflow_later(name: String, input: String, begun: DeferredStart) -> BoxFuture<'static, BackendReply> {
     Box::pin(async move {
         let (run, note) = match begun.await {
             Ok((run, note)) => (Ok(run), note),
@@ -51,6 +51,6 @@ fn workflow_later(name: String, input: String, begun: Begun) -> BoxFuture<'stati
     })
 }
 
-fn chat_later(role: String, begun: Begun) -> BoxFuture<'static, BackendReply> {
+fn chat_later(role: String, begun: DeferredStart) -> BoxFuture<'static, BackendReply> {
     Box::pin(async move { BackendReply::ChatStarted { role, run: begun.await.map(|(run, _)| run) } })
 }

@@ -115,7 +115,7 @@ pub fn word(text: &str) -> (&str, &str) {
     text.split_once(char::is_whitespace).unwrap_or((text, ""))
 }
 
-/// Removes one matching outer pair of quotes (A46).
+/// Removes one matching outer pair of quotes.
 pub fn unquote(text: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {

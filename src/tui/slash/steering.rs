@@ -183,7 +183,7 @@ fn parse_run(rest: &str, front: SteerAction, control: ControlAction) -> Result<S
     }
 }
 
-/// `/workflow pause` and its like (WFM-9).
+/// `/workflow pause` and its like.
 pub fn parse_workflow_word(word: &str) -> Option<SteerAction> {
     Some(match word {
         "status" => SteerAction::Status,

@@ -50,7 +50,7 @@ pub struct AgentReplyItem {
     pub model: String,
     /// Where it speaks, if others may speak at the same time; else empty.
     pub branch: String,
-    /// Shown apart, folded to a line (MODEL-5).
+    /// Shown apart, folded to a line.
     pub reasoning: String,
     pub text: String,
     pub open: bool,

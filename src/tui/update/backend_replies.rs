@@ -6,12 +6,12 @@ use super::{
 };
 use crate::domain::ids::RunId;
 use crate::tui::backend::{
-    ConfigReload, Preparation, RecalledInput, RoleLine, SnapshotOperation, StatusFacts, WorkflowLine,
+    ConfigReload, RecalledInput, RoleLine, SnapshotOperation, StartPreparation, StatusFacts, WorkflowLine,
 };
 use crate::tui::complete::CompletionNames;
 use crate::tui::dialog::QuestionDialog;
 use crate::tui::model::UiModel;
-use crate::tui::msg::{BackendReply, Beginning, SnapshotPurpose, UiCommand};
+use crate::tui::msg::{BackendReply, PendingStart, SnapshotPurpose, UiCommand};
 use crate::tui::report;
 use crate::tui::run_view::RunView;
 use crate::tui::slash::closest;
@@ -127,8 +127,8 @@ fn say_error(model: &mut UiModel, title: &str, text: &str) {
     model.say(TranscriptItem::error(title, text));
 }
 
-fn begins(model: &mut UiModel, beginning: Beginning) {
-    if beginning.waits_for == Preparation::Files {
+fn begins(model: &mut UiModel, beginning: PendingStart) {
+    if beginning.waits_for == StartPreparation::Files {
         model.say(TranscriptItem::note(&format!(
             "copying the files for {} into a worktree …",
             beginning.name

@@ -1,9 +1,9 @@
 //! What has to be over before something else begins.
 
 use crate::runtime::command::RunCommand;
-use crate::tui::backend::Preparation;
+use crate::tui::backend::StartPreparation;
 use crate::tui::model::UiModel;
-use crate::tui::msg::{Beginning, UiCommand};
+use crate::tui::msg::{PendingStart, UiCommand};
 use crate::tui::transcript::item::TranscriptItem;
 
 /// Says what is in the way, if something is.
@@ -15,10 +15,12 @@ pub fn refuse_while_busy(model: &mut UiModel, what: &str) -> bool {
 
 /// What is in the way, in words.
 pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
-    if let Some(Beginning { name, waits_for, .. }) = &model.beginning {
+    if let Some(PendingStart { name, waits_for, .. }) = &model.beginning {
         return Some(match waits_for {
-            Preparation::Files => format!("cannot {what} while the files for {name} are copied"),
-            Preparation::Windows => format!("cannot {what} while a server is asked for the window of {name}"),
+            StartPreparation::Files => format!("cannot {what} while the files for {name} are copied"),
+            StartPreparation::Windows => {
+                format!("cannot {what} while a server is asked for the window of {name}")
+            }
         });
     }
     if let Some(opening) = &model.opening {

@@ -149,7 +149,7 @@ fn snapshot(model: &mut UiModel, command: SnapshotOperation) -> Vec<UiCommand> {
     }
 }
 
-/// The screen is emptied and the conversation starts anew; the role stays (REPL-8). A workflow goes on.
+/// The screen is emptied and the conversation starts anew; the role stays. A workflow goes on.
 fn clear(model: &mut UiModel) -> Vec<UiCommand> {
     for run in &mut model.runs {
         run.replies.clear();

@@ -1,4 +1,4 @@
-//! The history: what keys, time and answers do to it (HIST-2).
+//! The history: what keys, time and answers do to it.
 //!
 //! Refuses: reading anything itself, and changing a run without the same checks as the slash commands.
 

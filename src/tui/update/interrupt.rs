@@ -1,4 +1,4 @@
-//! Esc in a workflow: the models are stopped in the middle of a word, and the person says how it goes on (WFM-6, WFM-9).
+//! Esc in a workflow: the models are stopped in the middle of a word, and the person says how it goes on.
 
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::UserAnswer;

@@ -17,7 +17,7 @@ use crate::tui::msg::UiCommand;
 use crate::tui::slash::{self, SlashArgument};
 use crate::tui::text::clean;
 
-/// Two interrupts within this time leave the program (REPL-18).
+/// Two interrupts within this time leave the program.
 const TWICE_MS: i64 = 3_000;
 /// Who pressed a key this short ago is typing; a question that appears then is not answered by the next key.
 const TYPING_MS: i64 = 700;
@@ -123,7 +123,7 @@ fn in_question(model: &mut UiModel, key: KeyEvent, typing: bool, beside: bool) -
     let writes = !dialog_keys::is_meant(dialog, key);
     let command = model.composer.first_line().starts_with('/');
     let written = !model.composer.is_empty() && (typing || command || key.code == KeyCode::Enter);
-    // commands work first, whatever is asked (REPL-2)
+    // commands work first, whatever is asked
     let begins = dialog.reason.is_none() && model.composer.is_empty() && key.code == KeyCode::Char('/');
     dialog.armed &= !begins && !command;
     let surprised = !dialog.armed && (writes || written);
@@ -411,7 +411,7 @@ fn names_for(before: &str) -> Vec<UiCommand> {
     }
 }
 
-/// Ctrl+C: cancels what goes on, else takes a text away; the second time leaves (REPL-18).
+/// Ctrl+C: cancels what goes on, else takes a text away; the second time leaves.
 fn interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
     if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
         return leave(model);

@@ -1,4 +1,4 @@
-//! Workflow mode: what the person asks of the run in front while it goes on (WFM-4, WFM-9, A62).
+//! Workflow mode: what the person asks of the run in front while it goes on.
 
 use std::fmt::Write as _;
 

@@ -4,9 +4,9 @@ use super::{commands, interrupt, open_run, withdrawn_dialog};
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::UserAnswer;
 use crate::runtime::command::RunCommand;
-use crate::tui::backend::Preparation;
+use crate::tui::backend::StartPreparation;
 use crate::tui::model::UiModel;
-use crate::tui::msg::{Beginning, UiCommand};
+use crate::tui::msg::{PendingStart, UiCommand};
 use crate::tui::slash;
 use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 
@@ -17,22 +17,22 @@ pub fn submit(model: &mut UiModel) -> Vec<UiCommand> {
     if open_run::hold_line(model, &text) {
         return Vec::new();
     }
-    // Commands work first, whatever runs (REPL-2).
+    // Commands work first, whatever runs.
     if slash::is_command(&text) {
         return commands::run(model, &text);
     }
     if withdrawn_dialog::hold_late_text(model, &text) {
         return Vec::new();
     }
-    if let Some(Beginning { name, chat, waits_for }) = &model.beginning {
+    if let Some(PendingStart { name, chat, waits_for }) = &model.beginning {
         if *chat {
             let text = model.shell.with_along(text);
             model.queued.push(text);
             return Vec::new();
         }
         let why = match waits_for {
-            Preparation::Files => "its files are copied",
-            Preparation::Windows => "the server of its model is asked for the window",
+            StartPreparation::Files => "its files are copied",
+            StartPreparation::Windows => "the server of its model is asked for the window",
         };
         model.say(TranscriptItem::warning(&format!("{name} has not begun yet: {why}")));
         model.composer.set(&text);
@@ -45,7 +45,7 @@ pub fn submit(model: &mut UiModel) -> Vec<UiCommand> {
         if let Some(cmds) = interrupt::guide(model, &run, &text) {
             return cmds;
         }
-        // It waits for the next pause; what nobody asked for until the end comes back (A62).
+        // It waits for the next pause; what nobody asked for until the end comes back.
         if let Some(view) = model.run_mut(&run) {
             view.outbox.push_back(text.clone());
         } else {

@@ -1,4 +1,4 @@
-//! `/verbosity`: how much is shown and logged, changed while the program runs (REPL-17).
+//! `/verbosity`: how much is shown and logged, changed while the program runs.
 
 use crate::tui::model::UiModel;
 use crate::tui::msg::UiCommand;

@@ -1,5 +1,5 @@
 //! The history as a whole, from the command line: lists, search, comparison, files that travel, tidying up
-//! (HIST-3, HIST-6 to HIST-8, HIST-11).
+//!.
 
 mod bundles;
 mod foreign;

@@ -1,6 +1,6 @@
-//! What agents are told beside their roles, over real HTTP: the environment block from its template (CFG-15), AGENTS.md
-//! of the user and of a trusted project; reminders after tools (TOOL-19); and what can be looked at afterwards: the last
-//! request (MODEL-13), and the model that answered (MODEL-4).
+//! What agents are told beside their roles, over real HTTP: the environment block from its template, AGENTS.md
+//! of the user and of a trusted project; reminders after tools; and what can be looked at afterwards: the last
+//! request, and the model that answered.
 
 use serde_json::{Value, json};
 

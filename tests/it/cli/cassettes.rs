@@ -1,5 +1,5 @@
 //! Recorded model calls: a run over real HTTP, and the same run again when the server, the key and the directory are
-//! gone; tests that are answered from a recording (MODEL-16, FSM-27).
+//! gone; tests that are answered from a recording.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `check`, and broken files that must not hide good ones (CFG-16).
+//! `check`, and broken files that must not hide good ones.
 
 use serde_json::json;
 

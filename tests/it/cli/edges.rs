@@ -21,7 +21,7 @@ fn without_a_place_to_record_nothing_is_started() {
 }
 
 #[test]
-fn a58_without_a_snapshot_a_headless_run_goes_on_and_says_so() {
+fn without_a_snapshot_a_headless_run_goes_on_and_says_so() {
     let mut world = World::new();
     world.talk(&write_then_done());
     let project = world.project().display().to_string();

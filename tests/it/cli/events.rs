@@ -8,7 +8,7 @@ use super::world::World;
 const FLEETING: [&str; 3] = ["delta", "model_retry", "approval_asked"];
 
 #[test]
-fn fsm_19_events_are_the_history_in_the_same_order() {
+fn events_are_the_history_in_the_same_order() {
     let world = World::repository();
     let write = json!({"file_path": "new.txt", "content": "x"});
     let calls =
@@ -41,7 +41,7 @@ fn fsm_19_events_are_the_history_in_the_same_order() {
 }
 
 #[test]
-fn cfg_21_a_run_leaves_git_status_clean() {
+fn a_run_leaves_git_status_clean() {
     let world = World::repository();
     world.write(".gitignore", "*.json\n");
     world.git(&["add", "."]);

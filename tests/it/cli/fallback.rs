@@ -1,4 +1,4 @@
-//! A level whose server stays down lets other levels answer, and says so (MODEL-15).
+//! A level whose server stays down lets other levels answer, and says so.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What `--help` promises is what the parser takes, and the other way round (CFG-5).
+//! What `--help` promises is what the parser takes, and the other way round.
 
 use regex::Regex;
 use synthdev::config::settings::rules::RULES;
@@ -111,7 +111,7 @@ fn help_and_version_say_what_they_must() {
 }
 
 #[test]
-fn err_4_every_limit_is_told() {
+fn every_limit_is_told() {
     let told = World::new().run(&["limits"]).code(0).out;
     for word in ["max_steps", "max_concurrency", "budget", "tools.output_limit_bytes", "32 MiB"] {
         assert!(told.contains(word), "no `{word}` in\n{told}");

@@ -1,5 +1,5 @@
 //! Histories that cannot be trusted or written: what the program says, what it leaves alone, and what is still there
-//! afterwards (ERR-10, ERR-12).
+//! afterwards.
 
 use std::fs;
 use std::process::{Command, Stdio};

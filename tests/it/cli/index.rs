@@ -1,4 +1,4 @@
-//! `synthdev index` against a real model server: what is sent, what is kept, what it costs (REPL-10).
+//! `synthdev index` against a real model server: what is sent, what is kept, what it costs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

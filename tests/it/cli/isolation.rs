@@ -1,4 +1,4 @@
-//! Worktrees of isolated runs, and who may change a project's files beside whom (SNAP-13, SNAP-16, ERR-12).
+//! Worktrees of isolated runs, and who may change a project's files beside whom.
 
 use std::process::Child;
 

@@ -1,4 +1,4 @@
-//! Two servers on this machine: the second one never sees a key that is the first one's (CFG-20).
+//! Two servers on this machine: the second one never sees a key that is the first one's.
 
 use serde_json::json;
 

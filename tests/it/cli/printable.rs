@@ -1,4 +1,4 @@
-//! What strangers named or wrote reaches the terminal as text, never as a command to it (ERR-8).
+//! What strangers named or wrote reaches the terminal as text, never as a command to it.
 
 use serde_json::json;
 

@@ -132,7 +132,7 @@ async fn each_agent_sees_itself_as_the_assistant() {
     assert_eq!(coder[6].1, "I wrote two.");
     assert!(coder[7].1.ends_with("Three is missing."), "{}", coder[7].1);
 
-    // The same conversation from the other seat; a decision's words came in through the script (A22, A23).
+    // The same conversation from the other seat; a decision's words came in through the script.
     let reviewer = turns(&requests[7]);
     let roles: Vec<&str> = reviewer.iter().map(|(role, ..)| role.as_str()).collect();
     assert_eq!(

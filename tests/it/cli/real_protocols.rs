@@ -1,5 +1,5 @@
 //! coder_reviewer against the strict server of each protocol: the same path and output, and thoughts that go back sealed
-//! where a protocol has them (MODEL-2).
+//! where a protocol has them.
 
 use serde_json::{Value, json};
 use synthdev::domain::cost::TokenUsage;

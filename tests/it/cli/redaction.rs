@@ -1,5 +1,5 @@
 //! A key leaves no trace: it is put into every place that keys can come from, appears in everything that runs take in,
-//! and is looked for in all that the program wrote or printed, also in other spellings (CFG-20, HIST-8).
+//! and is looked for in all that the program wrote or printed, also in other spellings.
 //!
 //! Not looked into are the files in which the key was put by hand, or by a model that knew it. A key that stands in an ordinary file of the project
 //! is in its snapshots by nature, as those are the files; `.env` and the like are left out of them, which is looked at.

@@ -84,14 +84,14 @@ fn a_token_answers_one_pause_once() {
     };
     let forged = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { "1" } else { "0" });
     refused(&forged, "{}", "unknown");
-    // B8: all that is missing is listed, and the token stays good
+    // All that is missing is listed, and the token stays good
     refused(&token, "{\"extra\": 1}", "4 tries are left");
     refused(&token, "{\"plan\": null}", "size");
     let given = "{\"plan\": \"p\", \"size\": 2, \"extra\": true}";
     let done = resume(&world, &token, &["--results", given, "--json"]).code(0);
     assert_eq!(done.json()["output"], "p2");
     assert!(done.err.contains("ignored: extra"), "B9: {}", done.err);
-    // B7: the same, whatever its order and whatever was not asked for
+    // The same, whatever its order and whatever was not asked for
     for same in [given, "{\"size\": 2, \"other\": [1], \"plan\": \"p\"}"] {
         let again = resume(&world, &token, &["--results", same, "--json"]).code(0);
         let said = again.json();
@@ -147,7 +147,7 @@ fn tokens_end() {
         assert!(resume(&world, token, &["--results", "maybe"]).code(2).err.contains(left), "{left}");
     }
     assert!(resume(&world, token, &["--results", "true"]).code(2).err.contains("worth nothing"));
-    // B5: expired, and the run still waits
+    // Expired, and the run still waits
     let again = resume(&world, run, &["--json"]).code(3).json();
     assert_eq!(again["status"], "paused");
     let second = paused(&world, &asking(&json!({"kind": "approval"})));

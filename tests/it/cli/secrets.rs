@@ -1,4 +1,4 @@
-//! A key is used and never shown: not on a screen, not in a file of ours (CFG-20).
+//! A key is used and never shown: not on a screen, not in a file of ours.
 
 use serde_json::json;
 

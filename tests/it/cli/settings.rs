@@ -1,4 +1,4 @@
-//! `config show --origin`: one layer at a time, value and origin follow (CFG-1, CFG-4).
+//! `config show --origin`: one layer at a time, value and origin follow.
 
 use super::world::World;
 
@@ -10,7 +10,7 @@ fn line(world: &World, more: &[&str], path: &str) -> String {
 }
 
 #[test]
-fn cfg_1_each_layer_wins_over_the_one_below() {
+fn each_layer_wins_over_the_one_below() {
     let mut world = World::new();
     let path = "levels.base.model";
     assert_eq!(line(&world, &[], path), "levels.base.model not set");

@@ -1,4 +1,4 @@
-//! `runs cost`: what lists and ledgers say agrees, however it is taken apart (MODEL-9 to MODEL-11).
+//! `runs cost`: what lists and ledgers say agrees, however it is taken apart.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `run --step` and `--break`: a run without a screen stands still, and `resume` goes on (WFM-9).
+//! `run --step` and `--break`: a run without a screen stands still, and `resume` goes on.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A request that cannot fit its model's window is not sent (MODEL-19), and where that window is known from.
+//! A request that cannot fit its model's window is not sent, and where that window is known from.
 
 use serde_json::{Value, json};
 

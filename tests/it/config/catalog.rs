@@ -23,7 +23,7 @@ fn ready() -> ConfigSources {
 }
 
 #[test]
-fn cfg_16_broken_and_double_files_are_named_and_the_good_one_runs() {
+fn broken_and_double_files_are_named_and_the_good_one_runs() {
     let mut sources = ready();
     sources.workflows = vec![
         project("w/good.json", &workflow("good", "coder")),

@@ -1,4 +1,4 @@
-//! CFG-20: a key goes to the server that it was set for, whoever names another one.
+//! A key goes to the server that it was set for, whoever names another one.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! CFG-2, CFG-8, MODEL-4, MODEL-6: from a level to a model.
+//! From a level to a model.
 
 use synthdev::config::models::model_selector::ModelSelector;
 use synthdev::domain::model::ModelChoice;
@@ -16,7 +16,7 @@ fn choose(level: &str, pairs: &[(&str, &str)]) -> Result<ModelChoice, String> {
 }
 
 #[test]
-fn cfg_2_a_level_takes_from_base_what_it_does_not_say() {
+fn a_level_takes_from_base_what_it_does_not_say() {
     let base = [
         ("SYNTHDEV_API_KEY", "k"),
         ("SYNTHDEV_BASE_MODEL", "m"),
@@ -275,7 +275,7 @@ fn an_agents_parameters_win_where_the_model_accepts_them() {
 }
 
 #[test]
-fn model_6_only_accepted_parameters_are_sent() {
+fn only_accepted_parameters_are_sent() {
     let rows: [(&str, &Pairs, Option<f64>); 4] = [
         ("gpt-4.1", &[], None),
         ("gpt-4.1", &[("SYNTHDEV_TEMPERATURE", "0.3")], Some(0.3)),
@@ -301,7 +301,7 @@ fn model_6_only_accepted_parameters_are_sent() {
 }
 
 #[test]
-fn cfg_8_later_catalogues_change_single_fields() {
+fn later_catalogues_change_single_fields() {
     let mut sources = with_environment(&[("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("SYNTHDEV_API_KEY", "k")]);
     let price = |sources: &ConfigSources| load(sources.clone()).model_for_level("base").unwrap().price;
     let before = price(&sources).unwrap();

@@ -1,5 +1,3 @@
-//! CFG-9 to CFG-14, A61.
-
 use synthdev::config::role_file::group_of;
 use synthdev::config::roles::tools_for;
 use synthdev::domain::message::ChatRole;
@@ -44,7 +42,7 @@ fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
 }
 
 #[test]
-fn a61_the_seed_file_extends_roles_field_by_field() {
+fn the_seed_file_extends_roles_field_by_field() {
     let catalog = with_roles(&[project(".synthdev/roles/deep/er/roles.json", SEED)]);
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
     let built_in = load(shipped());
@@ -62,7 +60,7 @@ fn a61_the_seed_file_extends_roles_field_by_field() {
 }
 
 #[test]
-fn cfg_10_groups_come_from_file_names() {
+fn groups_come_from_file_names() {
     let rows = [
         ("roles/core.json", ""),
         ("built-in:roles/core.json", ""),
@@ -137,7 +135,7 @@ fn the_highest_layer_has_the_role_of_a_plain_name() {
 }
 
 #[test]
-fn cfg_11_all_fields_in_both_spellings() {
+fn all_fields_in_both_spellings() {
     let camel = r#"{"r": {"level": "fast", "systemMessage": "S", "agent_description": "D", "reminder": "R",
         "excludedTools": ["*_file"], "enabled_agents": ["coder"], "can_create_tasks_for": ["coder"],
         "parsingTools": [{"type": "function", "parsingOnly": true, "function": {"name": "t", "parameters": {"type": "object"}}}],
@@ -161,7 +159,7 @@ fn cfg_11_all_fields_in_both_spellings() {
 }
 
 #[test]
-fn cfg_12_lists_and_patterns_decide_the_tools() {
+fn lists_and_patterns_decide_the_tools() {
     let rows: [(&str, &[&str], &[&str]); 8] = [
         (r#""includedTools": ["read_files", "/^list/"]"#, &["read_files", "list_directory"], &[]),
         (
@@ -262,7 +260,7 @@ fn a_broken_role_hides_no_other() {
 }
 
 #[test]
-fn cfg_13_conflicts_inside_a_layer_are_said() {
+fn conflicts_inside_a_layer_are_said() {
     let catalog = with_roles(&[
         project("b.json", "{\"coder\": {\"level\": \"fast\"}}"),
         project("a.json", "{\"coder\": {\"level\": \"smart\", \"reminder\": \"r\"}}"),
@@ -280,7 +278,7 @@ fn cfg_13_conflicts_inside_a_layer_are_said() {
 }
 
 #[test]
-fn cfg_14_examples_become_messages_that_providers_accept() {
+fn examples_become_messages_that_providers_accept() {
     let read = |examples: &str| {
         let text = format!(
             "{{\"r\": {{\"systemMessage\": \"s\", \"includedTools\": [], \"examples\": {examples}}}}}"

@@ -1,5 +1,3 @@
-//! CFG-1 to CFG-6 and CFG-20.
-
 use synthdev::config::render::{DiagnosticStyle, render};
 use synthdev::config::settings::rules::RULES;
 use synthdev::config::settings::{EffectiveSettings, show_text};
@@ -30,7 +28,7 @@ fn shipped_settings_are_the_defaults_of_the_table() {
 }
 
 #[test]
-fn cfg_1_each_layer_wins_over_the_one_below_and_says_so() {
+fn each_layer_wins_over_the_one_below_and_says_so() {
     let mut sources = shipped();
     let check = |sources: &ConfigSources, value: &str, origin: &str| {
         let catalog = load(sources.clone());
@@ -53,7 +51,7 @@ fn cfg_1_each_layer_wins_over_the_one_below_and_says_so() {
 }
 
 #[test]
-fn cfg_3_every_environment_name_changes_its_setting() {
+fn every_environment_name_changes_its_setting() {
     for rule in RULES {
         for name in rule.env {
             let text = sample(rule.path);
@@ -102,7 +100,7 @@ fn sample(path: &str) -> &'static str {
 }
 
 #[test]
-fn cfg_6_all_errors_of_a_file_at_once_each_at_its_place() {
+fn all_errors_of_a_file_at_once_each_at_its_place() {
     let text = "{\n  \"max_tool_calls\": 0,\n  \"verbosity\": 9,\n  \"levels\": {\"base\": {\"modle\": \"x\", \
                 \"base_url\": \"ftp://x\", \"model\": \"\"}},\n  \"approvals\": {\"read\": \"yes\"},\n  \
                 \"timeouts\": 3,\n  \"x_mine\": 1, \"$schema\": \"s\"\n}";
@@ -130,7 +128,7 @@ fn cfg_6_all_errors_of_a_file_at_once_each_at_its_place() {
 }
 
 #[test]
-fn cfg_6_zero_is_a_value_where_it_is_in_range() {
+fn zero_is_a_value_where_it_is_in_range() {
     let text = r#"{"verbosity": 0, "parameters": {"temperature": 0, "top_p": 0, "frequency_penalty": 0}}"#;
     let catalog = load(ConfigSources { settings: vec![user("s.json", text)], ..ConfigSources::default() });
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
@@ -222,7 +220,7 @@ fn a_projects_files_only_make_guarded_settings_stricter() {
 }
 
 #[test]
-fn cfg_20_no_output_shows_a_key() {
+fn no_output_shows_a_key() {
     let mut sources =
         with_environment(&[("SYNTHDEV_API_KEY", "hunter2-env"), ("OPENAI_API_KEY", "hunter2-openai")]);
     let text = "{\"levels\": {\"smart\": {\"api_key\": \"hunter2-file\", \"oops\": 1}}, \"keys\": {\"xai\": \"hunter2-xai\", \"groq\": 5}}";

@@ -114,7 +114,7 @@ fn whole(text: &str) -> bool {
 }
 
 /// Leads a run to its end, with what the person says: for each question the next of `answers`. Before an answer
-/// anything may be said that nobody has asked for (A62). Gives what was asked or answered too often.
+/// anything may be said that nobody has asked for. Gives what was asked or answered too often.
 pub async fn lead(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<String> {
     let mut answers = answers.iter();
     let mut problems = Vec::new();

@@ -1,5 +1,5 @@
 //! Three processes on one store for some time: two that make one run after the other, each in a project of its own,
-//! and one that reads. Nobody meets a lock, and nothing is lost (ERR-12, SNAP-16).
+//! and one that reads. Nobody meets a lock, and nothing is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};

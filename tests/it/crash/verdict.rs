@@ -113,7 +113,7 @@ fn attempts(rows: &[Seen]) -> BTreeMap<String, usize> {
     attempts
 }
 
-/// Replaying the journal leads to the same events (FSM-27).
+/// Replaying the journal leads to the same events.
 fn told_the_same(session: &Session, run: &str) {
     let told = session.world.run(&["runs", "replay", run, "--json"]);
     assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);

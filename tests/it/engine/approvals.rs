@@ -1,4 +1,4 @@
-//! TOOL-13: what each decision about a tool does, and who hears of it.
+//! What each decision about a tool does, and who hears of it.
 
 use synthdev::domain::approval::ApprovalDecision;
 

@@ -38,7 +38,7 @@ async fn a_cancel_ends_only_the_answer_and_keeps_what_was_said() {
 }
 
 #[tokio::test]
-async fn ctx_11_a_failed_answer_leaves_no_trace() {
+async fn a_failed_answer_leaves_no_trace() {
     let failing = json!({"error": {"kind": "auth", "message": "no"}});
     let mut stage =
         Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}, failing, {"text": "two"}]})));
@@ -99,7 +99,7 @@ async fn cancelling_a_chat_that_waits_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a59_a_workflow_run_ends_and_the_conversation_is_there_again() {
+async fn a_workflow_run_ends_and_the_conversation_is_there_again() {
     let replies = json!({"writer": [{"text": "before"}, {"text": "inside"}, {"text": "after"}]});
     let mut stage = Stage::new(&texts(&json!({}), replies));
     let chat = chatting(&stage);

@@ -1,4 +1,4 @@
-//! Who only looks at a long run holds the texts that its agents still see, and no others (FSM-27).
+//! Who only looks at a long run holds the texts that its agents still see, and no others.
 
 use std::sync::Arc;
 

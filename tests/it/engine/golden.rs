@@ -1,5 +1,5 @@
-//! FSM-2: the seed's two complete workflows, verbatim, from task to output; and what each agent was shown on the
-//! way (CTX-2, CTX-3, CTX-4).
+//! The seed's two complete workflows, verbatim, from task to output; and what each agent was shown on the
+//! way.
 
 use synthdev::domain::message::ChatRole;
 
@@ -53,7 +53,7 @@ fn review(improve: bool, words: &str) -> Value {
 }
 
 #[tokio::test]
-async fn fsm_2_coder_reviewer() {
+async fn coder_reviewer() {
     let mut stage = stage(json!({
         "coder": [call("list_directory", json!({"directory_path": "."})), {"text": "drafted"}, {"text": "tested"}],
         "reviewer": [call("read_files", json!({"file_paths": ["a.txt"]})), review(true, "add tests"),
@@ -98,7 +98,7 @@ async fn fsm_2_coder_reviewer() {
 }
 
 #[tokio::test]
-async fn fsm_2_hierarchical_development() {
+async fn hierarchical_development() {
     let mut stage = stage(json!({
         "product_manager": [{"text": "ANALYSIS"}, {"text": "approved"}],
         "architect": [{"text": "SPEC"}, {"text": "GOOD"}],

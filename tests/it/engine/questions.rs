@@ -1,4 +1,4 @@
-//! Limits (A52, TOOL-15), missing snapshots (A58) and cancelling: what a person is asked and can do.
+//! Limits, missing snapshots and cancelling: what a person is asked and can do.
 
 use synthdev::engine::steering::Breakpoint;
 
@@ -81,7 +81,7 @@ async fn tool_rounds_pause_a_headless_run() {
 }
 
 #[tokio::test]
-async fn a58_without_a_snapshot_a_person_decides() {
+async fn without_a_snapshot_a_person_decides() {
     for (choice, expected, written) in [
         (UserAnswer::Continue, ("completed", "start > stop".into(), String::new()), true),
         (UserAnswer::Stop, ("failed", "start".to_owned(), "snapshot".to_owned()), false),
@@ -117,7 +117,7 @@ async fn a_cancel_ends_a_workflow_in_the_middle_of_an_answer() {
 }
 
 #[tokio::test]
-async fn wfm_6_an_interrupted_answer_is_kept_and_goes_on_with_what_the_person_says() {
+async fn an_interrupted_answer_is_kept_and_goes_on_with_what_the_person_says() {
     for (said, expected) in [
         (
             UserAnswer::Text { text: "in verse".to_owned() },

@@ -1,4 +1,4 @@
-//! TOOL-16, TOOL-17: calls that are not executed are answered, and the run goes on. A34: forced choices.
+//! Calls that are not executed are answered, and the run goes on. A34: forced choices.
 
 use synthdev::domain::model::ToolChoice;
 
@@ -48,7 +48,7 @@ fn deciding(only: bool, replies: Value) -> Texts {
 }
 
 #[tokio::test]
-async fn a34_a_decision_is_forced_after_words_or_from_the_start() {
+async fn a_decision_is_forced_after_words_or_from_the_start() {
     let verdict = || call("verdict", json!({"good": true}));
     let named = || ToolChoice::Named("verdict".to_owned());
     let rows = [

@@ -1,5 +1,5 @@
 //! A store that takes nothing down, and a run that another process takes over: what has consequences does not begin
-//! (§1.7, ERR-10, ERR-12).
+//!.
 
 use rusqlite::Connection;
 use synthdev::adapters::sqlite::SqliteStore;

@@ -1,4 +1,4 @@
-//! Budgets: counted for the run, every state and every agent; never passed (FSM-16, MODEL-12).
+//! Budgets: counted for the run, every state and every agent; never passed.
 
 mod items;
 mod paid;

@@ -1,4 +1,4 @@
-//! `retry`, `catch`, `fallback`, `on_error` and a person (FSM-17, ERR-2, ERR-14, A49).
+//! `retry`, `catch`, `fallback`, `on_error` and a person.
 
 use super::*;
 use synthdev::domain::workflow::OnError;

@@ -1,5 +1,5 @@
 //! A task that goes back to a checkpoint: nothing that it has spent is given back, and every time limit is there again
-//! (SUBA-20).
+//!.
 
 use super::*;
 use synthdev::domain::ids::SnapshotId;

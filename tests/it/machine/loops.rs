@@ -1,5 +1,5 @@
 //! A limit that one branch or item reaches is its own as far as failures are tolerated; what children gave outlives
-//! the join (CHILD-8, A50, A52).
+//! the join.
 
 use super::*;
 use synthdev::domain::workflow::{BranchErrors, BranchSpec, ForEachSpec, JoinPolicy, ParallelSpec, WaitSpec};

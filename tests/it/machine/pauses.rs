@@ -1,4 +1,4 @@
-//! `pause` states, and what the person says unasked (B8 to B10, A62).
+//! `pause` states, and what the person says unasked.
 
 use super::*;
 use synthdev::domain::delegation::DelegationSpec;

@@ -1,6 +1,6 @@
 //! Requests of one agent begin alike (the condition of every provider's cache): each is the one before with more at its
 //! end, until a trim, which is told; then it grows again from there. At the end of a request may stand what is gone with
-//! its visit by the rules: a directive to an agent without memory, and what it did in private (A22, A23).
+//! its visit by the rules: a directive to an agent without memory, and what it did in private.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Breakpoints, step mode, pausing, and values that are set while a run stands still (WFM-9).
+//! Breakpoints, step mode, pausing, and values that are set while a run stands still.
 
 use super::*;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};

@@ -1,4 +1,4 @@
-//! Steps: one action outside, permitted, judged, its result in `context` (TOOL-22, TOOL-13).
+//! Steps: one action outside, permitted, judged, its result in `context`.
 
 use super::*;
 use synthdev::domain::tool::ToolRisk;

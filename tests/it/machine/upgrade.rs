@@ -1,4 +1,4 @@
-//! A run that stands somewhere moves to a changed file, and goes on under it to the end (FSM-28).
+//! A run that stands somewhere moves to a changed file, and goes on under it to the end.
 
 pub(super) mod played;
 

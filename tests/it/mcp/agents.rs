@@ -31,7 +31,7 @@ fn error(id: &str, kind: &str) -> Value {
 }
 
 #[test]
-fn s1_7_the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer() {
+fn the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer() {
     let world = world(&[talk()]);
     let mut client = open(&world);
     let told = client.call("talk", json!({"task": "Translate 'hello' to French."}));
@@ -81,7 +81,7 @@ fn s1_7_the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_ans
         (&json!("completed"), &json!("Bonjour")),
         "{told}"
     );
-    // DELEG-25: once more, and otherwise
+    // Once more, and otherwise
     let again = client.call("agent_llm", answer);
     assert_eq!(
         (&again["status"], &again["duplicate"], &again["run"]),
@@ -119,7 +119,7 @@ fn a_repetition_is_one_whatever_the_order_of_its_keys() {
 }
 
 #[test]
-fn s1_17_errors_follow_the_rules_for_errors() {
+fn errors_follow_the_rules_for_errors() {
     let world = world(&[talk()]);
     let mut client = open(&world);
     let first = id(&client.call("talk", json!({"task": "x"})));
@@ -212,7 +212,7 @@ pub fn judging() -> World {
 }
 
 #[test]
-fn s1_13_objects_fit_their_schema_bare_or_not() {
+fn objects_fit_their_schema_bare_or_not() {
     let world = judging();
     let mut client = open(&world);
     for data in [json!({"object": {"translation": "Bonjour"}}), json!({"translation": "Bonjour"})] {

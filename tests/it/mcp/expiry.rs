@@ -39,7 +39,7 @@ fn looking_at_a_run_that_waits_writes_nothing_and_tells_the_same_token() {
     let again = status(&mut client, &told["workflowId"]);
     assert_ne!(again["resumeToken"], told["resumeToken"], "{again}");
     assert_eq!(stored(&world), 2);
-    // whoever did not give it out does not know it (B3): a new server has a new one, and both count
+    // whoever did not give it out does not know it: a new server has a new one, and both count
     client.close();
     let mut other = Client::open(&world);
     let new = status(&mut other, &told["workflowId"]);
@@ -151,7 +151,7 @@ fn a_wrong_key_is_told_by_the_name_that_is_missing() {
 }
 
 #[test]
-fn b8_values_of_a_delegated_task_have_the_types_that_it_asks_for() {
+fn values_of_a_delegated_task_have_the_types_that_it_asks_for() {
     let schema = json!({"properties": {"votes": {"type": "integer"}}});
     let ask = json!({"action": {"prompt": "Count", "required_outputs": ["it", "votes"], "schema": schema}, "ttl": 60});
     let world = world(&[timed(&ask)]);

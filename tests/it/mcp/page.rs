@@ -1,4 +1,4 @@
-//! The exchanges of `docs/protocol.md` are what happens (DOC-6).
+//! The exchanges of `docs/protocol.md` are what happens.
 
 use serde_json::Value;
 

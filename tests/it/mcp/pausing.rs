@@ -23,7 +23,7 @@ pub fn token(told: &Value) -> String {
 }
 
 #[test]
-fn s3_7_and_s0_5_a_workflow_asks_and_goes_on_with_the_results() {
+fn and_s0_5_a_workflow_asks_and_goes_on_with_the_results() {
     let world = world(&[ticket()]);
     let mut client = Client::open(&world);
     let told = client.call("ticket", json!({"summary": "Dark mode"}));
@@ -94,7 +94,7 @@ fn the_words_hold_all_that_is_needed() {
 }
 
 #[test]
-fn s3_15_what_is_missing_is_named_and_the_token_stays_valid() {
+fn what_is_missing_is_named_and_the_token_stays_valid() {
     let world = world(&[ticket()]);
     let mut client = Client::open(&world);
     let token = token(&client.call("ticket", json!({"summary": "x"})));
@@ -109,7 +109,7 @@ fn s3_15_what_is_missing_is_named_and_the_token_stays_valid() {
         assert_eq!((&told["status"], &error["type"]), (&json!("error"), &json!("validation")), "{told}");
         assert_eq!((&error["detail"], &error["triesLeft"]), (&json!(detail), &json!(left)), "{told}");
     }
-    // what is not asked for is named and not stored (B9); stepData is another name (B1)
+    // what is not asked for is named and not stored; stepData is another name
     let mut more = results();
     more["completedSteps"] = json!(["x"]);
     more["count"] = json!(99);
@@ -138,7 +138,7 @@ fn five_answers_that_do_not_fit_use_a_token_up_and_the_run_still_waits() {
 }
 
 #[test]
-fn b7_the_same_answer_again_is_told_what_came_of_it_and_another_one_is_refused() {
+fn the_same_answer_again_is_told_what_came_of_it_and_another_one_is_refused() {
     let world = world(&[ticket(), three()]);
     let mut client = Client::open(&world);
     let token_of = token(&client.call("ticket", json!({"summary": "x"})));
@@ -165,7 +165,7 @@ fn b7_the_same_answer_again_is_told_what_came_of_it_and_another_one_is_refused()
 }
 
 #[test]
-fn s3_17_unknown_and_expired_tokens_have_one_text_and_two_codes() {
+fn unknown_and_expired_tokens_have_one_text_and_two_codes() {
     const TEXT: &str = "Resume token expired or invalid. Please start the workflow again.";
     let mut flow = ticket();
     flow["states"][2]["ttl"] = json!(1);
@@ -192,7 +192,7 @@ fn s3_17_unknown_and_expired_tokens_have_one_text_and_two_codes() {
     assert_eq!(late["error"]["workflowId"], told["workflowId"]);
     let log = std::fs::read_to_string(world.data().join("synthdev.log")).unwrap();
     assert!(log.contains("a token expires in"), "S3.20: {log}");
-    // the run still waits (B5)
+    // the run still waits
     let again = client.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
     let told = client.call("resume_workflow", json!({"resumeToken": token(&again), "results": results()}));
     assert_eq!(told["status"], "completed", "{told}");
@@ -217,7 +217,7 @@ fn what_counts_when_nobody_is_there_does_not_count_here() {
 }
 
 #[test]
-fn b15_requests_of_branches_have_a_token_each() {
+fn requests_of_branches_have_a_token_each() {
     let ask = |name: &str| {
         json!([{"name": "start", "type": "delegate", "transition": [{"target": "stop"}],
                 "action": {"prompt": format!("Do {name}"), "required_outputs": [name]}}])
@@ -245,7 +245,7 @@ fn b15_requests_of_branches_have_a_token_each() {
 }
 
 #[test]
-fn b16_a_failure_says_what_where_and_why() {
+fn a_failure_says_what_where_and_why() {
     let world = world(&[failing(), quick()]);
     let mut client = Client::open(&world);
     let told = client.call("failing", json!({}));
@@ -259,7 +259,7 @@ fn b16_a_failure_says_what_where_and_why() {
     assert!(error["detail"].as_str().unwrap().contains("not good"), "{told}");
     assert_eq!(error["instance"], json!(format!("synthdev://runs/{}", told["workflowId"].as_str().unwrap())));
     assert_eq!((&told["errors"][0], &told["completedSteps"]), (error, &json!(["start"])));
-    // S0.26: what needs nobody is done in one call
+    // What needs nobody is done in one call
     let told = client.call("quick", json!({"task": "y"}));
     assert_eq!((&told["status"], &told["data"]), (&json!("completed"), &json!({"said": "y"})), "{told}");
     client.close();

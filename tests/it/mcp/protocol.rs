@@ -1,4 +1,4 @@
-//! The protocol itself: handshakes, what is no message, tools and their arguments (DELEG-1, DELEG-2, ERR-15).
+//! The protocol itself: handshakes, what is no message, tools and their arguments.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The store is the truth: servers die and others go on, two at once never both win (B6, B14, DELEG-11, DELEG-14).
+//! The store is the truth: servers die and others go on, two at once never both win.
 
 use serde_json::{Value, json};
 

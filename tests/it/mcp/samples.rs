@@ -1,4 +1,4 @@
-//! Clients that make model calls at once (`sampling/createMessage`), and those that would rather not (DELEG-16).
+//! Clients that make model calls at once (`sampling/createMessage`), and those that would rather not.
 
 use serde_json::{Value, json};
 

@@ -102,7 +102,7 @@ fn ended(client: &mut Client, run: &Value) -> Value {
 }
 
 #[test]
-fn s4_2_to_s4_6_a_task_is_worked_through_step_by_step() {
+fn to_s4_6_a_task_is_worked_through_step_by_step() {
     let world = world(&[each(&json!([{"name": "a"}, {"name": "b", "skip": true}]))]);
     let mut client = Client::open(&world);
     let told = client.call("each", json!({}));
@@ -137,7 +137,7 @@ fn s4_2_to_s4_6_a_task_is_worked_through_step_by_step() {
         (&json!("prompt"), &json!({"prompt_type": "text", "message": "What of a?"}), &json!(1))
     );
     assert_eq!(submit(&mut client, id, &second["step"], &json!({"input": "good"}))["status"], "accepted");
-    // S4.13: set_state, the condition and the return are the server's
+    // Set_state, the condition and the return are the server's
     let complete = json!({"status": "complete", "final_result": "a:yes:good"});
     assert_eq!(next(&mut client, id), complete);
     assert_eq!(next(&mut client, id), complete, "D11");
@@ -166,7 +166,7 @@ fn s4_2_to_s4_6_a_task_is_worked_through_step_by_step() {
 }
 
 #[test]
-fn suba_21_a_result_and_the_next_step_in_one_call() {
+fn a_result_and_the_next_step_in_one_call() {
     let world = world(&[each(&names(&["a"]))]);
     let mut client = Client::open(&world);
     let told = client.call("each", json!({}));
@@ -217,7 +217,7 @@ fn a_run_in_the_terminal_does_the_same_items_itself() {
 }
 
 #[test]
-fn suba_19_one_at_a_time_gives_the_same() {
+fn one_at_a_time_gives_the_same() {
     let world = world(&[each(&names(&["a", "b", "c"]))]);
     let outputs = [&[][..], &["--serial"]].map(|flags| {
         let mut client = Client::open_with(&world, flags);
@@ -238,7 +238,7 @@ fn suba_19_one_at_a_time_gives_the_same() {
 }
 
 #[test]
-fn d15_workers_of_one_task_get_different_steps() {
+fn workers_of_one_task_get_different_steps() {
     let branch = |name: &str| {
         json!({"name": name, "states": [{"name": "start", "type": "shell", "command": "check",
                "args": [name], "transition": [{"target": "stop"}]},

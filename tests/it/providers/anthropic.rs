@@ -1,4 +1,4 @@
-//! Anthropic's messages through real sockets: what the strict server accepts, and what odd ones send (MODEL-2).
+//! Anthropic's messages through real sockets: what the strict server accepts, and what odd ones send.
 
 mod refusals;
 

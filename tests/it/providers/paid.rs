@@ -1,5 +1,5 @@
 //! What servers have used before an answer broke off, was refused or was stopped: it is paid for, in every protocol
-//! (MODEL-9, MODEL-10).
+//!.
 
 use std::sync::Arc;
 use std::time::Duration;

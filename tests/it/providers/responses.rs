@@ -1,4 +1,4 @@
-//! OpenAI's Responses through real sockets: what odd servers send, and what is sent to them (MODEL-2).
+//! OpenAI's Responses through real sockets: what odd servers send, and what is sent to them.
 
 mod refusals;
 

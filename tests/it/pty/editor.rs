@@ -1,4 +1,4 @@
-//! Editing in a real terminal: a workflow is broken, repaired, saved and run without a restart (REPL-13, CFG-18).
+//! Editing in a real terminal: a workflow is broken, repaired, saved and run without a restart.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! From an empty home directory to a working model, by keys alone; the key is in one file and nowhere else (CFG-7).
+//! From an empty home directory to a working model, by keys alone; the key is in one file and nowhere else.
 
 use std::os::unix::fs::PermissionsExt;
 

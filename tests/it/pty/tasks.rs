@@ -1,4 +1,4 @@
-//! `/task` over two sessions, in the person's data directory and not in the project (REPL-12).
+//! `/task` over two sessions, in the person's data directory and not in the project.
 
 use super::terminal::Terminal;
 use super::{ENTER, ESC};

@@ -232,7 +232,7 @@ fn state(
             function: AgentFunction::ClearConversation,
             input: ValueSource::Absent,
         },
-        // A26: without an input this is refused while loading
+        // Without an input this is refused while loading
         2 if input != ValueSource::Absent => {
             StateBody::Agent { agent: AgentIx(agent), function: AgentFunction::AddUserMessage, input }
         }

@@ -1,4 +1,4 @@
-//! A run that stands still, or whose process dies in the middle, goes on later (§1.7, FSM-20).
+//! A run that stands still, or whose process dies in the middle, goes on later.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Lists narrowed down by what a person asks (HIST-3).
+//! Lists narrowed down by what a person asks.
 
 use synthdev::domain::journal::{RunOrigin, RunOriginKind};
 use synthdev::domain::snapshot::RunWorktree;

@@ -1,4 +1,4 @@
-//! Damaged files: told before anything is written, and salvaged as far as they can be read (ERR-10).
+//! Damaged files: told before anything is written, and salvaged as far as they can be read.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! Full-text search: what is found, in which order, and that nothing is left out after a crash (HIST-7).
+//! Full-text search: what is found, in which order, and that nothing is left out after a crash.
 
 use std::cell::Cell;
 use std::process::{Command, Stdio};

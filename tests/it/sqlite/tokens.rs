@@ -1,4 +1,4 @@
-//! Resume tokens in the store: used once, with the rows, or not at all (rules B3 to B8, B15).
+//! Resume tokens in the store: used once, with the rows, or not at all.
 
 use synthdev::domain::journal::{TokenRecord, TokenRedeemOutcome};
 

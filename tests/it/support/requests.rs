@@ -1,4 +1,4 @@
-//! What every request to a model must hold, whatever the run did before (CTX-4, CTX-10, TOOL-6), and an ear
+//! What every request to a model must hold, whatever the run did before, and an ear
 //! that remembers the requests of a run.
 
 use std::sync::{Arc, Mutex};

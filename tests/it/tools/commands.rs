@@ -1,4 +1,4 @@
-//! execute_terminal: output, exit, environment, and that no process outlives its call (TOOL-9, ERR-11).
+//! execute_terminal: output, exit, environment, and that no process outlives its call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

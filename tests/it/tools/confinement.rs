@@ -1,4 +1,4 @@
-//! Nothing outside the project is read, listed, searched or written (ERR-6).
+//! Nothing outside the project is read, listed, searched or written.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `explain_codebase`: what the index says, and how far that can be relied on (TOOL-12).
+//! `explain_codebase`: what the index says, and how far that can be relied on.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `http_request` against servers on this machine (TOOL-22).
+//! `http_request` against servers on this machine.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! The crash rule's questions to the tools (§1.7): what was foreseen, what is found after a restart, what may be repeated.
+//! The crash rule's questions to the tools: what was foreseen, what is found after a restart, what may be repeated.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `/index`: asked first, told while it goes on, summed up in the end (REPL-10).
+//! `/index`: asked first, told while it goes on, summed up in the end.
 
 use synthdev::domain::cost::CostEntry;
 use synthdev::domain::project_index::SizeLimit;

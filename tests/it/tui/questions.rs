@@ -255,7 +255,7 @@ fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
 }
 
 #[test]
-fn deleg_29_a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
+fn a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
     let mut question = outputs(&["ticket", "votes", "done"]);
     if let UserQuestion::Pause { schema, message, .. } = &mut question {
         "Create the ticket in the browser.".clone_into(message);

@@ -1,4 +1,4 @@
-//! `/review`: what a model was asked last, and what it answered (MODEL-13).
+//! `/review`: what a model was asked last, and what it answered.
 
 use super::*;
 

@@ -45,7 +45,7 @@ pub(super) fn source(program: &WorkflowProgram, input: &ValueSource) -> String {
 }
 
 #[test]
-fn a8_an_input_is_an_expression_iff_it_parses_and_its_names_are_known() {
+fn an_input_is_an_expression_iff_it_parses_and_its_names_are_known() {
     let rows = [
         ("common_data.task", true),
         ("variables.max", true),
@@ -86,7 +86,7 @@ fn explicit_input_forms_need_no_guessing() {
 }
 
 #[test]
-fn a15_to_a19_the_work_of_a_state() {
+fn to_a19_the_work_of_a_state() {
     let agent =
         |function| StateBody::Agent { agent: AgentIx(0), function, input: ValueSource::Text("x".into()) };
     let text = json!({"text": "x"});
@@ -128,7 +128,7 @@ fn a15_to_a19_the_work_of_a_state() {
 }
 
 #[test]
-fn a14_a53_stop_is_implicit_and_a_missing_list_leads_to_it() {
+fn stop_is_implicit_and_a_missing_list_leads_to_it() {
     let program = lowered(json!({}));
     let workflow = &program.workflows[0];
     assert_eq!((workflow.start, workflow.stop, workflow.states.len()), (StateIx(0), StateIx(1), 2));
@@ -145,7 +145,7 @@ fn a14_a53_stop_is_implicit_and_a_missing_list_leads_to_it() {
 }
 
 #[test]
-fn a11_conditions_that_hold_always_cost_no_script() {
+fn conditions_that_hold_always_cost_no_script() {
     for condition in [json!("true"), json!(" true "), json!("(true)"), json!(""), Value::Null, json!(true)] {
         let program = lowered(json!({"states": [
             {"name": "start", "transition": [{"target": "stop", "condition": condition}]}]}));
@@ -174,7 +174,7 @@ fn scripts_are_prepared_and_placed() {
 }
 
 #[test]
-fn a40_a42_contexts_keep_their_limit_and_their_first_messages() {
+fn contexts_keep_their_limit_and_their_first_messages() {
     let program = lowered(json!({"contexts": [{"name": "talk", "starting_messages": [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "hi"},
@@ -192,7 +192,7 @@ fn a40_a42_contexts_keep_their_limit_and_their_first_messages() {
 }
 
 #[test]
-fn a38_two_agents_of_one_role() {
+fn two_agents_of_one_role() {
     let program = lowered(json!({
         "agents": [
             {"agent_role": "coder", "context": "talk", "role": "assistant"},
@@ -206,7 +206,7 @@ fn a38_two_agents_of_one_role() {
 }
 
 #[test]
-fn a51_max_iterations_limits_visits_unless_something_reads_it() {
+fn max_iterations_limits_visits_unless_something_reads_it() {
     let limit = |changes: Value| {
         let (program, findings) = one(&with(changes)).unwrap();
         let noted = codes(&findings).contains(&"I01");
@@ -245,7 +245,7 @@ fn workflow_settings_arrive() {
 }
 
 #[test]
-fn a47_children_get_their_inputs_and_recursion_needs_a_limit() {
+fn children_get_their_inputs_and_recursion_needs_a_limit() {
     let child = r#"{"workflow_name": "c", "input": [{"name": "a", "type": "string"}, {"name": "b", "type": "number", "required": false}],
         "states": [{"name": "start"}]}"#;
     let parent = with(json!({"states": [{"name": "start", "action": {"sub_workflow": "c",

@@ -146,7 +146,7 @@ fn scripts_change_common_data() {
         json!({"user_input": "u", "t": "New task: u", "iteration_count": 1}),
     );
 
-    // forms (A1, A2) and spellings (A4, A5)
+    // forms and spellings
     check(json!({"a": 1}), "; const common_data = 5; this.common_data.a = common_data", json!({"a": 5}));
     check(
         json!({"a": 1}),
@@ -201,7 +201,7 @@ fn scripts_change_common_data() {
         json!({"a": [1, 4, 6]}),
     );
 
-    // what is no data (A56)
+    // what is no data
     for (text, expected) in [
         ("() => { common_data.f = () => 1 }", "common_data.f is a function"),
         ("() => { common_data.a = {b: [1, undefined]} }", "common_data.a.b[1] is undefined inside a list"),

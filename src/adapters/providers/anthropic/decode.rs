@@ -1,5 +1,5 @@
 //! One answer, put together from the events of a stream or from a whole message. Lenient in everything that does not
-//! change what the model said; what is no answer becomes an error, never an empty text (MODEL-14).
+//! change what the model said; what is no answer becomes an error, never an empty text.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! The body of a request: tools, system text and turns first and in this order, which is the order of the provider's
-//! cache; then whatever may change from call to call (MODEL-6).
+//! cache; then whatever may change from call to call.
 
 use serde_json::{Map, Value, json};
 
@@ -86,7 +86,7 @@ fn tool_list(tools: &[OfferedTool<'_>], used: &[String], choice: &ToolChoice) ->
     (list.collect(), Some(choice))
 }
 
-/// The longest answer: as set, as far as there is room for it in the window (MODEL-19).
+/// The longest answer: as set, as far as there is room for it in the window.
 fn answer_tokens(request: &ModelRequest, tools: &[OfferedTool<'_>]) -> u64 {
     let set = request.choice.parameters.max_output_tokens;
     let wanted = set.or(ModelProtocol::Anthropic.answer_tokens(None)).unwrap_or(LEAST_ANSWER);

@@ -1,5 +1,5 @@
 //! One answer, put together from the chunks of a stream or from a whole completion. Lenient in everything that
-//! does not change what the model said; what is no answer becomes an error, never an empty text (MODEL-14).
+//! does not change what the model said; what is no answer becomes an error, never an empty text.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -1,4 +1,4 @@
-//! The body of a chat completions request: strict in what is sent, nothing in it that was not asked for (MODEL-6).
+//! The body of a chat completions request: strict in what is sent, nothing in it that was not asked for.
 //!
 //! Messages, tools and tool choice are made of async-openai's types, so that their shape is OpenAI's own;
 //! numbers are written as they are configured (its `f32` would turn 0.7 into 0.699999988).

@@ -1,5 +1,5 @@
 //! One answer, put together from the events of a stream or from a whole response. Lenient in everything that does not
-//! change what the model said; what is no answer becomes an error, never an empty text (MODEL-14).
+//! change what the model said; what is no answer becomes an error, never an empty text.
 //!
 //! An item is told twice: in pieces, and whole when it is done. The pieces are shown as they come; the whole counts
 //! where pieces were lost or never sent.

@@ -1,4 +1,4 @@
-//! The body of a request: nothing in it that was not asked for (MODEL-6), and nothing that the server would keep.
+//! The body of a request: nothing in it that was not asked for, and nothing that the server would keep.
 
 use serde_json::{Map, Value, json};
 

@@ -144,7 +144,7 @@ impl StartPlan {
         Ok((gate.into(), OwnedFd::from(opener).into()))
     }
 
-    fn commands(&self, opener: OwnedFd, group: &mut ProcessGroup) -> io::Result<Commands> {
+    fn commands(&self, opener: OwnedFd, group: &mut ProcessGroup) -> io::Result<CommandPipe> {
         if self.forwarded.is_empty() {
             return Ok(Box::new(Sender::from_owned_fd(opener)?));
         }
@@ -194,14 +194,14 @@ impl StartPlan {
 }
 
 /// Our end of what the shell in the sandbox reads.
-pub(super) type Commands = Box<dyn AsyncWrite + Send + Unpin>;
+pub(super) type CommandPipe = Box<dyn AsyncWrite + Send + Unpin>;
 
 type LeaderProcess = (Box<dyn ChildWrapper>, Receiver, Option<Receiver>);
 
 /// A started process, with our ends of its pipes.
 pub(super) struct StartedProcess {
     pub(super) group: ProcessGroup,
-    pub(super) commands: Commands,
+    pub(super) commands: CommandPipe,
     pub(super) output: Receiver,
     pub(super) errors: Option<Receiver>,
 }
@@ -298,7 +298,7 @@ impl Drop for ProcessGroup {
 }
 
 /// Gives the shell in the sandbox its command. A sandbox that has ended cannot read it; its exit tells why.
-pub(super) async fn send_command(mut commands: Commands, what: JobCommand<'_>) {
+pub(super) async fn send_command(mut commands: CommandPipe, what: JobCommand<'_>) {
     let _ = commands.write_all(script(what).as_bytes()).await;
     // what else has this socket does not keep it open
     let _ = commands.shutdown().await;

@@ -1,4 +1,4 @@
-//! Which key goes with a call (CFG-2, CFG-20): the first in question that may be sent to its server.
+//! Which key goes with a call: the first in question that may be sent to its server.
 //! Refuses: the keys themselves.
 
 use super::{ModelResolver, ProviderChoice, is_serverless, level_name, problem, provider_key};
@@ -17,7 +17,7 @@ pub struct KeySelection {
 }
 
 impl ModelResolver<'_> {
-    /// The name of the key. Base's key goes only where base goes (CFG-2).
+    /// The name of the key. Base's key goes only where base goes.
     pub(super) fn key(
         &self,
         level: &str,

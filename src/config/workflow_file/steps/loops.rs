@@ -1,7 +1,7 @@
 //! `condition`, `while`, `break`, `continue`: states that only choose.
 //!
 //! A loop counts its turns in the data under `_loops`, where its body reads them as `loop`. The count comes before the
-//! condition is asked once more, and the condition always sees what the last step left (CHILD-13).
+//! condition is asked once more, and the condition always sees what the last step left.
 
 use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::super::fields::{choice, count, wrong};

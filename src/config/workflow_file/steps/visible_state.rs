@@ -1,4 +1,4 @@
-//! `needs_state`: what somebody who does a step is shown of the state. Nothing unless it is named (CHILD-6).
+//! `needs_state`: what somebody who does a step is shown of the state. Nothing unless it is named.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
 //! One step of a run: what was said and done in it, its variables with what changed, and what it cost. Of the rest of
-//! the run nothing is kept (HIST-2).
+//! the run nothing is kept.
 
 use std::collections::BTreeMap;
 

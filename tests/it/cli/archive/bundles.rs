@@ -1,4 +1,4 @@
-//! Runs in files: they arrive whole or not at all (HIST-6, HIST-8).
+//! Runs in files: they arrive whole or not at all.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

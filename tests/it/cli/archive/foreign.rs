@@ -1,4 +1,4 @@
-//! A run that came from a file gets neither the keys nor the approvals of this place (CFG-20, HIST-6).
+//! A run that came from a file gets neither the keys nor the approvals of this place.
 
 use std::net::TcpListener;
 

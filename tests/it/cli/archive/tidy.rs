@@ -1,4 +1,4 @@
-//! Old runs go when they are told to, and only then (HIST-7).
+//! Old runs go when they are told to, and only then.
 
 use serde_json::{Value, json};
 

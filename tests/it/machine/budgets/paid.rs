@@ -1,4 +1,4 @@
-//! What no answer came of is paid for all the same, and everything at the price of what served it (MODEL-9, MODEL-10).
+//! What no answer came of is paid for all the same, and everything at the price of what served it.
 
 use super::*;
 use synthdev::domain::cost::{AttemptUsage, CostEntry};

@@ -84,7 +84,7 @@ pub fn two_calls(second: &str) -> Transcript {
 }
 
 #[test]
-fn s0_4_the_results_may_stand_beside_the_token() {
+fn the_results_may_stand_beside_the_token() {
     two_calls(
         r#"{"workflowId": "$token", "ticketKey": "PROJ-123", "ticketUrl": "https://jira.company.com/browse/PROJ-123"}"#,
     )
@@ -92,7 +92,7 @@ fn s0_4_the_results_may_stand_beside_the_token() {
 }
 
 #[test]
-fn s0_4_the_id_of_a_run_is_no_token() {
+fn the_id_of_a_run_is_no_token() {
     let text = r#"
 > create_jira_with_audio {"summary": "s", "description": "d", "quote": "q", "projectKey": "PROJ"}
 < {"status": "awaiting_llm_action", "workflowId": "$run", "resumeToken": "$token", "workflowName": "$_", "completedSteps": "$_",
@@ -106,7 +106,7 @@ fn s0_4_the_id_of_a_run_is_no_token() {
 }
 
 #[test]
-fn s0_5_s0_6_s0_7_s0_14_s0_15_s0_16_a_partial_answer_is_resumed_with_step_data() {
+fn a_partial_answer_is_resumed_with_step_data() {
     two_calls(
         r#"{
     "resumeToken": "$token",
@@ -142,7 +142,7 @@ fn agent() -> World {
 const OURS: [&str; 2] = ["--provider", "agentllm"];
 
 #[test]
-fn s0_9_a_client_that_samples_is_asked_during_the_call() {
+fn a_client_that_samples_is_asked_during_the_call() {
     let text = r#"
 > jira_by_sampling {"task": "Navigate to https://jira..., click Create Issue..."}
 ? {"systemPrompt": "You are a Jira automation agent$_",
@@ -159,7 +159,7 @@ fn s0_9_a_client_that_samples_is_asked_during_the_call() {
 }
 
 #[test]
-fn s0_9_one_that_does_not_is_asked_by_the_answer() {
+fn one_that_does_not_is_asked_by_the_answer() {
     let text = r#"
 > jira_by_sampling {"task": "Navigate to https://jira..., click Create Issue..."}
 < {"status": "pending_agent_llm_action", "interactionId": "$asked", "workflowId": "$run", "workflowName": "$_",
@@ -174,7 +174,7 @@ fn s0_9_one_that_does_not_is_asked_by_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s0_10_a_model_of_our_own_makes_it_one_call() {
+async fn a_model_of_our_own_makes_it_one_call() {
     let server = ModelServer::start_messages(vec![messages::text(r#"{"ticketKey": "PROJ-123"}"#)]).await;
     let mut world = agent();
     for (name, value) in [
@@ -201,7 +201,7 @@ async fn s0_10_a_model_of_our_own_makes_it_one_call() {
 }
 
 #[test]
-fn s0_17_s0_13_a_failed_answer() {
+fn a_failed_answer() {
     let text = r#"
 > failing {}
 < {"status": "failed", "success": false, "workflowId": "$run", "workflowName": "failing", "completedSteps": ["start"],
@@ -213,7 +213,7 @@ fn s0_17_s0_13_a_failed_answer() {
 }
 
 #[test]
-fn s0_18_resume_workflow_is_a_tool_of_its_own() {
+fn resume_workflow_is_a_tool_of_its_own() {
     let world = world(&[]);
     let mut client = Client::open(&world);
     let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -259,7 +259,7 @@ fn tracker() -> (String, thread::JoinHandle<String>) {
 }
 
 #[test]
-fn s0_23_an_http_request_in_its_place_is_one_call() {
+fn an_http_request_in_its_place_is_one_call() {
     let (url, heard) = tracker();
     let mut flow = flow(
         "by_rest",

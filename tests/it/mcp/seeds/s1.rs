@@ -99,25 +99,25 @@ fn answered(data: &str, result: &str) -> String {
 }
 
 #[test]
-fn s1_7_s1_8_s1_9_s1_11_s1_12_s1_14_s1_22_a_text_is_asked_for_and_given() {
+fn a_text_is_asked_for_and_given() {
     let data = r#"{"text": "Bonjour", "usage": {"inputTokens": 10, "outputTokens": 5}}"#;
     transcript(false, &answered(data, r#"{"said": "Bonjour"}"#)).holds();
 }
 
 #[test]
-fn s1_8_s1_13_an_object_is_asked_for_with_its_schema() {
+fn an_object_is_asked_for_with_its_schema() {
     let data = r#"{"object": {"translation": "Bonjour"}, "usage": {"inputTokens": 10, "outputTokens": 5}}"#;
     transcript(true, &answered(data, r#"{"translation": "Bonjour"}"#)).holds();
 }
 
 #[test]
-fn s1_15_the_object_may_be_the_data_itself() {
+fn the_object_may_be_the_data_itself() {
     let data = r#"{"tasks": [{"id": 1}], "metadata": {"projectName": "x"}}"#;
     transcript(true, &answered(data, data)).holds();
 }
 
 #[test]
-fn s1_17_s1_21_an_error_of_the_agents_call_is_the_workflows() {
+fn an_error_of_the_agents_call_is_the_workflows() {
     let pending = ASKED.split("< ").nth(1).unwrap().replace("$interaction", "$second");
     let failed = format!(
         r#"
@@ -137,7 +137,7 @@ fn s1_17_s1_21_an_error_of_the_agents_call_is_the_workflows() {
 }
 
 #[test]
-fn s1_18_the_project_root_must_be_the_runs() {
+fn the_project_root_must_be_the_runs() {
     let elsewhere = r#"
 > agent_llm {
     "interactionId": "$interaction",
@@ -151,7 +151,7 @@ fn s1_18_the_project_root_must_be_the_runs() {
 }
 
 #[test]
-fn s1_16_an_answer_in_pieces_is_refused_and_the_whole_one_taken() {
+fn an_answer_in_pieces_is_refused_and_the_whole_one_taken() {
     let piece = r#"
 > agent_llm {"interactionId": "$interaction", "agentLLMResponse": {"status": "success", "data": {"chunk": "Bon"}}, "projectRoot": "$root"}
 < {"status": "error", "success": false, "error": {"type": "validation", "title": "The answer does not fit",
@@ -162,7 +162,7 @@ fn s1_16_an_answer_in_pieces_is_refused_and_the_whole_one_taken() {
 }
 
 #[test]
-fn s1_19_an_interaction_that_nobody_asked_for_is_unknown() {
+fn an_interaction_that_nobody_asked_for_is_unknown() {
     let text = r#"
 > agent_llm {"interactionId": "some-unique-uuid-string-generated-by-taskmaster",
     "agentLLMResponse": {"status": "success", "data": {"text": "Bonjour"}}}
@@ -174,7 +174,7 @@ fn s1_19_an_interaction_that_nobody_asked_for_is_unknown() {
 
 /// Not even where the server has one.
 #[test]
-fn s1_8_no_key_is_ever_told() {
+fn no_key_is_ever_told() {
     let text = ASKED.replace("KIND", TEXT);
     let request: Value = serde_json::from_str(text.split("< ").nth(1).unwrap()).unwrap();
     assert_eq!(request["llmRequestForAgent"]["apiKey"], json!(null));

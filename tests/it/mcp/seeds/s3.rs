@@ -8,7 +8,7 @@ use super::super::transcript::Transcript;
 use super::s0::{jira, two_calls};
 
 #[test]
-fn s3_7_s3_10_s3_12_s3_22_the_two_calls_of_the_example() {
+fn the_two_calls_of_the_example() {
     two_calls(
         r#"{
     "resumeToken": "$token",
@@ -22,7 +22,7 @@ fn s3_7_s3_10_s3_12_s3_22_the_two_calls_of_the_example() {
 }
 
 #[test]
-fn s3_8_a_token_is_the_name_of_the_workflow_and_luck() {
+fn a_token_is_the_name_of_the_workflow_and_luck() {
     let world = world(&[jira()]);
     let mut client = Client::open(&world);
     let inputs = json!({"summary": "s", "description": "d", "quote": "q", "projectKey": "PROJ"});
@@ -58,7 +58,7 @@ fn lacking(results: &str, names: &str, list: &str, problem: &str) -> String {
 }
 
 #[test]
-fn s3_15_missing_required_output() {
+fn missing_required_output() {
     let rows = [
         lacking(r#"{"ticketKey": "PROJ-123"}"#, "ticketUrl", r#"["ticketUrl"]"#, "missing: ticketUrl"),
         lacking(
@@ -79,7 +79,7 @@ fn s3_15_missing_required_output() {
 }
 
 #[test]
-fn s3_17_an_unknown_token() {
+fn an_unknown_token() {
     let text = format!(
         "{ASKED}{}",
         r#"
@@ -91,7 +91,7 @@ fn s3_17_an_unknown_token() {
 }
 
 #[test]
-fn s3_11_s3_18_s3_19_what_was_done_before_each_pause_is_not_done_again() {
+fn what_was_done_before_each_pause_is_not_done_again() {
     let pause = |name: &str, next: &str, steps: &str| {
         r#"
 > resume_workflow {"resumeToken": "$token-NAME", "results": {"NAME": "NAME"}}
@@ -124,7 +124,7 @@ fn s3_11_s3_18_s3_19_what_was_done_before_each_pause_is_not_done_again() {
 
 /// What is not clear enough for a model is found before anything runs.
 #[test]
-fn s3_14_instructions_must_be_concrete() {
+fn instructions_must_be_concrete() {
     let with = |action: serde_json::Value| {
         flow(
             "clear",
@@ -147,9 +147,9 @@ fn s3_14_instructions_must_be_concrete() {
     }
 }
 
-/// DELEG-17: what a person decides, decided by a client that may.
+/// What a person decides, decided by a client that may.
 #[test]
-fn s3_13_an_approval_is_a_pause_like_any_other() {
+fn an_approval_is_a_pause_like_any_other() {
     let text = r#"
 > sign_off {}
 < {"status": "awaiting_llm_action", "workflowId": "$run", "workflowName": "sign_off", "completedSteps": ["start"], "state": "ask",

@@ -87,7 +87,7 @@ fn transcript(parts: &[&str]) -> Transcript {
 }
 
 #[test]
-fn s4_2_s4_3_s4_4_s4_5_s4_6_s4_12_s4_13_a_task_from_its_prompt_to_its_result() {
+fn a_task_from_its_prompt_to_its_result() {
     transcript(&[STARTED, SHELL_DONE, REST]).holds();
 }
 
@@ -103,7 +103,7 @@ fn misfit(step: &str, result: &str, why: &str) -> String {
 }
 
 #[test]
-fn s4_17_a_shell_result_needs_its_three() {
+fn a_shell_result_needs_its_three() {
     let rows = [
         misfit(
             "$shell",
@@ -120,7 +120,7 @@ fn s4_17_a_shell_result_needs_its_three() {
 }
 
 #[test]
-fn s4_18_an_mcp_result_needs_data_or_an_error() {
+fn an_mcp_result_needs_data_or_an_error() {
     let step = REST.split("> submit_step_result").next().unwrap();
     let rows = [
         misfit("$mcp", r#"{"stdout": ""}"#, "an mcp_call result needs `data` or `error`"),
@@ -136,7 +136,7 @@ fn s4_18_an_mcp_result_needs_data_or_an_error() {
 }
 
 #[test]
-fn s4_19_a_prompt_result_needs_what_its_type_asks_for() {
+fn a_prompt_result_needs_what_its_type_asks_for() {
     let (confirm, rest) = REST.split_once("> get_workflow_state").unwrap();
     let words = rest.split_once("> submit_step_result").unwrap().1;
     let words = words.split("> submit_step_result").next().unwrap();
@@ -155,7 +155,7 @@ fn s4_19_a_prompt_result_needs_what_its_type_asks_for() {
 }
 
 #[test]
-fn s4_22_what_is_refused() {
+fn what_is_refused() {
     let invalid = r#"
 > get_next_step {"workflow_id": "nope"}
 < {"status": "error", "code": "unknown_workflow", "error": "there is no workflow with this workflow_id"}
@@ -205,7 +205,7 @@ You must call the workflow server to get each next step to execute.
 Begin by calling get_next_step with your workflow ID.";
 
 #[test]
-fn s4_9_the_prompt_is_the_template_but_for_what_the_server_does_itself() {
+fn the_prompt_is_the_template_but_for_what_the_server_does_itself() {
     let world = world(&[task()]);
     let mut client = Client::open(&world);
     let told = client.call("check_files", json!({"files": ["a.rs"]}));
@@ -217,7 +217,7 @@ fn s4_9_the_prompt_is_the_template_but_for_what_the_server_does_itself() {
         .replace("{task_name}", "start")
         .replace("{item_from_foreach}", "a.rs");
     let mut rest = prompt;
-    // D3: the server does them, and there is nothing to acknowledge
+    // The server does them, and there is nothing to acknowledge
     for line in expected.lines().filter(|line| !line.contains("Acknowledge")) {
         let at = rest.find(line).unwrap_or_else(|| panic!("{line:?} is not in its place in\n{prompt}"));
         rest = &rest[at + line.len()..];

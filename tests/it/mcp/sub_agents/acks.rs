@@ -1,4 +1,4 @@
-//! D3: what the server does itself, and tells where it was asked to.
+//! What the server does itself, and tells where it was asked to.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn kinds(steps: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn d3_set_state_and_return_are_acknowledged_where_that_is_asked_for() {
+fn set_state_and_return_are_acknowledged_where_that_is_asked_for() {
     let items = json!([{"name": "a"}, {"name": "b", "skip": true}]);
     let outputs = [false, true].map(|ack| {
         let world = world(&[each(&items)]);

@@ -1,4 +1,4 @@
-//! SUBA-21: several steps of one kind in one message. Fewer calls, the same result, and every rule for a single step.
+//! Several steps of one kind in one message. Fewer calls, the same result, and every rule for a single step.
 
 use std::collections::BTreeSet;
 
@@ -120,7 +120,7 @@ fn fewer_calls_come_to_the_same_result() {
         (json!({"max_steps": 1, "worker_id": "w"}), 24),
         (json!({"max_steps": 3, "worker_id": "w"}), 8),
         (json!({"max_steps": 50, "worker_id": "w"}), 4),
-        // D15: who does not say who it is gets one at a time
+        // Who does not say who it is gets one at a time
         (json!({"max_steps": 50}), 24),
         (json!({"max_steps": null, "worker_id": "w"}), 24),
     ] {
@@ -141,11 +141,11 @@ fn a_batch_is_one_workers_and_stays_so() {
     let given = first.iter().chain(&other).map(|step| text(&step["parameters"]["args"][0]));
     assert_eq!(given.collect::<BTreeSet<_>>(), ["a", "b", "c", "d", "e"].map(str::to_owned).into(), "D15");
     assert!(first.iter().all(|step| step["attempt"] == 1 && step["timeout"] == 300), "{first:?}");
-    // D1: whatever is asked, it is of what one has
+    // Whatever is asked, it is of what one has
     assert_eq!(taken(&mut client, &id, "one", 50), first);
     assert_eq!(taken(&mut client, &id, "one", 2), first[..2]);
     assert_eq!(ask(&mut client, &id, &json!({"worker_id": "one"}))["step"], first[0]);
-    // D15: another worker has them
+    // Another worker has them
     let said = hand_in(&mut client, &id, "other", &all_done(&first), &json!({}));
     assert_eq!(fates(&said), ["lease_lost", "lease_lost", "lease_lost"]);
     // one alone, and the rest is still there; the next one comes with the answer
@@ -281,7 +281,7 @@ fn what_is_no_batch_is_refused_as_a_whole() {
     client.close();
 }
 
-/// D7: what the call itself has handed in does not count against what it expects.
+/// What the call itself has handed in does not count against what it expects.
 #[test]
 fn a_server_that_dies_between_any_two_of_them_loses_and_doubles_nothing() {
     let world = world(&[wide(&["a", "b", "c", "d"])]);
@@ -341,13 +341,13 @@ fn steps_of_a_batch_that_is_let_go_are_handed_out_alone() {
         told.get("step").map(|_| steps(&told))
     });
     assert_eq!((ids(&again), &again[0]["attempt"]), (vec![ids(&lost)[0]], &json!(2)));
-    // D5: late, and nobody else has the others
+    // Late, and nobody else has the others
     let said = hand_in(&mut client, &id, "silent", &all_done(&lost), &json!({}));
     assert_eq!(fates(&said), ["lease_lost", "accepted", "accepted"]);
     client.close();
 }
 
-/// D3: messages that need no answer are told together, whoever asks.
+/// Messages that need no answer are told together, whoever asks.
 #[test]
 fn what_is_only_to_be_acknowledged_comes_together() {
     let set = |name: &str, value: &Value, next: &str| json!({"name": name, "action": {"set_state": {"n": value}}, "transition": [{"target": next}]});

@@ -1,4 +1,4 @@
-//! SUBA-20: the state of a task is kept and brought back.
+//! The state of a task is kept and brought back.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn call(client: &mut Client, tool: &str, id: &str, name: Option<&str>) -> Value 
 }
 
 #[test]
-fn suba_20_a_task_goes_back_to_a_checkpoint_and_goes_on_from_there() {
+fn a_task_goes_back_to_a_checkpoint_and_goes_on_from_there() {
     for restarted in [false, true] {
         let world = world(&[each(&names(&["a", "b"]))]);
         let mut client = Client::open(&world);

@@ -1,4 +1,4 @@
-//! Many at once: nothing is lost, doubled or misplaced (SUBA-14).
+//! Many at once: nothing is lost, doubled or misplaced.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -9,7 +9,7 @@ fn code(told: &Value) -> &str {
 }
 
 #[test]
-fn s4_22_errors_have_a_code_and_a_text() {
+fn errors_have_a_code_and_a_text() {
     let world = world(&[each(&names(&["a"]))]);
     let mut client = Client::open(&world);
     let told = client.call("each", json!({}));
@@ -66,7 +66,7 @@ fn s4_22_errors_have_a_code_and_a_text() {
 }
 
 #[test]
-fn d9_data_of_a_tool_fits_what_the_step_takes() {
+fn data_of_a_tool_fits_what_the_step_takes() {
     let mut flow = each(&names(&["a"]));
     let ran = json!({"as": "ran", "schema": {"type": "object", "required": ["stdout"],
                      "properties": {"stdout": {"type": "string"}, "found": {"items": {"type": "integer"}}}}});
@@ -107,7 +107,7 @@ fn results_that_never_fit_fail_the_step() {
 }
 
 #[test]
-fn d8_an_exit_code_fails_the_step_and_d19_others_keep_their_places() {
+fn an_exit_code_fails_the_step_and_d19_others_keep_their_places() {
     let mut flow = each(&names(&["a", "b", "c"]));
     flow["states"][0]["tolerated_failures"] = json!(1);
     let world = world(&[flow]);
@@ -131,7 +131,7 @@ fn d8_an_exit_code_fails_the_step_and_d19_others_keep_their_places() {
 }
 
 #[test]
-fn d4_d17_a_silent_sub_agent_loses_its_step_and_then_its_task() {
+fn a_silent_sub_agent_loses_its_step_and_then_its_task() {
     let world = world(&[each(&names(&["a"]))]);
     let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
     let told = client.call("each", json!({}));
@@ -159,7 +159,7 @@ fn d4_d17_a_silent_sub_agent_loses_its_step_and_then_its_task() {
 }
 
 #[test]
-fn d17_a_sub_agent_that_takes_a_step_and_says_nothing_more_loses_its_whole_task() {
+fn a_sub_agent_that_takes_a_step_and_says_nothing_more_loses_its_whole_task() {
     let mut flow = each(&names(&["a", "b"]));
     flow["states"][0]["tolerated_failures"] = json!(1);
     let world = world(&[flow]);
@@ -180,7 +180,7 @@ fn d17_a_sub_agent_that_takes_a_step_and_says_nothing_more_loses_its_whole_task(
 }
 
 #[test]
-fn d5_a_late_result_counts_while_nobody_else_has_the_step() {
+fn a_late_result_counts_while_nobody_else_has_the_step() {
     let world = world(&[each(&names(&["a"]))]);
     let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
     let told = client.call("each", json!({}));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn s4_8_s4_9_the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
+fn the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
     let world = world(&[each(&names(&["a", "b"]))]);
     let mut client = Client::open(&world);
     let told = client.call("each", json!({"task": "PARENT-INPUT"}));
@@ -30,7 +30,7 @@ fn s4_8_s4_9_the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
         rest = &rest[at + part.len()..];
     }
     assert!(rest.ends_with("Begin by calling get_next_step with your workflow ID."), "{prompt}");
-    // S4.1, S4.29: whatever the sub-agent is told from here on
+    // Whatever the sub-agent is told from here on
     let mut heard =
         vec![prompt.clone(), client.call("get_workflow_state", json!({"workflow_id": id})).to_string()];
     loop {

@@ -1,4 +1,4 @@
-//! Whoever does the work, a workflow takes the same path to the same output (CHILD-7, DELEG-17).
+//! Whoever does the work, a workflow takes the same path to the same output.
 
 use super::*;
 use crate::cli::world::talk;
@@ -47,7 +47,7 @@ fn a_model_call_is_a_step_of_a_whole_run_that_a_sub_agent_does() {
     client.close();
 }
 
-/// DELEG-17: an interaction, a pause and a sub-agent in one run.
+/// An interaction, a pause and a sub-agent in one run.
 #[test]
 fn one_workflow_in_three_modes() {
     let mut mixed = talk();
