@@ -540,7 +540,7 @@ fn failures_say_what_to_do() {
 #[test]
 fn approvals_queue_and_show_everything() {
     let mut desk = Desk::new();
-    let diff = "Beginning -1,2 +1,2 Beginning\n fn main() {\n-    old();\n+    new();\n }";
+    let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n }";
     desk.workflow()
         .run(
             "r1",
