@@ -1,4 +1,4 @@
-//! Asking servers what they have: all at once, each with its deadline. Never done unless somebody asks for it.
+//! Asks servers for their models: all at once, each with its deadline. Only where the user asks for it.
 
 use std::time::Duration;
 

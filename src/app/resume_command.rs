@@ -342,7 +342,7 @@ fn states(open: &[OpenPause]) -> String {
     open.iter().map(|pause| format!("`{}`", name(&pause.state))).collect::<Vec<_>>().join(", ")
 }
 
-/// Nothing was started: somebody has to answer first.
+/// Nothing was started: the run waits for an answer of the user.
 fn waits(run: &RunId, open: &[OpenPause], show: HeadlessOutput) -> Result<u8> {
     let spent = open.iter().all(|pause| pause.reason == PauseReason::Budget);
     let code = if spent { exit::LIMIT } else { exit::PAUSED };

@@ -1,4 +1,4 @@
-//! What a `delegate` state asks of whoever can do it, field by field.
+//! The request of a `delegate` state, field by field.
 //!
 //! The message of such a state is made for people and holds all of this in words. Programs that are asked get the
 //! fields; the prompt is found again in the message, because only there it has been filled in.

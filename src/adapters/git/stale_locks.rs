@@ -1,5 +1,5 @@
 //! What a killed process left in a repository while it stored a snapshot: locks of our own refs, and objects that were
-//! being written. Harmless, but nobody else would ever remove the locks. Touches no ref, and nobody else's lock.
+//! being written. Harmless, but no other program removes such locks. Touches no ref, and no lock of another program.
 
 use std::fs;
 use std::path::Path;

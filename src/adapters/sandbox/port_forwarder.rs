@@ -239,7 +239,7 @@ mod tests {
         let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
         let declared = server.local_addr().unwrap().port();
         let (inside, other) = (listen(&format!("127.0.0.2:{declared}")), listen("127.0.0.2:0"));
-        // bound, so that nobody else takes it, and not listened at
+        // bound, so that no other process takes it, and not listened at
         let bound = tokio::net::TcpSocket::new_v4().unwrap();
         bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let silent = bound.local_addr().unwrap().port();

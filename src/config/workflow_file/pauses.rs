@@ -149,7 +149,7 @@ fn default(value: &JsonNode, form: &PauseForm, findings: &mut FileDiagnostics<'_
     }
 }
 
-/// What is asked of whoever answers, as one message.
+/// The question to the user or the client, as one message.
 pub(super) fn delegate(
     node: &JsonNode,
     inputs: InputFormReader<'_>,

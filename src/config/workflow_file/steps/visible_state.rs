@@ -1,4 +1,4 @@
-//! `needs_state`: what somebody who does a step is shown of the state. Nothing unless it is named.
+//! `needs_state`: the parts of the state that a sub-agent sees in its step. It sees only what is named.
 
 use std::ops::Range;
 
