@@ -47,9 +47,6 @@ const LAST_PROCESS: u32 = 7;
 /// Where a command sees this program: on the outside it may be anywhere, also where the command sees nothing.
 const HELPER: &str = "/dev/synthdev";
 
-/// Below it a right is needed to listen.
-const FIRST_FREE_PORT: u16 = 1024;
-
 /// # Errors
 /// It is not there, or namespaces cannot be made: why.
 pub fn find() -> Result<PathBuf, String> {
@@ -121,10 +118,6 @@ pub fn wrap(
     line.extend(["--info-fd".into(), OsString::from(LAST_PROCESS.to_string())]);
     if !forwarded.is_empty() {
         bind(&mut line, "--ro-bind", launch.helper, Path::new(HELPER));
-        if forwarded.iter().any(|port| *port < FIRST_FREE_PORT) {
-            // over its own network only, and given up before the command
-            line.extend(["--cap-add", "CAP_NET_BIND_SERVICE"].map(OsString::from));
-        }
     }
     let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
     line.push("--".into());

@@ -5,7 +5,8 @@
 //! by the address to which a socket is bound, and only declared ones count.
 //!
 //! Each connection needs two open files of this process, and the history and the screen need files, too: all commands together
-//! have a limited number of connections and of listeners. What is above it waits in the kernel's queues.
+//! have a limited number of connections and of listeners, and each command has a share of the connections, so that no single
+//! one keeps the others waiting. What is above it waits in the kernel's queues.
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSliceMut};
@@ -21,7 +22,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, copy_bidirectional};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, JoinSet};
 
 /// Two for each port, for both kinds of addresses.
@@ -29,6 +30,9 @@ pub(super) const MOST_LISTENERS: usize = 32;
 
 /// Connections of all commands at once. More of them wait.
 const MOST_CONNECTIONS: usize = 128;
+
+/// Connections of one command at once.
+const MOST_CONNECTIONS_OF_COMMAND: usize = 32;
 
 /// Listeners of all commands at once: eight commands with as many ports as a workflow may declare.
 const MOST_LISTENERS_OF_ALL: usize = 8 * MOST_LISTENERS;
@@ -50,21 +54,44 @@ pub struct PortForwarder {
 type UnansweredPorts = Arc<Mutex<BTreeSet<u16>>>;
 
 /// What all forwarders of this process share.
-static LIMITS: LazyLock<ForwarderLimits> =
-    LazyLock::new(|| ForwarderLimits::new(MOST_CONNECTIONS, MOST_LISTENERS_OF_ALL));
+static LIMITS: LazyLock<ForwarderLimits> = LazyLock::new(|| {
+    ForwarderLimits::new(MOST_CONNECTIONS, MOST_CONNECTIONS_OF_COMMAND, MOST_LISTENERS_OF_ALL)
+});
 
 #[derive(Clone)]
 struct ForwarderLimits {
     connections: Arc<Semaphore>,
+    connections_of_command: usize,
     listeners: Arc<Semaphore>,
 }
 
 impl ForwarderLimits {
-    fn new(connections: usize, listeners: usize) -> Self {
+    fn new(connections: usize, connections_of_command: usize, listeners: usize) -> Self {
         Self {
             connections: Arc::new(Semaphore::new(connections)),
+            connections_of_command,
             listeners: Arc::new(Semaphore::new(listeners)),
         }
+    }
+
+    fn for_command(&self) -> ConnectionLimits {
+        let own = Arc::new(Semaphore::new(self.connections_of_command));
+        ConnectionLimits { own, all: Arc::clone(&self.connections) }
+    }
+}
+
+/// Of one command.
+#[derive(Clone)]
+struct ConnectionLimits {
+    own: Arc<Semaphore>,
+    all: Arc<Semaphore>,
+}
+
+impl ConnectionLimits {
+    /// A connection holds both until it ends. The own one comes first: what waits for it keeps no other command waiting.
+    async fn acquire(&self) -> Option<[OwnedSemaphorePermit; 2]> {
+        let own = Arc::clone(&self.own).acquire_owned().await.ok()?;
+        Some([own, Arc::clone(&self.all).acquire_owned().await.ok()?])
     }
 }
 
@@ -109,9 +136,10 @@ async fn forward(
     let Ok(_permits) = limits.listeners.acquire_many(permits).await else { return };
     let Ok(received) = control.async_io(Interest::READABLE, || receive(&control)).await else { return };
     drop(control);
+    let connections = limits.for_command();
     let mut served = JoinSet::new();
     for (listener, port) in received.into_iter().filter_map(|file| listener(file, &ports)).take(most) {
-        served.spawn(serve(listener, port, Arc::clone(&limits.connections), Arc::clone(&unanswered)));
+        served.spawn(serve(listener, port, connections.clone(), Arc::clone(&unanswered)));
     }
     while served.join_next().await.is_some() {}
 }
@@ -149,18 +177,18 @@ fn awaited(listener: TcpListener) -> io::Result<AsyncFd<TcpListener>> {
 async fn serve(
     listener: AsyncFd<TcpListener>,
     port: u16,
-    connections: Arc<Semaphore>,
+    connections: ConnectionLimits,
     unanswered: UnansweredPorts,
 ) {
     let mut open = JoinSet::new();
     loop {
         let Ok(mut waiting) = listener.readable().await else { return };
         // an accepted connection is an open file already; a listener to which nothing connects holds no permit
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let Some(permits) = connections.acquire().await else { return };
         let inside = match waiting.try_io(|listener| accept(listener.get_ref())) {
             Ok(Ok(inside)) => inside,
             Ok(Err(_)) => {
-                drop(permit);
+                drop(permits);
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
@@ -169,7 +197,7 @@ async fn serve(
         let unanswered = Arc::clone(&unanswered);
         open.spawn(async move {
             carry(inside, port, &unanswered).await;
-            drop(permit);
+            drop(permits);
         });
         while open.try_join_next().is_some() {}
     }
@@ -280,7 +308,7 @@ mod tests {
     async fn a_connection_above_the_limit_is_accepted_after_another_has_ended() {
         let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
         let port = server.local_addr().unwrap().port();
-        let limits = ForwarderLimits::new(2, 4);
+        let limits = ForwarderLimits::new(2, 2, 4);
         let mut forwarders = Vec::new();
         let mut insides = Vec::new();
         for host in ["127.0.0.3", "127.0.0.4"] {
@@ -317,10 +345,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_command_that_has_its_share_leaves_the_rest_to_others() {
+        let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let limits = ForwarderLimits::new(3, 2, 8);
+        let start = |host: &str| {
+            let (control, sender) = StdUnixStream::pair().unwrap();
+            let forwarder = PortForwarder::within(limits.clone(), control, BTreeSet::from([port])).unwrap();
+            let inside = listen(&format!("{host}:{port}"));
+            send(&sender, &[inside.as_fd()]);
+            (forwarder, inside.local_addr().unwrap())
+        };
+        let (_greedy, greedy_address) = start("127.0.0.7");
+        let mut open = Vec::new();
+        for _ in 0..4 {
+            open.push(TcpStream::connect(greedy_address).await.unwrap());
+        }
+        let held = [server.accept().await.unwrap(), server.accept().await.unwrap()];
+        let_others_work().await;
+        assert!(server.accept().now_or_never().is_none(), "no more than its share");
+        let (_other, other_address) = start("127.0.0.8");
+        let _client = TcpStream::connect(other_address).await.unwrap();
+        server.accept().await.unwrap();
+        drop((held, open));
+    }
+
+    #[tokio::test]
     async fn listeners_above_the_limit_are_received_after_those_of_another_command() {
         let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
         let port = server.local_addr().unwrap().port();
-        let limits = ForwarderLimits::new(2, 2);
+        let limits = ForwarderLimits::new(2, 2, 2);
         let start = |host: &str| {
             let (control, sender) = StdUnixStream::pair().unwrap();
             let forwarder = PortForwarder::within(limits.clone(), control, BTreeSet::from([port])).unwrap();

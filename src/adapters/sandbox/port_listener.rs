@@ -16,7 +16,6 @@ use std::process::Command;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use super::port_forwarder::MOST_LISTENERS;
-use super::process_keeper;
 
 /// Stands between the variables and the program.
 const END_OF_VARIABLES: &str = "--";
@@ -50,7 +49,6 @@ pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
         // a kernel may have no IPv6
         listeners.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)));
     }
-    process_keeper::give_up_capabilities()?;
     listeners.truncate(MOST_LISTENERS);
     send(&listeners)?;
     // the sockets outside live on, ours close with this program
@@ -88,21 +86,26 @@ mod tests {
 
     #[test]
     fn the_variables_are_those_of_the_command() {
-        let ports = BTreeSet::from([81, 7004]);
+        let ports = BTreeSet::from([5432, 7004]);
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let variables = [pair("LD_PRELOAD", "/project/evil.so"), pair("A", "b=c --\n"), pair("EMPTY", "")];
         for variables in [&variables[..], &[]] {
             let mut line = arguments(&ports, variables);
             line.extend(["/bin/sh", "--", "x=y"].map(OsString::from));
             let (ports, command) = command(&line).unwrap();
-            assert_eq!((ports.to_str(), command.get_program().to_str()), (Some("81,7004"), Some("/bin/sh")));
+            assert_eq!(
+                (ports.to_str(), command.get_program().to_str()),
+                (Some("5432,7004"), Some("/bin/sh"))
+            );
             assert!(command.get_args().eq(["--", "x=y"]));
             let mut expected: Vec<_> =
                 variables.iter().map(|(name, value)| (name.as_ref(), Some(value.as_ref()))).collect();
             expected.sort();
             assert_eq!(command.get_envs().collect::<Vec<_>>(), expected);
         }
-        for wrong in [&[][..], &["81"], &["81", "/bin/sh"], &["81", "--"], &["81", "A", "--", "/bin/sh"]] {
+        for wrong in
+            [&[][..], &["7004"], &["7004", "/bin/sh"], &["7004", "--"], &["7004", "A", "--", "/bin/sh"]]
+        {
             let wrong: Vec<OsString> = wrong.iter().map(OsString::from).collect();
             assert!(command(&wrong).is_none(), "{wrong:?}");
         }

@@ -48,6 +48,8 @@ pub(super) enum SchemaShape {
     Flag,
     /// A whole number from 1.
     Count,
+    /// Of a network, where every user may listen.
+    Port,
     /// A whole number from 0.
     Whole,
     /// Any whole number.
@@ -176,6 +178,7 @@ impl SchemaShape {
         match self {
             Self::Text => json!({"type": "string"}),
             Self::Flag => json!({"type": "boolean"}),
+            Self::Port => json!({"type": "integer", "minimum": 1024, "maximum": 65535}),
             Self::Count => json!({"type": "integer", "minimum": 1}),
             Self::Whole => json!({"type": "integer", "minimum": 0}),
             Self::Integer => json!({"type": "integer"}),

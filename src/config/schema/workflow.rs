@@ -4,7 +4,7 @@ use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, fie
 use super::workflow_shapes::{DURATION, END, RETRIES, SCHEMA, TEXTS, TIME_END, VALUE, WORDS};
 use crate::config::workflow_file::known_keys::known_keys;
 
-use SchemaShape::{Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
+use SchemaShape::{Any, Count, Either, Flag, List, Map, Number, Object, Port, Ref, Text, Whole, Words};
 
 pub(super) fn definitions() -> Vec<SchemaDefinition> {
     let table = |name, about, fields| SchemaObject::new(name, about, fields).reads(known_keys(name));
@@ -154,8 +154,8 @@ const WORKFLOW_FIELDS: &[SchemaField] = &[
 
 const SANDBOX_FIELDS: &[SchemaField] = &[field(
     "ports",
-    List(&Count),
-    "Ports (1 to 65535, at most 16) of this machine's loopback that they reach although the network is off, as those of a \
+    List(&Port),
+    "Ports (1024 to 65535, at most 16) of this machine's loopback that they reach although the network is off, as those of a \
      database. A workflow that it calls has its own.",
 )];
 

@@ -31,7 +31,7 @@ pub const WORKFLOW_PORTS: SettingRule = rule(
     &[],
     &[],
     "true",
-    "whether commands reach the ports of this machine that their workflow declares, with the network off",
+    "whether commands reach the ports (1024 and above) of this machine that their workflow declares, with the network off",
 )
 .project(ProjectRestriction::Lower);
 

@@ -10,6 +10,9 @@ use super::keys::SANDBOX;
 /// Every command listens at each of them.
 const MOST: usize = 16;
 
+/// A program listens at a lower port only with a right that no command has.
+const LOWEST: u16 = 1024;
+
 pub(super) fn read(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
     let Some(sandbox) = non_null_member(node, "sandbox") else { return ports };
@@ -24,8 +27,7 @@ pub(super) fn read(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> BTree
     for item in items {
         let Some(port) = port(item) else {
             let message = format!("`sandbox.ports` cannot hold {}", item.to_value());
-            let hint = "a port is a whole number from 1 to 65535, such as 5432".to_owned();
-            findings.error("E10", item.span.clone(), message, Some(hint));
+            findings.error("E10", item.span.clone(), message, Some(hint(item)));
             continue;
         };
         if !ports.insert(port) {
@@ -43,8 +45,22 @@ pub(super) fn read(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> BTree
 }
 
 fn port(item: &JsonNode) -> Option<u16> {
+    number(item).filter(|port| *port >= LOWEST)
+}
+
+fn number(item: &JsonNode) -> Option<u16> {
     match &item.kind {
-        JsonNodeKind::Number(text) => text.parse().ok().filter(|port| *port > 0),
+        JsonNodeKind::Number(text) => text.parse().ok(),
         _ => None,
+    }
+}
+
+fn hint(item: &JsonNode) -> String {
+    match number(item) {
+        Some(port) if port > 0 => format!(
+            "the system lets only root listen at ports below {LOWEST}, and a command listens at each declared port; let \
+             your server listen at a port from {LOWEST} to 65535"
+        ),
+        _ => format!("a port is a whole number from {LOWEST} to 65535, such as 5432"),
     }
 }

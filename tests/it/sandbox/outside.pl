@@ -18,7 +18,7 @@ if (!$pid) {
 }
 my %streams;
 my %listening = (tcp => pack_sockaddr_in(7001, INADDR_LOOPBACK), declared => pack_sockaddr_in(7004, INADDR_LOOPBACK),
-    low => pack_sockaddr_in(81, INADDR_LOOPBACK), unix => pack_sockaddr_un("/outside/socket"),
+    unix => pack_sockaddr_un("/outside/socket"),
     abstract => pack_sockaddr_un("\0escape"), project => pack_sockaddr_un("/home/user/files/outside.socket"));
 mkdir("/home/user/files");
 for my $name (keys %listening) {

@@ -94,10 +94,9 @@ const NETWORK_ON: &[Row] = &[
     .inert(),
 ];
 
-/// The workflow declares 81, 7004 and 7005; nothing listens at 7005.
+/// The workflow declares 7004 and 7005; nothing listens at 7005.
 const PORTS: &[Row] = &[
     Row::new("declared-port", "reach tcp 7004 >/dev/null && echo WORKS").works("WORKS").only(Layer::Bubblewrap),
-    Row::new("declared-port-below-1024", "reach tcp 81 >/dev/null && echo WORKS").works("WORKS").only(Layer::Bubblewrap),
     Row::new(
         "declared-port-by-the-other-address",
         "[ -e /proc/net/if_inet6 ] || { echo WORKS; exit; }
@@ -117,7 +116,7 @@ const PORTS: &[Row] = &[
         .works("WORKS"),
     Row::new("undeclared-port", "reach tcp 7001")
         .intact("absent /log/tcp")
-        .words("but for the ports of this machine that the workflow declares (81, 7004, 7005)")
+        .words("but for the ports of this machine that the workflow declares (7004, 7005)")
         .only(Layer::Bubblewrap),
     Row::new("undeclared-port-in-packets", "reach udp 7002").intact("absent /log/udp-7002"),
     Row::new("declared-port-without-a-server", "reach tcp 7005")
@@ -126,7 +125,7 @@ const PORTS: &[Row] = &[
         .only(Layer::Bubblewrap),
     Row::new("declared-port-with-landlock", "reach tcp 7004")
         .intact("absent /log/declared")
-        .words("also for the ports that the workflow declares (81, 7004, 7005), as landlock cannot open single ports")
+        .words("also for the ports that the workflow declares (7004, 7005), as landlock cannot open single ports")
         .only(Layer::Landlock),
 ];
 const PORTS_OF_CALLER: &[Row] =
@@ -235,7 +234,7 @@ const LIMITED: &[Row] = &[
 pub const GROUPS: &[Group] = &[
     Group::new("processes", PROCESSES),
     Group { late: true, ..Group::new("staying", STAYING) },
-    Group { ports: &[81, 7004, 7005], ..Group::new("declared-ports", PORTS) },
+    Group { ports: &[7004, 7005], ..Group::new("declared-ports", PORTS) },
     Group { ports: &[7004], called: true, ..Group::new("declared-ports-of-caller", PORTS_OF_CALLER) },
     Group {
         ports: &[7004],

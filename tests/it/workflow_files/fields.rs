@@ -592,7 +592,7 @@ fn keys_of_another_type_say_whose_they_are() {
 #[test]
 fn ports_of_the_loopback_are_declared_by_each_workflow() {
     for (sandbox, expected) in [
-        (json!({"ports": [8080, 5432, 1, 65535]}), vec![1, 5432, 8080, 65535]),
+        (json!({"ports": [8080, 5432, 1024, 65535]}), vec![1024, 5432, 8080, 65535]),
         (json!({"ports": []}), vec![]),
         (json!({}), vec![]),
         (Value::Null, vec![]),
@@ -601,7 +601,7 @@ fn ports_of_the_loopback_are_declared_by_each_workflow() {
         let ports: Vec<u16> = program.workflows[0].loopback_ports.iter().copied().collect();
         assert_eq!(ports, expected);
     }
-    let many: Vec<u16> = (1..=17).collect();
+    let many: Vec<u16> = (2001..=2017).collect();
     for (sandbox, code, message, hint) in [
         (json!([5432]), "E10", "`sandbox` of a workflow must be an object", ""),
         (
@@ -617,11 +617,18 @@ fn ports_of_the_loopback_are_declared_by_each_workflow() {
             "its keys are ports",
         ),
         (json!({"ports": 5432}), "E10", "`sandbox.ports` must be a list of ports", ""),
-        (json!({"ports": [0]}), "E10", "`sandbox.ports` cannot hold 0", "from 1 to 65535"),
-        (json!({"ports": [65536]}), "E10", "`sandbox.ports` cannot hold 65536", "from 1 to 65535"),
-        (json!({"ports": ["5432"]}), "E10", "`sandbox.ports` cannot hold \"5432\"", "from 1 to 65535"),
-        (json!({"ports": [80.5]}), "E10", "`sandbox.ports` cannot hold 80.5", "from 1 to 65535"),
-        (json!({"ports": [80, 443, 80]}), "E13", "the port 80 is declared twice", "remove one"),
+        (json!({"ports": [0]}), "E10", "`sandbox.ports` cannot hold 0", "from 1024 to 65535"),
+        (json!({"ports": [65536]}), "E10", "`sandbox.ports` cannot hold 65536", "from 1024 to 65535"),
+        (json!({"ports": ["5432"]}), "E10", "`sandbox.ports` cannot hold \"5432\"", "from 1024 to 65535"),
+        (json!({"ports": [8080.5]}), "E10", "`sandbox.ports` cannot hold 8080.5", "from 1024 to 65535"),
+        (
+            json!({"ports": [80]}),
+            "E10",
+            "`sandbox.ports` cannot hold 80",
+            "lets only root listen at ports below 1024",
+        ),
+        (json!({"ports": [1023]}), "E10", "`sandbox.ports` cannot hold 1023", "at a port from 1024 to 65535"),
+        (json!({"ports": [8080, 8443, 8080]}), "E13", "the port 8080 is declared twice", "remove one"),
         (json!({"ports": many}), "E10", "holds 17 ports, at most 16 are opened", "declare only what"),
     ] {
         let text =

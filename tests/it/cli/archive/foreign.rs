@@ -29,7 +29,7 @@ fn flow_with(port: u16) -> Value {
 }
 
 fn flow() -> Value {
-    flow_with(1)
+    flow_with(1024)
 }
 
 fn place(url: &str, key: &str) -> World {
