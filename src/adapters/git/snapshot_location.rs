@@ -125,6 +125,18 @@ impl SnapshotLocation {
         }
     }
 
+    /// One more handle of the same store, for another thread. What is there now is looked at again: a command may have put a
+    /// link in its place.
+    ///
+    /// # Errors
+    /// As [`open_around`].
+    pub fn open_again(&self, is_private: bool) -> Result<Repository, git2::Error> {
+        if is_private {
+            return Repository::open_bare(self.private_path());
+        }
+        open_around(&self.project, self.outside)
+    }
+
     /// Every store that may hold snapshots of this project: git may have come or gone since.
     ///
     /// # Errors

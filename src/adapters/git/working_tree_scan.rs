@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use git2::{ObjectType, Odb, Oid, Repository};
+use git2::{ObjectType, Odb, Oid};
 
 use super::ignore_rules::IgnoreRules;
-use super::open_repository::{OutsideFiles, open_at};
+use super::open_repository::{OutsideFiles, is_leading_out, is_refusal, open_at};
 use super::project_walk::walk;
 use super::snapshot_entry::{
     FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestors, shown, to_bytes, to_path,
@@ -294,18 +294,22 @@ fn hash_all(
     scan: &mut WorkingTreeScan,
 ) -> SnapshotResult<()> {
     let root = target.place.project.as_path();
-    let failed = |error: git2::Error| snapshot_error::git_write(target.store.location(), &error);
+    let place = target.place;
+    let failed = |error: git2::Error| match is_refusal(&error) || is_leading_out(&error) {
+        true => snapshot_error::refused(&place.project, &error),
+        false => snapshot_error::git_write(target.store.location(), &error),
+    };
     let keep = blobs != BlobDestination::Named;
     let hashed = if work.len() < WORTH_A_THREAD / 8 || blobs == BlobDestination::InMemory {
         let odb = target.store.repo.odb().map_err(failed)?;
         hash_some(root, &work, keep.then_some(&odb))
     } else {
         let (left, right) = work.split_at(work.len() / 2);
-        let location = target.store.location();
+        let is_private = target.store.private;
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| hash_apart(root, right, location, keep));
-            let mut hashed = hash_apart(root, left, location, keep)?;
-            hashed.extend(other.join().unwrap_or_else(|_| hash_apart(root, right, location, keep))?);
+            let other = scope.spawn(|| hash_apart(place, is_private, right, keep));
+            let mut hashed = hash_apart(place, is_private, left, keep)?;
+            hashed.extend(other.join().unwrap_or_else(|_| hash_apart(place, is_private, right, keep))?);
             Ok(hashed)
         })
         .map_err(failed)?
@@ -325,14 +329,14 @@ fn hash_all(
 
 /// With a handle of its own: libgit2's handles stay in their thread.
 fn hash_apart(
-    root: &Path,
+    place: &SnapshotLocation,
+    is_private: bool,
     work: &[(RelPath, FileStat)],
-    store: &Path,
     keep: bool,
 ) -> Result<Vec<HashedFile>, git2::Error> {
-    let repo = Repository::open(store)?;
+    let repo = place.open_again(is_private)?;
     let odb = repo.odb()?;
-    Ok(hash_some(root, work, keep.then_some(&odb)))
+    Ok(hash_some(&place.project, work, keep.then_some(&odb)))
 }
 
 fn hash_some(root: &Path, work: &[(RelPath, FileStat)], odb: Option<&Odb<'_>>) -> Vec<HashedFile> {
@@ -379,5 +383,42 @@ fn add_submodules(root: &Path, submodules: &BTreeMap<RelPath, Oid>, scan: &mut W
         let stat =
             FileStat { kind: TreeEntryKind::Submodule, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
         scan.entries.push(SnapshotEntry { path: path.clone(), stat, blob: head.unwrap_or(*indexed) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use git2::Repository;
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_takes_the_place_of_the_objects_is_not_written_through() {
+        let directory = tempfile::tempdir().unwrap();
+        let (project, out) = (directory.path().join("project"), directory.path().join("out"));
+        Repository::init(&project).unwrap();
+        fs::create_dir(&out).unwrap();
+        for at in 0..WORTH_A_THREAD {
+            fs::write(project.join(at.to_string()), at.to_string()).unwrap();
+        }
+        let place = SnapshotLocation::resolve(&project, &directory.path().join("data"), None).unwrap();
+        let store = place.store().unwrap();
+        let rules = place.rules(&store, &[]);
+        let (wanted, private) = (BTreeSet::new(), BTreeSet::new());
+        let target = WorkingTreeScanTarget {
+            place: &place,
+            store: &store,
+            rules: &rules,
+            wanted: &wanted,
+            private: &private,
+        };
+        let scanned = || scan(&target, &StatCache::default(), BlobDestination::Stored);
+        assert_eq!(scanned().unwrap().written.len(), WORTH_A_THREAD);
+        // after the store was opened
+        fs::remove_dir_all(project.join(".git/objects")).unwrap();
+        std::os::unix::fs::symlink(&out, project.join(".git/objects")).unwrap();
+        let error = scanned().map(|scan| scan.written.len()).unwrap_err();
+        assert!(error.message.contains("is not used") && error.message.contains("objects"), "{error:?}");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
     }
 }
