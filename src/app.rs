@@ -61,7 +61,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND};
+use crate::adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND, remove_private_directories};
 #[cfg(target_os = "linux")]
 use crate::adapters::sandbox::{landlock_helper, port_listener};
 use crate::cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completions};
@@ -99,7 +99,14 @@ const NOT_STARTED: u8 = 126;
 ///
 /// # Errors
 /// What could not be done, with what to do next; exit code 2.
-pub fn run(mut cli: CliArgs) -> Result<u8> {
+pub fn run(cli: CliArgs) -> Result<u8> {
+    let done = perform(cli);
+    // a thread that is not waited for may still hold a sandbox
+    remove_private_directories();
+    done
+}
+
+fn perform(mut cli: CliArgs) -> Result<u8> {
     hardening::close_to_others();
     hardening::outlive_file_limits();
     hardening::keep_inherited_files();

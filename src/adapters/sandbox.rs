@@ -37,6 +37,11 @@ mod syscall_filter;
 pub use launch::{HELPER_COMMAND, PORTS_COMMAND, SandboxedCommand};
 pub use layer::WorkingLayer;
 
+/// At the end of the process: removes what its sandboxes have written for themselves, also where a thread still uses it.
+pub fn remove_private_directories() {
+    PrivateDirectory::remove_all();
+}
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -128,6 +133,11 @@ impl CommandSandbox {
             Ok(Some(ready)) => ready.open_ports(reach),
             _ => NO_PORTS,
         }
+    }
+
+    /// Why no command reaches a port that its workflow declares, as far as the layer is the reason.
+    pub fn why_ports_are_closed(&self) -> Option<&'static str> {
+        self.ready().ok().flatten()?.why_ports_are_closed()
     }
 
     fn prepare(&self) -> Result<ReadySandbox, String> {

@@ -1,11 +1,22 @@
-//! A directory of this process for what commands write to `/tmp`, and for what the layers read. Removed with it.
+//! A directory of this process for what commands write to `/tmp`, and for what the layers read. Removed with it: when its last
+//! user goes, or when the process ends, as a thread that still uses it is not waited for.
 
+use std::collections::BTreeSet;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use uuid::Uuid;
+
+/// Those of this process that are there.
+static PRESENT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// How often one that cannot be removed is tried again, as what is just ending may still write to it, and how long after.
+const MOST_TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(10);
 
 pub struct PrivateDirectory {
     path: PathBuf,
@@ -27,12 +38,19 @@ impl PrivateDirectory {
         let path = base.join(format!("{PREFIX}{}-{}", std::process::id(), Uuid::new_v4().simple()));
         let private = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         private(&path)?;
-        let temporary = path.join("tmp");
-        private(&temporary)?;
-        private(&path.join("var-tmp"))?;
-        private(&path.join("layer"))?;
-        std::fs::write(path.join("layer/empty"), "")?;
-        Ok(Self { path, temporary })
+        present().insert(path.clone());
+        let created = Self { temporary: path.join("tmp"), path };
+        private(&created.temporary)?;
+        private(&created.path.join("var-tmp"))?;
+        private(&created.path.join("layer"))?;
+        std::fs::write(created.path.join("layer/empty"), "")?;
+        Ok(created)
+    }
+
+    /// At the end of the process.
+    pub fn remove_all() {
+        let mut present = present();
+        std::mem::take(&mut *present).iter().for_each(|path| remove(path));
     }
 
     /// What outlives this process is kept here.
@@ -90,8 +108,30 @@ impl PrivateDirectory {
 
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
+        // held until it is gone: the process must not end meanwhile
+        let mut present = present();
+        if present.remove(&self.path) {
+            remove(&self.path);
+        }
     }
+}
+
+fn present() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A sandbox that is being made for the next command writes files here: it must not find the directory any more, and what it
+/// has just written must go, too.
+fn remove(path: &Path) {
+    let gone = path.with_extension("gone");
+    let path = if std::fs::rename(path, &gone).is_ok() { &gone } else { path };
+    for _ in 0..MOST_TRIES {
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => std::thread::sleep(PAUSE),
+            _ => return,
+        }
+    }
+    tracing::warn!("{} cannot be removed: the next start removes it", path.display());
 }
 
 const PREFIX: &str = "synthdev-sandbox-";
@@ -105,5 +145,32 @@ fn remove_left_over(base: &Path) {
         if Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists() {
             let _ = std::fs::remove_dir_all(entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn nothing_stays_behind_while_something_still_writes() {
+        let data = tempfile::tempdir().unwrap();
+        let private = PrivateDirectory::create(data.path()).unwrap();
+        let base = private.base().to_owned();
+        let layer = private.layer_directory();
+        let (writes, written) = mpsc::channel();
+        let writer = std::thread::spawn(move || {
+            let mut count = 0;
+            while std::fs::write(layer.join(count.to_string()), "x").is_ok() {
+                count += 1;
+                let _ = writes.send(());
+            }
+        });
+        written.iter().take(20).for_each(drop);
+        drop(private);
+        assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
+        writer.join().unwrap();
     }
 }

@@ -195,6 +195,8 @@ fn read(out: &str, groups: &[&Group], layer: Layer) -> BTreeMap<String, Seen> {
         } else if let Some(check) = line.strip_prefix("check ") {
             let (name, state) = check.split_once(' ').unwrap();
             seen.entry(name.to_owned()).or_default().broken = state != "intact";
+        } else if let Some(name) = line.strip_prefix("left ") {
+            panic!("{layer:?}: the private directory of the sandbox stays behind after the group {name}");
         } else if line.starts_with("ended ") || line.starts_with("error ") {
             eprintln!("{layer:?}: {line}");
         } else if let Ok(event) = serde_json::from_str::<Value>(line)

@@ -47,6 +47,7 @@ for group in /stage/groups/*; do
     timeout -k 5 90 env -i PATH="${search_path:-/opt/bin:$PATH}" HOME=$HOME OPENAI_API_KEY=ESCAPED-key LC_ALL=C \
         /stage/synthdev run --workflow-file "$group/workflow.json" --replies "$group/replies.json" go --yes --events \
         $(cat "$group/arguments") 2>/log/err 7>/outside/open || { echo "ended $?"; sed 's/^/error /' /log/err; }
+    [ -z "$(ls $HOME/.local/share/synthdev/sandbox 2>/dev/null | grep synthdev-sandbox-)" ] || echo "left ${group##*/}"
     # what a process that got away does is given time to be seen
     [ ! -e "$group/late" ] || sleep 1
     for check in "$group"/checks/*; do
