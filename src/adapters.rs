@@ -10,6 +10,7 @@ mod git_entries;
 pub mod ignore_files;
 pub mod input_history;
 pub mod javascript;
+mod link_walk;
 pub mod mcp_client;
 mod open_beneath;
 pub mod project_index;

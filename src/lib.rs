@@ -82,6 +82,7 @@
 //! | commands that are never run, and warnings of commands | `adapters/tools/refused_commands/` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |
+//! | where a path leads through its links | `adapters/link_walk.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recorded model calls | `adapters/providers/recording.rs`, `app/recordings.rs` |
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |

@@ -3,14 +3,10 @@
 //!
 //! Opens nothing outside of the directory that is asked about, but what a linked worktree or a submodule is known by.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::git_entries::{PathFile, work_tree};
-
-/// As the system has it.
-const MOST_LINKS: usize = 40;
+use super::link_walk::{PlaceLook, walk_links, without_dots};
 
 /// A repository with its work tree: the directories that are its own.
 pub struct RepositoryBounds {
@@ -32,67 +28,24 @@ impl RepositoryBounds {
 
     /// Whether a path stays inside, also through its links. Nothing outside is looked at: that alone can mount something.
     pub fn hold(&self, path: &Path) -> bool {
-        self.is_inside(&plain(path)) && self.end_of(path).is_some_and(|end| self.is_inside(&end))
+        self.is_inside(&without_dots(path))
+            && walk_links(path, |place| self.look(place)).is_ok_and(|walk| self.is_inside(&walk.end))
     }
 
     fn is_inside(&self, path: &Path) -> bool {
         self.inside.iter().any(|bound| path.starts_with(bound))
     }
 
-    /// Where the links of a path lead, also if nothing is there; `None`: outside, or round and round.
-    fn end_of(&self, path: &Path) -> Option<PathBuf> {
-        let mut open = parts(path);
-        let (mut at, mut links) = (PathBuf::from("/"), 0);
-        while let Some(part) = open.pop_front() {
-            match Path::new(&part).components().next() {
-                Some(Component::ParentDir) => {
-                    at.pop();
-                }
-                Some(Component::Normal(name)) => {
-                    at.push(name);
-                    // the bounds themselves have no links in their paths
-                    if self.inside.iter().any(|bound| bound.starts_with(&at)) {
-                        continue;
-                    }
-                    if !self.is_inside(&at) {
-                        return None;
-                    }
-                    if let Ok(target) = std::fs::read_link(&at) {
-                        links += 1;
-                        if links > MOST_LINKS {
-                            return None;
-                        }
-                        at.pop();
-                        let mut way = parts(&target);
-                        way.append(&mut open);
-                        open = way;
-                    }
-                }
-                Some(Component::RootDir | Component::Prefix(_)) => at = PathBuf::from("/"),
-                Some(Component::CurDir) | None => {}
-            }
-        }
-        Some(at)
-    }
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    path.components().map(|part| part.as_os_str().to_owned()).collect()
-}
-
-/// Without `.` and `..`; nothing is looked at.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
+    fn look(&self, place: &Path) -> PlaceLook {
+        if self.inside.iter().any(|bound| bound.starts_with(place)) {
+            // the bounds themselves have no links in their paths
+            PlaceLook::Pass
+        } else if self.is_inside(place) {
+            PlaceLook::Follow
+        } else {
+            PlaceLook::Stop
         }
     }
-    plain
 }
 
 /// Git's directory of a linked worktree or of a submodule.

@@ -55,7 +55,7 @@ pub(super) fn describe(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> San
         layer,
         gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
         problem,
-        rules: policy.describe(),
+        rules: policy.describe(sandbox.why_ports_are_closed()),
         ports: declared_ports(sandbox, catalog),
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::plain_paths::lexical;
 use crate::adapters::git_entries::{GitEntry, entries, plain_text};
+use crate::adapters::link_walk::without_dots;
 use crate::adapters::repository_bounds::RepositoryBounds;
 
 /// Files that one configuration consists of.
@@ -46,24 +47,27 @@ const HOOKS: [&str; 28] = [
 
 /// A configuration with all that it includes.
 #[derive(Default)]
-pub(super) struct GitConfiguration {
+pub(super) struct GitConfiguration<'a> {
+    /// What lies outside of this is named, and not looked at.
+    within: Option<&'a RepositoryBounds>,
     /// Also those that are not there: git reads them once they are made.
     pub(super) files: Vec<PathBuf>,
     entries: Vec<GitEntry>,
 }
 
-impl GitConfiguration {
-    /// `within`: what lies outside of this is named, and not opened.
-    pub(super) fn read(file: &Path, home: Option<&Path>, within: Option<&RepositoryBounds>) -> Self {
-        let mut found = Self::default();
+impl<'a> GitConfiguration<'a> {
+    /// `within`: what lies outside of this is named, and not looked at: that alone can mount something.
+    pub(super) fn read(file: &Path, home: Option<&Path>, within: Option<&'a RepositoryBounds>) -> Self {
+        let mut found = Self { within, ..Self::default() };
         let mut open = vec![file.to_owned()];
-        let held = |path: &Path| within.is_none_or(|bounds| bounds.hold(path));
         while let Some(file) = open.pop().filter(|_| found.files.len() < MOST_FILES) {
             if found.files.contains(&file) {
                 continue;
             }
-            let text =
-                Some(&file).filter(|file| held(file)).and_then(|file| plain_text(file)).unwrap_or_default();
+            let text = Some(&file)
+                .filter(|file| found.may_look(file))
+                .and_then(|file| plain_text(file))
+                .unwrap_or_default();
             for entry in entries(&text) {
                 if entry.is_include() {
                     open.extend(file.parent().and_then(|base| expanded(&entry.value, base, home)));
@@ -83,26 +87,48 @@ impl GitConfiguration {
             if entry.section == "core" && entry.key == "hookspath" {
                 found.extend(
                     expanded(&entry.value, work_tree, home)
-                        .map(|path| hooks(path, work_tree))
+                        .map(|path| self.hooks(path, work_tree))
                         .unwrap_or_default(),
                 );
             } else if names_program(entry) {
-                found.extend(words(&entry.value, work_tree, home));
+                found.extend(self.words(&entry.value, work_tree, home));
             }
         }
         found
     }
-}
 
-/// The directory, or each hook in it: it can be the work tree itself.
-fn hooks(directory: PathBuf, work_tree: &Path) -> Vec<PathBuf> {
-    if work_tree.starts_with(lexical(&directory)) {
-        return HOOKS.iter().map(|name| directory.join(name)).collect();
+    fn may_look(&self, path: &Path) -> bool {
+        self.within.is_none_or(|bounds| bounds.hold(path))
     }
-    match directory.parent() {
-        // the scripts in it run those beside it
-        Some(above) if directory.ends_with(".husky/_") => vec![above.to_owned()],
-        _ => vec![directory],
+
+    /// The directory, or each hook in it: it can be the work tree itself.
+    fn hooks(&self, directory: PathBuf, work_tree: &Path) -> Vec<PathBuf> {
+        let plain = if self.may_look(&directory) { lexical(&directory) } else { without_dots(&directory) };
+        if work_tree.starts_with(plain) {
+            return HOOKS.iter().map(|name| directory.join(name)).collect();
+        }
+        match directory.parent() {
+            // the scripts in it run those beside it
+            Some(above) if directory.ends_with(".husky/_") => vec![above.to_owned()],
+            _ => vec![directory],
+        }
+    }
+
+    /// The files that a line for the shell names. A first word without a slash is a program of `PATH`.
+    fn words(&self, line: &str, work_tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+        let apart = |letter: char| letter.is_whitespace() || "'\"`;|&()<>!=".contains(letter);
+        let words = line.split(apart).filter(|word| !word.is_empty()).enumerate();
+        let named = words.filter_map(|(at, word)| {
+            let path = expanded(word, work_tree, home)?;
+            let is_named = if self.may_look(&path) {
+                word.contains('/') && !path.is_dir() || at > 0 && path.is_file()
+            } else {
+                // what it is stays unknown: a link in the work tree is looked at, where it leads is not
+                word.contains('/') || at > 0 && path.is_symlink()
+            };
+            is_named.then_some(path)
+        });
+        named.collect()
     }
 }
 
@@ -128,18 +154,6 @@ fn names_program(entry: &GitEntry) -> bool {
         ("alias" | "submodule", _) => entry.value.starts_with('!'),
         _ => false,
     }
-}
-
-/// The files that a line for the shell names. A first word without a slash is a program of `PATH`.
-fn words(line: &str, work_tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let apart = |letter: char| letter.is_whitespace() || "'\"`;|&()<>!=".contains(letter);
-    let words = line.split(apart).filter(|word| !word.is_empty()).enumerate();
-    let named = words.filter_map(|(at, word)| {
-        let path = expanded(word, work_tree, home)?;
-        let is_named = word.contains('/') && !path.is_dir() || at > 0 && path.is_file();
-        is_named.then_some(path)
-    });
-    named.collect()
 }
 
 /// As git reads a path.
@@ -171,6 +185,39 @@ mod tests {
         ] {
             std::fs::write(root.join("config"), text).unwrap();
             let found = GitConfiguration::read(&root.join("config"), None, None).programs(root, None);
+            let expected: Vec<PathBuf> = named.iter().map(|name| root.join(name)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_lies_outside_is_named_without_a_look() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let root = base.join("project");
+        std::fs::create_dir_all(root.join("d")).unwrap();
+        std::fs::create_dir_all(base.join("out/directory")).unwrap();
+        std::fs::write(base.join("out/file"), "").unwrap();
+        std::os::unix::fs::symlink(&root, base.join("out/back")).unwrap();
+        std::os::unix::fs::symlink("../out", root.join("far")).unwrap();
+        std::os::unix::fs::symlink("../out/file", root.join("link")).unwrap();
+        let bounds = RepositoryBounds::of(&root);
+        // which of them are directories, and whether one leads back, cannot be known without a look
+        for (text, named) in [
+            (
+                "[alias] x = !sh ../out/directory ../out/file d/ link gone",
+                &["../out/directory", "../out/file", "link"][..],
+            ),
+            ("[alias] x = !sh far/directory", &["far/directory"]),
+            ("[core] hooksPath = far/back", &["far/back"]),
+            ("[core] hooksPath = d/..", &["d/../pre-commit"]),
+        ] {
+            std::fs::write(root.join("config"), text).unwrap();
+            let found = GitConfiguration::read(&root.join("config"), None, Some(&bounds));
+            let other_hook =
+                |path: &Path| HOOKS.iter().any(|hook| *hook != "pre-commit" && path.ends_with(hook));
+            let mut found = found.programs(&root, None);
+            found.retain(|path| !other_hook(path));
             let expected: Vec<PathBuf> = named.iter().map(|name| root.join(name)).collect();
             assert_eq!(found, expected, "{text}");
         }

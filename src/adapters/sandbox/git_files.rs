@@ -7,12 +7,18 @@ use super::sandbox_places::SandboxPlaces;
 use crate::adapters::git_entries::work_tree;
 use crate::adapters::repository_bounds::RepositoryBounds;
 
-/// Of the project's repository and of the user, each with all that is included.
-pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> Vec<PathBuf> {
+/// Each with all that is included.
+pub(super) struct GitFiles {
+    /// Of the project's repository: these paths are written by others than the user.
+    pub(super) of_project: Vec<PathBuf>,
+    pub(super) of_user: Vec<PathBuf>,
+}
+
+pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> GitFiles {
     let home = places.home.as_deref();
     let bounds = (!places.outside_files).then(|| RepositoryBounds::of(root));
     let of_project = GitFileReading { home, within: bounds.as_ref() };
-    let mut files = Vec::new();
+    let (mut files, mut of_user) = (Vec::new(), Vec::new());
     let directories = [places.repository.clone(), Some(root.join(".git"))];
     for git in directories.into_iter().flatten() {
         of_project.directory(&git, root, &mut files);
@@ -22,34 +28,37 @@ pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> Vec<PathBuf> {
     let second = places.config_home.clone().or_else(|| Some(home?.join(".config")));
     let second = second.map(|path| path.join("git/config"));
     for file in [own, second, Some(PathBuf::from("/etc/gitconfig"))].into_iter().flatten() {
-        users.named_by(&file, root, &mut files);
+        users.named_by(&file, root, &mut of_user);
     }
-    files.sort();
-    files.dedup();
-    files
+    for files in [&mut files, &mut of_user] {
+        files.sort();
+        files.dedup();
+    }
+    GitFiles { of_project: files, of_user }
 }
 
 /// How configurations are read.
 struct GitFileReading<'a> {
     home: Option<&'a Path>,
-    /// What lies outside of this is not opened.
+    /// What lies outside of this is not looked at.
     within: Option<&'a RepositoryBounds>,
 }
 
 impl GitFileReading<'_> {
     fn directory(&self, git: &Path, root: &Path, files: &mut Vec<PathBuf>) {
         files.extend(["hooks", "commondir", "gitdir"].map(|name| git.join(name)));
-        if git.is_file() {
+        if self.may_look(git) && git.is_file() {
             files.push(git.to_owned());
         }
         for name in ["config", "config.worktree"] {
             self.named_by(&git.join(name), root, files);
         }
-        let below =
-            |name: &str| Some(git.join(name)).filter(|path| self.within.is_none_or(|own| own.hold(path)));
+        let below = |name: &str| Some(git.join(name)).filter(|path| self.may_look(path));
         for module in below("modules").iter().flat_map(|modules| modules_in(modules)) {
             files.extend(["hooks", "commondir"].map(|name| module.join(name)));
-            let own = work_tree(&module).and_then(|path| path.canonicalize().ok());
+            let own = Some(&module).filter(|module| self.may_look(&module.join("config")));
+            let own = own.and_then(|module| work_tree(module)).filter(|path| self.may_look(path));
+            let own = own.and_then(|path| path.canonicalize().ok());
             let own = own.unwrap_or_else(|| root.to_owned());
             for name in ["config", "config.worktree"] {
                 self.named_by(&module.join(name), &own, files);
@@ -60,6 +69,10 @@ impl GitFileReading<'_> {
             files.extend(["gitdir", "commondir"].map(|name| entry.path().join(name)));
             self.named_by(&entry.path().join("config.worktree"), root, files);
         }
+    }
+
+    fn may_look(&self, path: &Path) -> bool {
+        self.within.is_none_or(|own| own.hold(path))
     }
 
     /// A file of the configuration, what it includes, and the programs that it names.
@@ -74,7 +87,8 @@ impl GitFileReading<'_> {
 fn modules_in(directory: &Path) -> Vec<PathBuf> {
     let (mut open, mut found) = (vec![directory.to_owned()], Vec::new());
     while let Some(next) = open.pop().filter(|_| found.len() < 256) {
-        let is_one = next.join("HEAD").is_file();
+        // it may be a link, and lead anywhere
+        let is_one = next.join("HEAD").symlink_metadata().is_ok_and(|head| !head.is_dir());
         for entry in std::fs::read_dir(&next).into_iter().flatten().flatten() {
             let wanted = !is_one || entry.file_name() == "modules";
             if wanted && entry.file_type().is_ok_and(|kind| kind.is_dir()) {

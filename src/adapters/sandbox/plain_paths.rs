@@ -1,11 +1,8 @@
 //! Paths as they are compared: without links, `.` and `..`.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-/// As the system has it.
-const MOST_LINKS: usize = 40;
+use crate::adapters::link_walk::{LinkWalk, PlaceLook, walk_links, without_dots};
 
 pub(super) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| lexical(path))
@@ -13,17 +10,7 @@ pub(super) fn canonical(path: &Path) -> PathBuf {
 
 /// Without `.` and `..`, and with the links of the part that exists followed.
 pub(super) fn lexical(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
+    let plain = without_dots(path);
     let mut rest = PathBuf::new();
     let mut at = plain.clone();
     loop {
@@ -38,34 +25,28 @@ pub(super) fn lexical(path: &Path) -> PathBuf {
 
 /// The links on the way of an absolute path, and where it ends, also if nothing is there.
 pub(super) fn way_of(path: &Path) -> Vec<PathBuf> {
-    let (mut found, mut at) = (Vec::new(), PathBuf::from("/"));
-    let parts = |path: &Path| -> VecDeque<OsString> {
-        path.components().map(|part| part.as_os_str().to_owned()).collect()
+    places_of(walk_links(path, |_| PlaceLook::Follow))
+}
+
+/// The same, as a path is written and as the system goes it; only what lies in these places, or leads to them, is looked at.
+pub(super) fn way_within(path: &Path, known: &[PathBuf]) -> Vec<PathBuf> {
+    let look = |place: &Path| {
+        let is_known = known.iter().any(|known| place.starts_with(known) || known.starts_with(place));
+        if is_known { PlaceLook::Follow } else { PlaceLook::Pass }
     };
-    let mut open = parts(path);
-    while let Some(part) = open.pop_front() {
-        match Path::new(&part).components().next() {
-            Some(Component::ParentDir) => {
-                at.pop();
-            }
-            Some(Component::Normal(name)) => {
-                let next = at.join(name);
-                match std::fs::read_link(&next).ok().filter(|_| found.len() < MOST_LINKS) {
-                    Some(target) => {
-                        found.push(next);
-                        let mut way = parts(&target);
-                        way.append(&mut open);
-                        open = way;
-                    }
-                    None => at = next,
-                }
-            }
-            Some(Component::RootDir | Component::Prefix(_)) => at = PathBuf::from("/"),
-            Some(Component::CurDir) | None => {}
-        }
-    }
-    found.push(at);
+    let mut found = places_of(walk_links(&without_dots(path), look));
+    found.extend(places_of(walk_links(path, look)));
     found
+}
+
+fn places_of(walk: Result<LinkWalk, Vec<PathBuf>>) -> Vec<PathBuf> {
+    match walk {
+        Ok(LinkWalk { mut links, end }) => {
+            links.push(end);
+            links
+        }
+        Err(links) => links,
+    }
 }
 
 #[cfg(test)]
@@ -79,18 +60,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("a/b")).unwrap();
-        symlink("../c", root.join("a/b/link")).unwrap();
-        symlink(root.join("a/b"), root.join("d")).unwrap();
-        symlink("loop", root.join("loop")).unwrap();
-        for (path, way) in [
-            ("a/b/x", &["a/b/x"][..]),
-            ("a/./b/../x", &["a/x"]),
-            ("d/link/x", &["d", "a/b/link", "a/c/x"]),
-            ("d/../x", &["d", "a/x"]),
+        symlink(root.join("a"), root.join("d")).unwrap();
+        symlink("../a/b", root.join("a/link")).unwrap();
+        let at = |parts: &[&str]| parts.iter().map(|part| root.join(part)).collect::<Vec<_>>();
+        assert_eq!(way_of(&root.join("d/link/x")), at(&["d", "a/link", "a/b/x"]));
+        for (known, way) in [
+            (".", &["d", "a/link", "a/b/x", "d", "a/link", "a/b/x"][..]),
+            ("a/c", &["d/link/x", "d/link/x"]),
+            ("d/c", &["d", "a/link/x", "d", "a/link/x"]),
         ] {
-            let expected: Vec<PathBuf> = way.iter().map(|part| root.join(part)).collect();
-            assert_eq!(way_of(&root.join(path)), expected, "{path}");
+            assert_eq!(way_within(&root.join("d/link/x"), &at(&[known])), at(way), "{known}");
         }
-        assert!(way_of(&root.join("loop")).len() <= MOST_LINKS + 1);
+        // as it is written, and as the system goes it
+        assert_eq!(way_within(&root.join("d/../x"), &at(&["."])), at(&["x", "d", "x"]));
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::credentials::CredentialFile;
 use super::git_files::git_files;
-use super::plain_paths::{canonical, lexical, way_of};
+use super::plain_paths::{canonical, lexical, way_of, way_within};
 use super::sandbox_places::SandboxPlaces;
 use super::{credentials, toolchains};
 
@@ -153,12 +153,13 @@ impl SandboxPolicy {
         places: &SandboxPlaces,
         named: &dyn Fn(&[String]) -> Vec<PathBuf>,
     ) {
+        const GIT: &str = "git runs it, or what it names";
+        let of_git = git_files(places, &self.root);
+        let own = [".synthdev", ".mcp.json"].map(|name| (self.root.join(name), "it steers later runs"));
+        let of_project: Vec<(PathBuf, &'static str)> =
+            of_git.of_project.into_iter().map(|path| (path, GIT)).chain(own).collect();
         let mut protected: Vec<(PathBuf, &'static str)> = Vec::new();
-        let of_git = git_files(places, &self.root).into_iter();
-        protected.extend(of_git.map(|path| (path, "git runs it, or what it names")));
-        for name in [".synthdev", ".mcp.json"] {
-            protected.push((self.root.join(name), "it steers later runs"));
-        }
+        protected.extend(of_git.of_user.into_iter().map(|path| (path, GIT)));
         protected.extend(toolchains::startup_files(places).into_iter().map(|path| (path, "it runs later")));
         for directory in &places.search_path {
             if !directory.starts_with(&self.root) || places.home.as_deref() == Some(self.root.as_path()) {
@@ -166,13 +167,31 @@ impl SandboxPolicy {
             }
         }
         protected.extend(named(&settings.read_only).into_iter().map(|path| (path, "sandbox.read_only")));
+        // a link that is put in the place of another one leads to what a command has written
+        let known = self.known_places(places, named(&settings.writable));
+        for (path, reason) in of_project {
+            let way = if places.outside_files { full_way(&path) } else { way_within(&path, &known) };
+            self.add_protected(way, reason);
+        }
         for (path, reason) in protected {
-            // a link that is put in the place of another one leads to what a command has written
-            let way = way_of(&path).into_iter().filter(|way| way.is_absolute());
-            for path in [lexical(&path)].into_iter().chain(way) {
-                if self.access_resolved(&path).0 == PathAccess::Write {
-                    self.add(path, PathAccess::Read, reason);
-                }
+            self.add_protected(full_way(&path), reason);
+        }
+    }
+
+    /// What may be written, also by the names under which the user knows it, and the home directory, whose links may lead
+    /// there. What a project's files name elsewhere is not looked at: that alone can mount something.
+    fn known_places(&self, places: &SandboxPlaces, mut known: Vec<PathBuf>) -> Vec<PathBuf> {
+        known.extend(self.with_access(PathAccess::Write).map(|rule| rule.path.clone()));
+        known.extend(toolchains::named_caches(places));
+        known.push(places.root.clone());
+        known.extend(places.repository.iter().chain(&places.home).cloned());
+        known
+    }
+
+    fn add_protected(&mut self, way: Vec<PathBuf>, reason: &'static str) {
+        for path in way {
+            if path.is_absolute() && self.access_resolved(&path).0 == PathAccess::Write {
+                self.add(path, PathAccess::Read, reason);
             }
         }
     }
@@ -243,11 +262,12 @@ impl SandboxPolicy {
         held
     }
 
-    /// The whole policy, for people.
-    pub fn describe(&self) -> String {
+    /// The whole policy, for people. `closed`: why the layer opens no port.
+    pub fn describe(&self, closed: Option<&str>) -> String {
         let mut text = format!("mode: {}\nnetwork: {}\n", self.mode.as_str(), self.network.as_str());
         if self.network != NetworkAccess::On {
-            let ports = if self.ports_are_closed { "closed (sandbox.workflow_ports)" } else { "open" };
+            let closed = if self.ports_are_closed { Some("sandbox.workflow_ports") } else { closed };
+            let ports = closed.map_or_else(|| "open".to_owned(), |why| format!("closed ({why})"));
             let _ = writeln!(text, "ports of this machine that a workflow declares: {ports}");
         }
         for access in [PathAccess::Write, PathAccess::Read, PathAccess::Hidden] {
@@ -259,6 +279,11 @@ impl SandboxPolicy {
         text.push_str("all else: read only\n");
         text
     }
+}
+
+/// A path without links, and the links on its way.
+fn full_way(path: &Path) -> Vec<PathBuf> {
+    [lexical(path)].into_iter().chain(way_of(path)).collect()
 }
 
 /// `~` is the home directory, what is relative is the project's.
@@ -404,6 +429,38 @@ mod tests {
         // each link on the way, and where they end, although nothing is there
         for name in ["d", "real/link", "end"] {
             assert_eq!(policy.access_resolved(&root.join(name)).0, PathAccess::Read, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_project_names_elsewhere_is_not_looked_at() {
+        let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = directory.path().canonicalize().unwrap();
+        let elsewhere = other.path().canonicalize().unwrap();
+        let root = home.join("project");
+        for made in [".git", "one", "two", "three"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("one"), elsewhere.join("link")).unwrap();
+        std::os::unix::fs::symlink(root.join("two"), home.join("link")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.join("link"), root.join(".synthdev")).unwrap();
+        let far = elsewhere.join("link").display().to_string();
+        let config = format!("[core] hooksPath = {far}\n[core]\n hooksPath = ~/link\n");
+        std::fs::write(root.join(".git/config"), config).unwrap();
+        let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::for_project(&root) };
+        for (outside_files, of_user, one) in [
+            (false, "", PathAccess::Write),
+            (true, "", PathAccess::Read),
+            (false, far.as_str(), PathAccess::Read),
+        ] {
+            std::fs::write(home.join(".gitconfig"), format!("[core] hooksPath = {of_user}\n")).unwrap();
+            let places = SandboxPlaces { outside_files, ..places.clone() };
+            let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+            for (name, expected) in [("one", one), ("two", PathAccess::Read), ("three", PathAccess::Write)] {
+                let found = policy.access_resolved(&root.join(name)).0;
+                assert_eq!(found, expected, "{name}, {outside_files}, {of_user}");
+            }
+            assert_eq!(policy.access_resolved(&root.join(".synthdev")).0, PathAccess::Read);
         }
     }
 

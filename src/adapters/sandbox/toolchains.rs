@@ -99,6 +99,11 @@ pub fn caches(places: &SandboxPlaces) -> Vec<PathBuf> {
     found.filter(|path| !places.search_path.iter().any(|programs| path.starts_with(programs))).collect()
 }
 
+/// Every cache as the environment names it.
+pub fn named_caches(places: &SandboxPlaces) -> impl Iterator<Item = PathBuf> {
+    wanted(places).into_iter().map(|(path, _)| path)
+}
+
 /// Every cache, and the program without which it is not wanted.
 fn wanted(places: &SandboxPlaces) -> Vec<(PathBuf, Option<&'static str>)> {
     let mut wanted = Vec::new();
