@@ -232,8 +232,9 @@ fn listed(ports: &BTreeSet<u16>) -> String {
 /// Ports that a command was let through to, where nothing answered: no policy has denied it anything.
 pub fn unanswered(ports: &BTreeSet<u16>) -> Option<String> {
     let said = listed(ports);
+    let what = if ports.len() == 1 { "port" } else { "ports" };
     (!ports.is_empty()).then(|| {
-        format!("[sandbox] nothing listens at 127.0.0.1 on this machine at what the workflow declares: port {said}. Start it, and try again")
+        format!("[sandbox] nothing listens at 127.0.0.1 on this machine at what the workflow declares: {what} {said}. Start it, and try again")
     })
 }
 
@@ -311,7 +312,7 @@ mod tests {
             assert!(told.lines[0].starts_with(&format!("[sandbox] {expected}")), "{:?}", told.lines);
         }
         assert_eq!(unanswered(&BTreeSet::new()), None);
-        assert!(unanswered(&ports).unwrap().contains("port 80, 5432."));
+        assert!(unanswered(&ports).unwrap().contains("ports 80, 5432."));
     }
 
     #[test]

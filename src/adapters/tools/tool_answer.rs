@@ -69,8 +69,10 @@ impl ToolAnswer {
     #[must_use]
     pub(super) fn denials(mut self, denials: &SandboxDenials) -> Self {
         self.network_denied = denials.network;
-        if !denials.lines.is_empty() {
-            self.summary.push_str(" · the sandbox denied something");
+        if let Some(first) = denials.lines.first() {
+            let what = first.split(" (policy ").next().unwrap_or(first);
+            self.summary.push_str(" · ");
+            self.summary.push_str(what);
         }
         self
     }

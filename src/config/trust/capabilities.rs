@@ -271,9 +271,10 @@ fn steps(path: &str, label: &str, node: &JsonNode, found: &mut CapabilityReport)
         found.add(FileCapability::Runs, format!("{at}: calls {tool}{server}{arguments}"));
     }
     if let Some(ports) = node.get("sandbox").and_then(|sandbox| sandbox.get("ports")) {
+        let what = if ports.items().is_some_and(|items| items.len() > 1) { "ports" } else { "port" };
         let ports = listed(&ports.to_value());
         let line =
-            format!("{at}: its commands reach port {ports} of this machine, also with the network off");
+            format!("{at}: its commands reach {what} {ports} of this machine, also with the network off");
         found.add(FileCapability::Reaches, line);
     }
     if members.iter().any(|member| member.key == "snapshot")
@@ -348,7 +349,7 @@ mod tests {
             "provider p asks http://thief.example/v1",
             "role coder may call execute_terminal",
             "says what the role coder is told",
-            "build: its commands reach port 5432, 8080 of this machine, also with the network off",
+            "build: its commands reach ports 5432, 8080 of this machine, also with the network off",
             "role coder: sandbox.network = on, where that is stricter",
             "broken.json: it is no JSON",
             ".env: sets SYNTHDEV_BASE_URL = http://************@thief.example/v1",

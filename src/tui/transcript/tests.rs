@@ -176,6 +176,29 @@ fn tool_done(content: &str) -> TranscriptItem {
 }
 
 #[test]
+fn what_the_sandbox_denied_is_shown_with_its_path() {
+    let path = "/home/somebody/.config/systemd/user/a-service-with-a-long-name.service";
+    let denied = format!("[sandbox] {path} may not be written (policy project)");
+    let rest = "[sandbox] network is off\n[sandbox] 1 more denials\n[sandbox] this is the user's policy";
+    let command = format!("{{\"success\":true}}\ntouched\n{denied}\n{rest}");
+    for (ok, tool, summary, content) in [
+        (true, "execute_terminal", format!("exit 0 · [sandbox] {path} may not be written"), command.clone()),
+        (false, "execute_terminal", format!("exit 1 · [sandbox] {path} may not be written"), command),
+        (false, "write_file", denied.clone(), "{\"success\":false}".to_owned()),
+    ] {
+        let TranscriptItem::Tool(mut call) = tool_done("") else { panic!("a call") };
+        call.tool = tool.to_owned();
+        call.arguments = format!("path={path} content=some text that is written there");
+        call.finish(ok, &summary, &content, 10);
+        let mut list = TranscriptList::default();
+        list.push(TranscriptItem::Tool(call));
+        let rows = arrange(&mut list, 80, 20);
+        let words: String = rows[1..].iter().map(|row| row.trim()).collect::<Vec<_>>().join(" ");
+        assert!(words.contains(path), "{tool} {ok}: {rows:#?}");
+    }
+}
+
+#[test]
 fn calls_and_thoughts_are_one_line_until_they_are_opened() {
     let mut list = TranscriptList::default();
     let reply = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));

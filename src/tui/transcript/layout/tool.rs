@@ -15,6 +15,9 @@ const FAILED_SHOWN: usize = 3;
 const CHANGE_FROM: usize = 14;
 const CHANGE_SHOWN: usize = 10;
 
+/// How lines begin that the sandbox says.
+const SANDBOX: &str = "[sandbox] ";
+
 /// Calls that took less are not worth a time.
 const WORTH_MS: u64 = 100;
 
@@ -31,6 +34,7 @@ pub(super) fn layout(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Li
     room = room.saturating_sub(width(&name) + 1);
     // The result matters more than the arguments: they get what is left.
     let result = fit(&result(tool, look), room - width(&tool.arguments).min(room / 2)).into_owned();
+    let denial = denial(tool).filter(|denial| !result.contains(without_policy(denial)));
     let arguments = fit(&tool.arguments, room.saturating_sub(width(&result))).into_owned();
     rows.push(Line::from(vec![
         Span::styled(format!("{:INDENT$}{mark} ", ""), style),
@@ -44,11 +48,26 @@ pub(super) fn layout(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Li
         if !shown.is_empty() {
             lay_plain(shown, theme.dim(), look.columns, INDENT * 2, rows);
         }
-    } else if tool.status == ToolStatus::Failed
-        && let Some(words) = last_words(&tool.content)
-    {
-        lay_plain(&words, theme.dim(), look.columns, INDENT * 2, rows);
+    } else {
+        let words = last_words(&tool.content).filter(|_| tool.status == ToolStatus::Failed);
+        let words = words.unwrap_or_default();
+        let denial = denial.filter(|denial| !words.lines().any(|line| line == *denial));
+        let shown: Vec<&str> = denial.into_iter().chain(words.lines()).collect();
+        if !shown.is_empty() {
+            lay_plain(&shown.join("\n"), theme.dim(), look.columns, INDENT * 2, rows);
+        }
     }
+}
+
+/// The first thing that the sandbox denied, with the path: the line of the call may have no room for it.
+fn denial(tool: &ToolItem) -> Option<&str> {
+    let mut printed = strip_result_header(tool.content.trim_end()).lines();
+    let is_denial = |line: &&str| line.starts_with(SANDBOX);
+    printed.find(is_denial).or_else(|| Some(tool.summary.as_str()).filter(is_denial))
+}
+
+fn without_policy(denial: &str) -> &str {
+    denial.split(" (policy ").next().unwrap_or(denial)
 }
 
 /// How it went, how long it took, and how much there is to read.
