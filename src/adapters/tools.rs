@@ -155,6 +155,15 @@ impl ProjectTools {
         }
     }
 
+    /// Why no answer of the user lets a call run. One with wrong arguments is refused where it is run.
+    fn judge<T: DeserializeOwned>(
+        &self,
+        invocation: &ToolInvocation,
+        refusal: impl FnOnce(&ToolContext, &T) -> Option<String>,
+    ) -> Option<String> {
+        refusal(&self.project, &self.read_arguments(invocation).ok()?)
+    }
+
     async fn answer(&self, invocation: &ToolInvocation, confinement: CommandConfinement<'_>) -> ToolAnswer {
         let confinement = if self.project.typed_by_user { CommandConfinement::Nothing } else { confinement };
         match invocation.tool.as_str() {
@@ -312,15 +321,18 @@ impl ToolPort for ProjectTools {
     }
 
     fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
+        let network = self.project.network_for(invocation).is_open();
         match invocation.tool.as_str() {
+            read_files::NAME => self.judge(invocation, read_files::refusal),
+            list_directory::NAME => self.judge(invocation, list_directory::refusal),
+            exact_search::NAME => self.judge(invocation, exact_search::refusal),
+            explain_codebase::NAME => self.judge(invocation, explain_codebase::refusal),
+            write_file::NAME => self.judge(invocation, write_file::refusal),
+            edit_file::NAME => self.judge(invocation, edit_file::refusal),
             execute_terminal::NAME => {
-                let network = self.project.network_for(invocation).is_open();
-                execute_terminal::refusal(&self.project, &self.read_arguments(invocation).ok()?, network)
+                self.judge(invocation, |project, call| execute_terminal::refusal(project, call, network))
             }
-            shell::NAME => {
-                let network = self.project.network_for(invocation).is_open();
-                shell::refusal(&self.project, &self.read_arguments(invocation).ok()?, network)
-            }
+            shell::NAME => self.judge(invocation, |project, call| shell::refusal(project, call, network)),
             _ => None,
         }
     }

@@ -66,6 +66,11 @@ impl Drop for StopOnDrop {
     }
 }
 
+/// Why no answer of the user lets this call search there.
+pub(super) fn refusal(project: &ToolContext, arguments: &ExactSearchArguments) -> Option<String> {
+    project.fence.readable(&arguments.directory_path).err().map(|error| error.to_string())
+}
+
 pub(super) async fn run(project: &Arc<ToolContext>, arguments: ExactSearchArguments) -> ToolAnswer {
     let stop = StopOnDrop(Arc::default());
     let (project, stopped) = (Arc::clone(project), Arc::clone(&stop.0));

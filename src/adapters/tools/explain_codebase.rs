@@ -47,6 +47,12 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
+/// Why no answer of the user lets this call look there.
+pub(super) fn refusal(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> Option<String> {
+    let path = arguments.path.as_deref()?;
+    project.fence.readable(path).err().map(|error| error.to_string())
+}
+
 pub(super) async fn run(project: &Arc<ToolContext>, arguments: ExplainCodebaseArguments) -> ToolAnswer {
     let project = Arc::clone(project);
     let looking = tokio::task::spawn_blocking(move || search_index(&project, &arguments));

@@ -83,6 +83,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
+/// Why no answer of the user lets this call list that directory.
+pub(super) fn refusal(project: &ToolContext, arguments: &ListDirectoryArguments) -> Option<String> {
+    project.fence.readable(&arguments.directory_path).err().map(|error| error.to_string())
+}
+
 pub(super) async fn run(project: &Arc<ToolContext>, arguments: ListDirectoryArguments) -> ToolAnswer {
     if !arguments.recursive {
         return list(project, &arguments);

@@ -62,6 +62,17 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
+/// Why no answer of the user lets this call read any of its files.
+pub(super) fn refusal(project: &ToolContext, arguments: &ReadFilesArguments) -> Option<String> {
+    let refused = |path: &String| {
+        let error = project.fence.readable(path).err()?;
+        Some(shorten_line(&error.to_string(), 300))
+    };
+    let all: Option<Vec<String>> = arguments.file_paths.iter().map(refused).collect();
+    all.filter(|reasons| !reasons.is_empty())
+        .map(|reasons| reasons.into_iter().take(FAILURES).collect::<Vec<_>>().join("; "))
+}
+
 pub(super) async fn run(project: &Arc<ToolContext>, arguments: ReadFilesArguments) -> ToolAnswer {
     let size = |path: &String| {
         let spot = project.fence.readable(path).ok()?;

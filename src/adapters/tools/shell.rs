@@ -45,6 +45,9 @@ pub(super) fn schema() -> Value {
 
 /// Why no setting allows this call. One with wrong arguments is refused where it is run.
 pub(super) fn refusal(project: &ToolContext, arguments: &ShellArguments, network: bool) -> Option<String> {
+    if let Err(error) = project.fence.readable(working_directory(arguments)) {
+        return Some(format!("`cwd`: {error}"));
+    }
     let prepared = PreparedShellCommand::from_arguments(project, arguments).ok()?;
     project.refusal(text(arguments, prepared.args.as_deref()), &prepared.directory, network)
 }
@@ -105,7 +108,7 @@ impl PreparedShellCommand {
         }
         Ok(Self {
             args: arguments.args.as_deref().map(program_arguments).transpose()?,
-            directory: directory(project, arguments.cwd.as_deref().unwrap_or("."))?,
+            directory: directory(project, working_directory(arguments))?,
             environment: arguments.env.as_ref().map_or(Ok(Vec::new()), variables)?,
         })
     }
@@ -118,6 +121,10 @@ fn program_arguments(args: &[Value]) -> Result<Vec<String>, String> {
             .ok_or_else(|| format!("`args`[{at}] must be a text without NUL, a number or a boolean"))
     };
     args.iter().enumerate().map(text).collect()
+}
+
+fn working_directory(arguments: &ShellArguments) -> &str {
+    arguments.cwd.as_deref().unwrap_or(".")
 }
 
 fn directory(project: &ToolContext, cwd: &str) -> Result<PathBuf, String> {

@@ -52,6 +52,11 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
+/// Why no answer of the user lets this call write there.
+pub(super) fn refusal(project: &ToolContext, arguments: &WriteFileArguments) -> Option<String> {
+    project.fence.writable(&arguments.file_path).err().map(|error| error.to_string())
+}
+
 /// What the call would do.
 pub(super) fn plan(
     project: &ToolContext,

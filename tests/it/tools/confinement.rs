@@ -10,8 +10,20 @@ use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev::adapters::tools::ToolSettings;
 use synthdev::domain::sandbox::{SandboxMode, SandboxSettings};
 use synthdev::domain::tool::ToolPreview;
+use synthdev::ports::tool::ToolPort;
 
-use super::Project;
+use super::{Project, invocation};
+
+/// The user is not asked about a call that no answer allows.
+fn assert_refused_unasked<const N: usize>(project: &Project, why: &str, calls: [(&str, Value); N]) {
+    for (tool, arguments) in calls {
+        let refusal = project.tools.refusal(&invocation(tool, arguments.clone()));
+        assert!(
+            refusal.as_ref().is_some_and(|refusal| refusal.contains(why)),
+            "{tool} {arguments}: {refusal:?}"
+        );
+    }
+}
 
 #[tokio::test]
 async fn no_way_out() {
@@ -50,9 +62,32 @@ async fn no_way_out() {
         project.bad("edit_file", edit(path), why).await;
         project.bad("list_directory", json!({"directory_path": path}), why).await;
         project.bad("exact_search", json!({"search_string": "SECRET", "directory_path": path}), why).await;
+        assert_refused_unasked(
+            &project,
+            why,
+            [
+                ("read_files", json!({"file_paths": [path, path]})),
+                ("write_file", json!({"file_path": path, "content": "x"})),
+                ("edit_file", edit(path)),
+                ("list_directory", json!({"directory_path": path})),
+                ("exact_search", json!({"search_string": "SECRET", "directory_path": path})),
+                ("explain_codebase", json!({"question": "SECRET", "path": path})),
+                ("shell", json!({"command": "true", "cwd": path})),
+            ],
+        );
     }
     for path in [".git/config", ".git/hooks/pre-commit", "meta/config", ".GIT/x", "in/.git/x"] {
         project.bad("write_file", json!({"file_path": path, "content": "x"}), "git's own directory").await;
+        let write = ("write_file", json!({"file_path": path, "content": "x"}));
+        assert_refused_unasked(&project, "git's own directory", [write, ("edit_file", edit(path))]);
+    }
+    // what one of the paths answers is worth a question
+    for (tool, arguments) in [
+        ("read_files", json!({"file_paths": ["away/secret", "in/a"]})),
+        ("write_file", json!({"file_path": "inner/new", "content": "x"})),
+        ("explain_codebase", json!({"question": "SECRET"})),
+    ] {
+        assert_eq!(project.tools.refusal(&invocation(tool, arguments)), None, "{tool}");
     }
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "SECRET");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
