@@ -18,6 +18,7 @@ use crate::adapters::providers::scripted::{RepliesFileProblem, ScriptedModel};
 use crate::cli::args::RunArgs;
 use crate::cli::headless::{self, FinalReport, HeadlessOutput};
 use crate::config::catalog::ConfigCatalog;
+use crate::config::file_kind::FileKind;
 use crate::config::inputs;
 use crate::config::json::JsonNode;
 use crate::config::source::{FileDiagnostics, SourceFile};
@@ -134,7 +135,14 @@ pub(super) fn parse_script(name: &str, text: &str) -> Result<ScriptedModel> {
 pub(super) fn read_workflow(path: &Path) -> Result<SourceFile> {
     let text = file_io::read_text_file(path)
         .with_context(|| format!("the workflow file {} cannot be read", path.display()))?;
-    Ok(SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text))
+    let file = SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text);
+    match FileKind::reject_as_workflow(&file) {
+        Some(found) => {
+            let hint = found.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            bail!("{}: {}{hint}", path.display(), found.message)
+        }
+        None => Ok(file),
+    }
 }
 
 /// With a file, its first workflow is meant unless a name of it was typed.

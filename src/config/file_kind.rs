@@ -3,11 +3,14 @@
 //! `check DIRECTORY` meets every file of a project. What is not ours is not judged. A file in one of our own directories
 //! is always ours, however broken it is.
 
+use super::did_you_mean::closest;
 use super::json::JsonNode;
 use super::role_file;
 use super::settings::rules::RULES;
 use super::source::{FileDiagnostics, SourceFile};
 use super::test_file::{self, ENDING};
+use super::workflow_file::definitions;
+use crate::domain::diagnostic::Diagnostic;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileKind {
@@ -38,6 +41,31 @@ impl FileKind {
             Some(root) => Self::by_content(&file.name, &root),
             None => MARKS.iter().any(|mark| file.text.contains(mark)).then_some(Self::Workflow),
         }
+    }
+
+    /// The one finding of a file that was given as a workflow and is clearly none. `None`: it is to be judged as one, also
+    /// where it lacks what a workflow needs, and so is a text that is no JSON.
+    pub fn reject_as_workflow(file: &SourceFile) -> Option<Diagnostic> {
+        let place = Self::by_place(&file.name);
+        if place == Some(Self::Workflow) {
+            return None;
+        }
+        let root = JsonNode::parse(file, &mut FileDiagnostics::new(file))?;
+        if definitions(&root).any(resembles_workflow) {
+            return None;
+        }
+        let what = match place.or_else(|| Self::by_content(&file.name, &root)) {
+            Some(Self::Settings) => "it holds settings",
+            Some(Self::Models) => "it holds providers and their models",
+            Some(Self::Roles) => "it holds roles",
+            Some(Self::Test) => "it holds tests of a workflow",
+            Some(Self::Workflow) | None => "it has neither `workflow_name` nor `states` nor `steps`",
+        };
+        let mut findings = FileDiagnostics::new(file);
+        let hint = "name a file that holds one workflow object, or an array of them; `synthdev workflows` lists the \
+            workflows, and `synthdev new` writes one to begin with";
+        findings.error("E10", 0..0, format!("this file is not a workflow: {what}"), Some(hint.to_owned()));
+        findings.list.pop()
     }
 
     /// Whether a file of this name is ours, whatever is in it.
@@ -95,6 +123,18 @@ fn is_workflow(node: &JsonNode) -> bool {
     node.get("workflow_name").is_some() || known >= 2
 }
 
+/// Whether it has a key of a workflow, or one that is meant to be one.
+fn resembles_workflow(node: &JsonNode) -> bool {
+    let meant = |key: &str, value: &JsonNode| {
+        let known = ["workflow_name"].into_iter().chain(OF_WORKFLOW);
+        closest(key, known).is_some_and(|known| match known {
+            "workflow_name" | "script_file" => value.as_str().is_some(),
+            _ => value.items().is_some() || value.members().is_some(),
+        })
+    };
+    node.members().into_iter().flatten().any(|member| meant(&member.key, &member.value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +167,47 @@ mod tests {
         for (name, text, expected) in rows {
             let file = SourceFile::new(ConfigLayer::CommandLine, name, text);
             assert_eq!(FileKind::from_file(&file), expected, "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_clearly_no_workflow_is_said_to_be_none() {
+        let rows = [
+            (
+                "package.json",
+                r#"{"name": "x", "version": "1", "scripts": {"test": "x"}}"#,
+                Some("has neither"),
+            ),
+            (
+                "tsconfig.json",
+                r#"{"compilerOptions": {"strict": true}, "files": ["a.ts"]}"#,
+                Some("has neither"),
+            ),
+            ("answer.json", r#"{"status": "ok", "state": 1}"#, Some("has neither")),
+            ("list.json", "[1, 2]", Some("has neither")),
+            ("empty.json", "{}", Some("has neither")),
+            ("none.json", "[]", Some("has neither")),
+            ("word.json", "\"x\"", Some("has neither")),
+            ("team.json", r#"{"cook": {"systemMessage": "x"}}"#, Some("it holds roles")),
+            ("a.json", r#"{"providers": {"x": {"models": {}}}}"#, Some("it holds providers")),
+            (".synthdev/settings.json", r#"{"verbosity": 1}"#, Some("it holds settings")),
+            ("a.test.json", r#"{"tests": []}"#, Some("it holds tests")),
+            // a workflow that lacks something, or has it misspelt, is judged as one
+            ("a.json", r#"{"workflow_name": "w"}"#, None),
+            ("a.json", r#"{"states": []}"#, None),
+            ("a.json", r#"{"workflow_nam": "w"}"#, None),
+            ("a.json", r#"[1, {"state": [{"name": "start"}]}]"#, None),
+            (".synthdev/workflows/a.json", "{}", None),
+            ("broken.json", "{", None),
+        ];
+        for (name, text, expected) in rows {
+            let file = SourceFile::new(ConfigLayer::CommandLine, name, text);
+            let found = FileKind::reject_as_workflow(&file);
+            let message = found.as_ref().map(|found| found.message.as_str());
+            match expected {
+                Some(part) => assert!(message.is_some_and(|text| text.contains(part)), "{name}: {message:?}"),
+                None => assert_eq!(message, None, "{name}: {text}"),
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ConfigCatalog;
 use crate::config::companion_files;
+use crate::config::file_kind::FileKind;
 use crate::config::lower::{LinkContext, LookupFailure, chat, lower, lower_file};
 use crate::config::models::model_selector::ModelSelector;
 use crate::config::roles::{tools_for, unmatched_patterns};
@@ -51,6 +52,9 @@ impl ConfigCatalog {
         &self,
         file: &SourceFile,
     ) -> Result<(Vec<WorkflowProgram>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        if let Some(foreign) = FileKind::reject_as_workflow(file) {
+            return Err(vec![foreign]);
+        }
         let (programs, mut found) =
             self.surrounded(&self.files.workflows, |surroundings| lower_file(file, surroundings))?;
         let mut stray: Vec<Diagnostic> =

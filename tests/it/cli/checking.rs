@@ -80,6 +80,30 @@ fn files_that_are_no_text_are_findings_and_hide_no_other() {
 }
 
 #[test]
+fn a_file_of_another_program_is_said_to_be_no_workflow() {
+    let world = World::new();
+    world.write("package.json", "{\"name\": \"x\", \"version\": \"1\", \"scripts\": {\"test\": \"x\"}}");
+    let report = world.run(&["check", "package.json", "--json"]).code(1).json();
+    let found = report["findings"].as_array().unwrap();
+    assert_eq!(found.len(), 1, "{report}");
+    let message = "this file is not a workflow: it has neither `workflow_name` nor `states` nor `steps`";
+    assert_eq!(found[0]["message"], message);
+    assert!(found[0]["hint"].as_str().unwrap().contains("`synthdev new`"), "{report}");
+    for arguments in [&["run", "--workflow-file", "package.json"][..], &["graph", "package.json"]] {
+        let ran = world.run(arguments).code(2);
+        assert!(
+            ran.err.contains(message) && ran.err.contains("`synthdev new`"),
+            "{arguments:?}: {}",
+            ran.err
+        );
+    }
+    // a workflow that forgot a key is judged as one
+    world.write("flow.json", "{\"states\": [{\"name\": \"start\"}]}");
+    let ran = world.run(&["check", "flow.json"]).code(1);
+    assert!(ran.out.contains("`workflow_name`") && !ran.out.contains("is not a workflow"), "{}", ran.out);
+}
+
+#[test]
 fn a_project_is_checked_for_what_is_ours() {
     let world = World::new();
     world.write("flow.json", &talk().to_string());
