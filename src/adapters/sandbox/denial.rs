@@ -142,7 +142,7 @@ pub fn found(
         if denials.lines.len() < MOST { denials.lines.push(told) } else { more += 1 }
     }
     if more > 0 {
-        denials.lines.push(format!("[sandbox] {more} more denials"));
+        denials.lines.push(format!("[sandbox] {more} more denial{}", if more == 1 { "" } else { "s" }));
     }
     if failed {
         denials.lines.extend(limits_reached(policy.limits, printed));

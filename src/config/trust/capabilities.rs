@@ -15,6 +15,8 @@ use crate::config::source::{FileDiagnostics, SourceFile};
 use crate::config::system_context::{GUIDANCE, TEMPLATE};
 use crate::domain::source_location::ConfigLayer;
 use crate::domain::terminal_safe;
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::number_format::format_count;
 
 /// The name under which a repository stands that leads out of the project; its text has a line for each way.
 pub const REPOSITORY: &str = ".git";
@@ -94,7 +96,11 @@ pub fn content(path: &str, text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let shown = lines.iter().take(LINES).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n");
     let left = lines.len().saturating_sub(LINES);
-    let rest = if left == 0 { String::new() } else { format!("\n  [{left} more lines: see {path}]") };
+    let rest = if left == 0 {
+        String::new()
+    } else {
+        format!("\n  [{}: see {path}]", format_count(left as u64, "more line"))
+    };
     format!("{path}:\n{shown}{rest}")
 }
 

@@ -1,6 +1,6 @@
 //! An entry of the conversation as lines: who, where, what. `None` while it is not finished.
 
-use crate::tui::text::duration;
+use crate::tui::text::{duration, format_count};
 use crate::tui::transcript::item::{AgentReplyItem, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem};
 
 /// Lines of a tool's result that are told; the rest is counted.
@@ -63,7 +63,7 @@ fn of_tool(tool: &ToolItem, state: &str, details: bool) -> Vec<String> {
         let all: Vec<&str> = tool.content.lines().collect();
         lines.extend(all.iter().take(RESULT).map(|line| format!("  {line}")));
         if all.len() > RESULT {
-            lines.push(format!("  … {} more lines", all.len() - RESULT));
+            lines.push(format!("  … {}", format_count((all.len() - RESULT) as u64, "more line")));
         }
     }
     lines

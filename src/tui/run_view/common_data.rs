@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 
 use crate::engine::event::RunEvent;
+use crate::tui::text::format_count;
 
 /// Bytes of one text that are kept.
 const TEXT: usize = 16 << 10;
@@ -159,7 +160,7 @@ fn kept(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > TEXT => {
             let end = text.floor_char_boundary(TEXT);
-            Value::from(format!("{}… {} bytes more", &text[..end], text.len() - end))
+            Value::from(format!("{}… {}", &text[..end], format_count((text.len() - end) as u64, "more byte")))
         }
         Value::Array(items) => items.iter().map(kept).collect(),
         Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), kept(value))).collect(),

@@ -10,7 +10,7 @@ use crate::domain::approval::ApprovalDecision;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::engine::event::RunEvent;
 use crate::tui::json_text;
-use crate::tui::text::{clean, one_line};
+use crate::tui::text::{clean, format_count, one_line};
 
 /// Calls that are kept.
 pub const MOST: usize = 500;
@@ -239,7 +239,10 @@ fn cut(text: &str) -> String {
     let rest = text.len() - end;
     let cut = clean(text[..end].trim_end());
     if rest > 0 {
-        format!("{cut}\n… {rest} bytes more: see the conversation with the details on")
+        format!(
+            "{cut}\n… {}: see the conversation with the details on",
+            format_count(rest as u64, "more byte")
+        )
     } else {
         cut.into_owned()
     }

@@ -16,7 +16,7 @@ pub fn copied(mut text: String) -> (Option<UiCommand>, String) {
     let what = format_count(text.lines().count() as u64, "line");
     let cut = match all - text.len() {
         0 => String::new(),
-        more => format!("; {more} bytes more are left out"),
+        more => format!("; {} left out", format_count(more as u64, "more byte")),
     };
     (Some(UiCommand::Copy(text)), format!("{what} sent to the terminal's clipboard{cut}"))
 }

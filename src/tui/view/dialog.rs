@@ -93,7 +93,10 @@ fn draw_notice_line(
     let (told, style) = match &dialog.problem {
         Some(problem) => (format!("✗ {problem}"), theme.bad()),
         None if hidden > 0 || above > 0 => {
-            let more = format_count(hidden as u64, "more line");
+            let more = match hidden {
+                0 => format!("{} above", format_count(above as u64, "line")),
+                _ => format_count(hidden as u64, "more line"),
+            };
             let keys = match dialog.choices() {
                 None => "Space, ↑↓",
                 Some(_) if dialog.overflows() => "Space, PgUp",

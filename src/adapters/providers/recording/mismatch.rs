@@ -8,6 +8,7 @@ use super::matcher::RecordedCallMatcher;
 use super::normalize::{NormalizedRequest, NormalizedTool};
 use crate::domain::line_diff;
 use crate::domain::message::{ChatMessage, ChatRole};
+use crate::domain::number_format::format_count;
 
 /// Lines of a difference that are shown.
 const MOST_LINES: usize = 40;
@@ -180,7 +181,7 @@ fn all(text: &str, mark: char) -> String {
     let mut marked: String = lines.lines().take(4).map(|line| format!("{mark} {line}\n")).collect();
     match lines.lines().count() {
         0..=4 => {}
-        more => marked.push_str(&format!("{mark} … {} more lines\n", more - 4)),
+        more => marked.push_str(&format!("{mark} … {}\n", format_count(more as u64 - 4, "more line"))),
     }
     marked
 }
@@ -253,5 +254,5 @@ fn capped(difference: &str) -> String {
         return difference.trim_end().to_owned();
     }
     let lines: Vec<&str> = difference.lines().take(MOST_LINES - 1).collect();
-    format!("{}\n… {} more lines", lines.join("\n"), count - lines.len())
+    format!("{}\n… {}", lines.join("\n"), format_count((count - lines.len()) as u64, "more line"))
 }
