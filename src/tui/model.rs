@@ -118,6 +118,8 @@ pub struct UiModel {
     /// The whole screen is written again with the next frame: another program wrote across it.
     pub repaint: bool,
     pub leaving: bool,
+    /// What the session begins with depends on the answer about trust, and is said after it.
+    pub start_facts_wait: bool,
 }
 
 /// A question that went away with its run.

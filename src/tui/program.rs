@@ -32,8 +32,8 @@ use crate::tui::session_options::{FirstAction, SessionOptions, TrustQuestion};
 use crate::tui::terminal::{self, TerminalEvent, TerminalScreen};
 use crate::tui::theme::ColorTheme;
 use crate::tui::transcript::item::{ItemTone, TranscriptItem};
-use crate::tui::update::{history, update};
-use crate::tui::{report, view};
+use crate::tui::update::{history, start_facts, update};
+use crate::tui::view;
 
 const FRAME: Duration = Duration::from_millis(33);
 /// With reduced motion a stream is seen twice a second.
@@ -104,11 +104,6 @@ pub fn initial(
     for line in banner {
         model.say(TranscriptItem::line(ItemTone::Accent, line));
     }
-    let line = report::facts(&model.facts);
-    model.say(TranscriptItem::note(&line));
-    if let Some(notice) = model.facts.notice.clone() {
-        model.say(TranscriptItem::warning(&notice));
-    }
     let start = start.map(UiCommand::from);
     match trust {
         // Nothing starts before the answer: it decides which definitions are used.
@@ -117,9 +112,13 @@ pub fn initial(
             model.start.extend(start);
             (model, Vec::new())
         }
-        None => (model, start.into_iter().collect()),
+        None => {
+            start_facts::say_start_facts(&mut model);
+            (model, start.into_iter().collect())
+        }
     }
 }
+            model.start_facts_wait = true;
 
 /// Who asks the rest of the program for what `update` wants, and has the answers.
 pub struct UiCommandRunner {

@@ -31,6 +31,7 @@ mod resuming;
 pub mod run_events;
 mod setup;
 mod shell_commands;
+pub mod start_facts;
 mod steering;
 mod submit;
 mod tasks;

@@ -795,6 +795,41 @@ fn trust_comes_before_the_first_action() {
     }
 }
 
+/// `asked`: about trust, before anything else. The warning is on screen exactly as long as it holds.
+#[test]
+fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
+    const MISSING: &str = "no model is set for level base";
+    let facts = |model: &str, notice: Option<&str>| StatusFacts {
+        role: "coder".into(),
+        model: model.into(),
+        notice: notice.map(str::to_owned),
+        ..StatusFacts::default()
+    };
+    let question = TrustQuestion { files: vec![".synthdev/settings.json".into()], changes: String::new() };
+    for asked in [false, true] {
+        let trust = asked.then(|| question.clone());
+        let missing = facts("no model", Some(MISSING));
+        let (model, cmds) = initial(missing.clone(), None, trust, &[], ColorTheme::default());
+        let mut desk = Desk { model, cmds, kept: Vec::new(), recalls: 0, at: 0 };
+        let said = |desk: &Desk| desk.model.transcript.items().map(|item| item.text()).collect::<Vec<_>>();
+        let warns = |desk: &Desk| said(desk).iter().any(|line| line.contains(MISSING));
+        assert_eq!(warns(&desk), !asked, "{asked}: {:?}", said(&desk));
+        if asked {
+            // the project's settings set none: the warning comes with the answer
+            let mut without =
+                Desk { model: desk.model.clone(), cmds: vec![], kept: vec![], recalls: 0, at: 0 };
+            without.msg(UiMessage::Reply(BackendReply::Trusted { yes: false, result: Ok(Vec::new()) }));
+            without.msg(UiMessage::Reply(BackendReply::Status(missing)));
+            assert!(warns(&without), "{:?}", said(&without));
+        }
+        desk.msg(UiMessage::Reply(BackendReply::Trusted { yes: true, result: Ok(Vec::new()) }));
+        desk.msg(UiMessage::Reply(BackendReply::Status(facts("m-base", None))));
+        assert!(!warns(&desk), "{asked}: {:?}", said(&desk));
+        let line = "role coder · m-base · tools 0/0";
+        assert_eq!(said(&desk).iter().filter(|text| *text == line).count(), 1, "{asked}: {:?}", said(&desk));
+    }
+}
+
 #[test]
 fn commands_work_during_a_run() {
     let mut desk = Desk::new();

@@ -2,7 +2,7 @@
 
 use super::{
     busy, editing_keys, editor, history, history_browser, index, keys, lookups, mention, setup,
-    shell_commands, steering, submit, verbosity,
+    shell_commands, start_facts, steering, submit, verbosity,
 };
 use crate::domain::ids::RunId;
 use crate::tui::backend::{
@@ -311,6 +311,7 @@ fn allowed_always(model: &mut UiModel, saved: Result<String, String>) {
 /// New facts keep the role that the person chose meanwhile.
 fn status(model: &mut UiModel, facts: StatusFacts) {
     if model.facts.role == facts.role || model.chat.is_none() {
-        model.facts = facts;
+        let before = std::mem::replace(&mut model.facts, facts);
+        start_facts::renew_start_facts(model, &before);
     }
 }

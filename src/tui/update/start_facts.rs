@@ -1,0 +1,36 @@
+//! What a session begins with: role, model and tools, and a warning where something is missing. A warning that no longer
+//! holds leaves the screen.
+
+use crate::tui::backend::StatusFacts;
+use crate::tui::model::UiModel;
+use crate::tui::report;
+use crate::tui::transcript::item::TranscriptItem;
+
+pub fn say_start_facts(model: &mut UiModel) {
+    model.start_facts_wait = false;
+    let line = report::facts(&model.facts);
+    model.say(TranscriptItem::note(&line));
+    if let Some(notice) = model.facts.notice.clone() {
+        model.say(TranscriptItem::warning(&notice));
+    }
+}
+
+/// The facts are no longer those of `before`: where the warning stood, now stands what holds.
+pub fn renew_start_facts(model: &mut UiModel, before: &StatusFacts) {
+    if model.start_facts_wait {
+        return say_start_facts(model);
+    }
+    let Some(outdated) = before.notice.as_ref().filter(|_| before.notice != model.facts.notice) else {
+        return;
+    };
+    let outdated = TranscriptItem::warning(outdated).text();
+    let now = match &model.facts.notice {
+        Some(notice) => TranscriptItem::warning(notice),
+        None => TranscriptItem::note(&report::facts(&model.facts)),
+    };
+    // positions of what follows stay valid: the line is replaced, not taken out
+    let at = model.transcript.items().position(|item| item.text() == outdated);
+    if let Some(at) = at {
+        model.transcript.edit(at, |item| *item = now);
+    }
+}
