@@ -53,6 +53,7 @@ mod templates;
 mod test_command;
 mod time_travel;
 mod trust;
+mod trust_report;
 mod windows;
 
 use std::ffi::OsString;
@@ -155,7 +156,7 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         Some(CliCommand::Models { provider, json }) => models::models(&world, provider.as_deref(), json),
         Some(CliCommand::Index(args)) => index::index(&world, &args),
         Some(CliCommand::Doctor { offline, json }) => doctor::doctor(&world, offline, json),
-        Some(CliCommand::Trust) => trust::trust(&world),
+        Some(CliCommand::Trust) => trust_report::show(&world),
         Some(CliCommand::Configure(args)) => configure::configure(world, &args),
         Some(CliCommand::Config(ConfigCommand::Show { origin })) => list_commands::config(&world, origin),
         Some(CliCommand::Config(ConfigCommand::Explain { key, json })) => {

@@ -59,22 +59,7 @@ pub(super) fn gather(
     overrides: SettingOverrides,
     trusted: bool,
 ) -> Result<GatheredSources> {
-    let mut gathered = GatheredSources {
-        sources: ConfigSources {
-            environment: world.environment.clone(),
-            command_line: overrides,
-            ..ConfigSources::default()
-        },
-        tests: Vec::new(),
-        unreadable: Vec::new(),
-        verdict: TrustVerdict::Trusted,
-        project: ProjectFiles::default(),
-    };
-    built_in(&mut gathered.sources, &mut gathered.tests);
-    gathered.sources.reader = Some(CompanionReader::new(|file, path| {
-        let directory = Path::new(&file.name).parent().unwrap_or(Path::new(""));
-        file_io::read_file_below(directory, path).map_err(|error| error.to_string())
-    }));
+    let mut gathered = GatheredSources::shipped(world, overrides);
     if world.shipped_only {
         return Ok(gathered);
     }
@@ -84,13 +69,18 @@ pub(super) fn gather(
     if let Some(left_out) = gathered.verdict.excluded_files().map(<[String]>::to_vec) {
         gathered.use_project(&left_out);
     }
-    if let Some(path) = &world.extra_settings {
-        let text = file_io::read_text_file(path)
-            .with_context(|| format!("--config {} cannot be read", path.display()))?;
-        let file = SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text);
-        gathered.sources.settings.push(file);
-    }
+    gathered.extra_settings(world)?;
     Ok(gathered)
+}
+
+/// What there would be if these files of the project were trusted.
+pub(super) fn gather_as_if_trusted(world: &CliContext, files: &ProjectFiles) -> Result<ConfigSources> {
+    let mut gathered = GatheredSources::shipped(world, world.overrides.clone());
+    gathered.layer(&world.dirs.config, ConfigLayer::User, "user:");
+    gathered.project = files.clone();
+    gathered.use_project(&[]);
+    gathered.extra_settings(world)?;
+    Ok(gathered.sources)
 }
 
 fn built_in(sources: &mut ConfigSources, tests: &mut Vec<SourceFile>) {
@@ -124,6 +114,37 @@ fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
 }
 
 impl GatheredSources {
+    /// What every project has.
+    fn shipped(world: &CliContext, overrides: SettingOverrides) -> Self {
+        let mut gathered = Self {
+            sources: ConfigSources {
+                environment: world.environment.clone(),
+                command_line: overrides,
+                ..ConfigSources::default()
+            },
+            tests: Vec::new(),
+            unreadable: Vec::new(),
+            verdict: TrustVerdict::Trusted,
+            project: ProjectFiles::default(),
+        };
+        built_in(&mut gathered.sources, &mut gathered.tests);
+        gathered.sources.reader = Some(CompanionReader::new(|file, path| {
+            let directory = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+            file_io::read_file_below(directory, path).map_err(|error| error.to_string())
+        }));
+        gathered
+    }
+
+    /// The file of `--config`.
+    fn extra_settings(&mut self, world: &CliContext) -> Result<()> {
+        let Some(path) = &world.extra_settings else { return Ok(()) };
+        let text = file_io::read_text_file(path)
+            .with_context(|| format!("--config {} cannot be read", path.display()))?;
+        let file = SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text);
+        self.sources.settings.push(file);
+        Ok(())
+    }
+
     /// A line for each file that could not be read.
     pub(super) fn not_read(&self) -> Vec<String> {
         self.unreadable.iter().map(|(file, why)| format!("{}: {why}", name(file))).collect()

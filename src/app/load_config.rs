@@ -6,6 +6,7 @@ use super::bootstrap;
 use super::cli_context::CliContext;
 use super::config_sources::{self, GatheredSources};
 use super::trust;
+use super::trust_report;
 use crate::cli::output::print_stderr;
 use crate::config::catalog::ConfigCatalog;
 use crate::config::render::compact;
@@ -27,7 +28,10 @@ pub(super) fn load(
         print_stderr(format_args!("warning: not read: {line}"));
     }
     if let Some(notice) = trust::notice(&gathered.verdict) {
-        print_stderr(format_args!("warning: {notice}\n{}", trust::told_powers(world, &gathered.project)));
+        print_stderr(format_args!(
+            "warning: {notice}\n{}",
+            trust_report::told_powers(world, &gathered.project)
+        ));
     }
     for finding in catalog.diagnostics().iter().filter(|finding| finding.code == NOT_TAKEN) {
         print_stderr(compact(finding));

@@ -1,6 +1,5 @@
 //! The project layer is used only after a decision bound to its content (kept in the user's data directory).
 
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -8,18 +7,17 @@ use anyhow::{Context, Result};
 use super::cli_context::CliContext;
 use crate::adapters::file_io::{self, ProjectFileResult, ProjectReader};
 use crate::adapters::system_info::git_leads_out;
-use crate::cli::exit;
-use crate::cli::output::{TerminalSafeWriter, names};
+use crate::cli::output::names;
 use crate::config::system_context::{GUIDANCE, TEMPLATE};
 use crate::config::test_file::ENDING;
-use crate::config::trust::capabilities::{REPOSITORY, contents, describe_capabilities};
-use crate::config::trust::{TrustBook, TrustVerdict, changes, fingerprint, new_files};
+use crate::config::trust::capabilities::REPOSITORY;
+use crate::config::trust::{TrustBook, TrustVerdict, fingerprint};
 
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";
 
 /// The pieces of a project that can make the program do something, read once: what is judged is what is used.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ProjectFiles {
     /// Relative path and text.
     pub(super) readable: Vec<(String, String)>,
@@ -38,7 +36,7 @@ pub(super) struct ProjectFiles {
 
 impl ProjectFiles {
     /// Everything that is judged, by what it says.
-    fn all(&self) -> Vec<(String, String)> {
+    pub(super) fn all(&self) -> Vec<(String, String)> {
         let said = |text: &Result<String, String>| match text {
             Ok(text) | Err(text) => (GUIDANCE.to_owned(), text.clone()),
         };
@@ -47,7 +45,7 @@ impl ProjectFiles {
     }
 
     /// What can be read of that.
-    fn texts(&self) -> Vec<(String, String)> {
+    pub(super) fn texts(&self) -> Vec<(String, String)> {
         let guidance =
             self.guidance.iter().filter_map(|text| Some((GUIDANCE.to_owned(), text.clone().ok()?)));
         self.readable.iter().cloned().chain(guidance).chain(self.of_git()).collect()
@@ -143,58 +141,6 @@ pub(super) fn decide(world: &CliContext, files: &ProjectFiles, allow: bool) -> R
     file_io::write_private(&path, &book.to_text())
         .with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(TrustVerdict::Trusted)
-}
-
-/// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
-/// them.
-pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
-    let text =
-        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
-    let book = TrustBook::parse(&text);
-    let stored = book.projects.get(&world.project.display().to_string());
-    let (all, texts) = (files.all(), files.texts());
-    let mut parts = vec![describe_capabilities(&new_files(stored, &texts))];
-    let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
-    let others = files.unreadable.iter().map(|(name, why)| (name.as_str(), why));
-    parts.extend(others.chain(guidance).map(|(name, why)| format!("{name} is not read: {why}")));
-    parts.push(stored.map_or_else(|| contents(&texts), |stored| changes(stored, &all)));
-    parts.join("\n\n")
-}
-
-/// What the files that are new or changed can do, grouped by power.
-pub(super) fn told_powers(world: &CliContext, files: &ProjectFiles) -> String {
-    let text =
-        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
-    let book = TrustBook::parse(&text);
-    describe_capabilities(&new_files(book.projects.get(&world.project.display().to_string()), &files.texts()))
-}
-
-/// `synthdev trust`: what the project's own files can do and what they say. `--trust` decides.
-pub(super) fn trust(world: &CliContext) -> Result<u8> {
-    let files = project_files(&world.project);
-    let before = decide(world, &files, false)?;
-    let mut stdout = std::io::stdout().lock();
-    let mut out = TerminalSafeWriter(&mut stdout);
-    if files.is_empty() {
-        writeln!(out, "this project has no definitions of its own")?;
-        return Ok(exit::COMPLETED);
-    }
-    if let Some(notice) = notice(&before) {
-        writeln!(out, "{notice}\n\n{}", shown(world, &files))?;
-    } else {
-        let texts = files.texts();
-        writeln!(
-            out,
-            "this project's definitions are trusted\n\n{}\n\n{}",
-            describe_capabilities(&texts),
-            contents(&texts)
-        )?;
-    }
-    if world.trust && before != TrustVerdict::Trusted {
-        decide(world, &files, true)?;
-        writeln!(out, "\nthis project's definitions are trusted from now on")?;
-    }
-    Ok(exit::COMPLETED)
 }
 
 /// What is not used, in one line for stderr; `None` when all is trusted.

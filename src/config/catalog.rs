@@ -4,10 +4,12 @@
 mod misdirected_keys;
 pub mod programs;
 pub mod windows;
+mod without_effect;
 pub mod workflow_index;
 
 use std::collections::BTreeMap;
 
+pub use self::misdirected_keys::stray_key_message;
 use self::workflow_index::{WorkflowEntry, index_workflows};
 use super::companion_files::CompanionReader;
 use super::file_kind::FileKind;

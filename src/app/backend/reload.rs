@@ -9,7 +9,7 @@ use super::definition_files::stamps;
 use super::{TuiBackend, problems};
 use crate::app::bootstrap;
 use crate::app::config_sources::{self, GatheredSources};
-use crate::app::trust;
+use crate::app::trust_report;
 use crate::config::catalog::ConfigCatalog;
 use crate::config::trust::TrustVerdict;
 use crate::tui::backend::{ConfigReload, UntrustedDefinitions};
@@ -43,7 +43,7 @@ impl TuiBackend {
             TrustVerdict::New { files } => files.clone(),
             TrustVerdict::Changed { added, changed, .. } => added.iter().chain(changed).cloned().collect(),
         };
-        let changes = trust::shown(&self.world, &gathered.project);
+        let changes = trust_report::shown(&self.world, &gathered.project);
         *asked = gathered.project;
         Some(ConfigReload { problems: Vec::new(), question: Some(UntrustedDefinitions { files, changes }) })
     }

@@ -10,7 +10,7 @@ use super::{TuiBackend, away, user_commands};
 use crate::adapters::file_io;
 use crate::app::cli_context::CliContext;
 use crate::app::probe_servers::{ProbeScope, ServerProbe};
-use crate::app::{bootstrap, recordings, sandbox_setup, system_context, trust};
+use crate::app::{bootstrap, recordings, sandbox_setup, system_context, trust, trust_report};
 use crate::cli::args::GraphFormat;
 use crate::cli::graph::{GraphTerminalOptions, graphs, show};
 use crate::cli::history::{import_export, markdown};
@@ -99,7 +99,7 @@ impl TuiBackend {
             TrustVerdict::New { files } => files,
             TrustVerdict::Changed { added, changed, .. } => added.into_iter().chain(changed).collect(),
         };
-        let changes = trust::shown(&self.world, &files);
+        let changes = trust_report::shown(&self.world, &files);
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = files;
         Ok(UntrustedDefinitions { files: names, changes })
     }

@@ -1,7 +1,8 @@
 //! A session from its first lines to its end.
 
 use crate::app::cli_context::CliContext;
-use crate::app::trust::{self, ProjectFiles};
+use crate::app::trust::ProjectFiles;
+use crate::app::trust_report;
 use crate::config::trust::TrustVerdict;
 use crate::runtime::handle::RuntimeHandle;
 use crate::tui::{SessionOptions, TrustQuestion};
@@ -44,11 +45,11 @@ pub(super) fn question(
     match verdict {
         TrustVerdict::Trusted => None,
         TrustVerdict::New { files: names } => {
-            Some(TrustQuestion { files: names.clone(), changes: trust::shown(world, files) })
+            Some(TrustQuestion { files: names.clone(), changes: trust_report::shown(world, files) })
         }
         TrustVerdict::Changed { added, changed, .. } => Some(TrustQuestion {
             files: added.iter().chain(changed).cloned().collect(),
-            changes: trust::shown(world, files),
+            changes: trust_report::shown(world, files),
         }),
     }
 }

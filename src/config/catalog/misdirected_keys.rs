@@ -10,6 +10,12 @@ use crate::domain::workflow::{ActionSpec, StateBody, StateSpec, ValueSource, Wor
 
 const HTTP: &str = "http_request";
 
+pub fn stray_key_message(header: &str, name: &str, url: &str) -> String {
+    format!(
+        "the header `{header}` would send `{name}`, the key of a model provider, to {url}, which is no server of it"
+    )
+}
+
 impl ConfigCatalog {
     /// An error for each header that takes such a key along.
     pub(super) fn stray_keys(&self, program: &WorkflowProgram) -> Vec<Diagnostic> {
@@ -29,9 +35,7 @@ impl ConfigCatalog {
         Some(Diagnostic {
             code: "E10".to_owned(),
             severity: DiagnosticSeverity::Error,
-            message: format!(
-                "the header `{header}` would send `{name}`, the key of a model provider, to {url}, which is no server of it"
-            ),
+            message: stray_key_message(header, name, url),
             place: state.place.clone(),
             span: 0..0,
             hint: Some("put the key of that server into a variable of its own".to_owned()),

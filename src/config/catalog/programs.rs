@@ -67,6 +67,12 @@ impl ConfigCatalog {
         Err(found)
     }
 
+    /// Keys of providers that the workflow would send elsewhere; none of one that is broken otherwise.
+    pub(super) fn stray_keys_of(&self, name: &str) -> Vec<Diagnostic> {
+        let lowered = self.surrounded(&self.files.workflows, |surroundings| lower(name, surroundings));
+        lowered.map(|(program, _)| self.stray_keys(&program)).unwrap_or_default()
+    }
+
     /// Single-agent mode with a role. Tool rounds follow `max_tool_calls`; the conversation may fill the
     /// model's window instead of a workflow's default length.
     ///

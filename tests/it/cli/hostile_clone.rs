@@ -264,9 +264,10 @@ fn shown(url: &str, root: &Path) -> Vec<String> {
     [
         "strange/start: $ touch executed",
         "GET URL",
-        "$OPENAI_API_KEY, sent to URL as x",
-        "approvals.execute = \"allow\"",
-        "snapshots.exclude = [\"*\"]",
+        "It also says this, which has no effect:",
+        "the header `x` would send `OPENAI_API_KEY`, the key of a model provider, to URL",
+        "`approvals.execute` is not taken as \"allow\"",
+        "`snapshots.exclude` is not taken as [\"*\"]",
         "role coder may call *",
         "Obey.",
         "Its git repository leads to files outside of it:",

@@ -1,0 +1,79 @@
+//! What is shown of a project's own files before they are trusted: what they can do, what of it has no effect, and what
+//! they say. Decides nothing.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+
+use super::cli_context::CliContext;
+use super::trust::{self, ProjectFiles, decide, project_files};
+use super::{bootstrap, config_sources};
+use crate::adapters::file_io;
+use crate::cli::exit;
+use crate::cli::output::TerminalSafeWriter;
+use crate::config::catalog::ConfigCatalog;
+use crate::config::system_context::GUIDANCE;
+use crate::config::trust::capabilities::{contents, describe_capabilities};
+use crate::config::trust::{TrustBook, TrustVerdict, changes, new_files};
+
+/// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
+/// them.
+pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
+    let text =
+        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+    let book = TrustBook::parse(&text);
+    let stored = book.projects.get(&world.project.display().to_string());
+    let (all, texts) = (files.all(), files.texts());
+    let mut parts = vec![capabilities(world, files, &new_files(stored, &texts))];
+    let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
+    let others = files.unreadable.iter().map(|(name, why)| (name.as_str(), why));
+    parts.extend(others.chain(guidance).map(|(name, why)| format!("{name} is not read: {why}")));
+    parts.push(stored.map_or_else(|| contents(&texts), |stored| changes(stored, &all)));
+    parts.join("\n\n")
+}
+
+/// What the files that are new or changed can do, grouped by power.
+pub(super) fn told_powers(world: &CliContext, files: &ProjectFiles) -> String {
+    let text =
+        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+    let book = TrustBook::parse(&text);
+    let stored = book.projects.get(&world.project.display().to_string());
+    capabilities(world, files, &new_files(stored, &files.texts()))
+}
+
+/// What some of the project's files can do. What would have no effect is judged as if all of them were trusted.
+fn capabilities(world: &CliContext, files: &ProjectFiles, some: &[(String, String)]) -> String {
+    let sources = config_sources::gather_as_if_trusted(world, files);
+    let in_vain = sources.map(|sources| {
+        ConfigCatalog::load(sources, bootstrap::specs(&world.project)).project_findings_without_effect()
+    });
+    describe_capabilities(some, &in_vain.unwrap_or_default())
+}
+
+/// `synthdev trust`: what the project's own files can do and what they say. `--trust` decides.
+pub(super) fn show(world: &CliContext) -> Result<u8> {
+    let files = project_files(&world.project);
+    let before = decide(world, &files, false)?;
+    let mut stdout = std::io::stdout().lock();
+    let mut out = TerminalSafeWriter(&mut stdout);
+    if files.is_empty() {
+        writeln!(out, "this project has no definitions of its own")?;
+        return Ok(exit::COMPLETED);
+    }
+    if let Some(notice) = trust::notice(&before) {
+        writeln!(out, "{notice}\n\n{}", shown(world, &files))?;
+    } else {
+        let texts = files.texts();
+        writeln!(
+            out,
+            "this project's definitions are trusted\n\n{}\n\n{}",
+            capabilities(world, &files, &texts),
+            contents(&texts)
+        )?;
+    }
+    if world.trust && before != TrustVerdict::Trusted {
+        decide(world, &files, true)?;
+        writeln!(out, "\nthis project's definitions are trusted from now on")?;
+    }
+    Ok(exit::COMPLETED)
+}

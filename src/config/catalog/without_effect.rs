@@ -1,0 +1,71 @@
+//! What a project's own files say in vain, as this configuration finds it: values that are not taken or are wrong, names
+//! that nothing reads, keys that would go astray. For the question about trust, which must not promise them.
+
+use super::ConfigCatalog;
+use crate::config::json::JsonNode;
+use crate::config::settings::project_restriction::NOT_TAKEN;
+use crate::config::settings::rules::environment_names;
+use crate::config::source::{FileDiagnostics, SourceFile};
+use crate::config::workflow_file::{definitions, parse_workflow};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::source_location::ConfigLayer;
+
+impl ConfigCatalog {
+    /// A finding for each, at its place in a file of the project; those that loading and checking make anyway.
+    pub fn project_findings_without_effect(&self) -> Vec<Diagnostic> {
+        let files = &self.files;
+        let of_project = |list: &[SourceFile], file: &str| {
+            list.iter().any(|one| one.layer == ConfigLayer::Project && one.name == file)
+        };
+        let refused = self.diagnostics.iter().filter(|found| {
+            let file = &found.place.file;
+            let value = of_project(&files.settings, file) || of_project(&files.dotenv, file);
+            found.code == NOT_TAKEN || value && found.severity == DiagnosticSeverity::Error
+        });
+        let mut all: Vec<Diagnostic> = refused.cloned().chain(self.unread_variables()).collect();
+        let sends = |text: &str| text.contains("\"headers\"") && text.contains("\"env\"");
+        for entry in self.workflows.iter().filter(|entry| entry.layer == ConfigLayer::Project) {
+            let file = files.workflows.iter().find(|file| file.name == entry.place.file);
+            if file.is_some_and(|file| sends(&file.text)) {
+                all.extend(self.stray_keys_of(&entry.name));
+            }
+        }
+        all.extend(files.workflows.iter().filter(|file| file.layer == ConfigLayer::Project).flat_map(forms));
+        all
+    }
+
+    /// Names in the project's `.env` that are of no setting and of no provider.
+    fn unread_variables(&self) -> impl Iterator<Item = Diagnostic> {
+        let of_provider = |name: &str| {
+            let names = self.models.providers.iter().flat_map(|one| one.key_env.iter().chain(&one.url_env));
+            names.flatten().any(|known| known == name)
+        };
+        let is_read =
+            move |name: &str| environment_names().any(|(known, _)| known == name) || of_provider(name);
+        let set = self
+            .environment
+            .names()
+            .filter_map(|name| self.environment.get(name).map(|(_, from)| (name, from)));
+        set.filter(move |(name, from)| from.of_project && !is_read(name)).filter_map(|(name, from)| {
+            Some(Diagnostic {
+                code: NOT_TAKEN.to_owned(),
+                severity: DiagnosticSeverity::Info,
+                message: format!("{name} is not read: it is no setting, and no provider's"),
+                place: from.place.clone()?,
+                span: from.span.clone(),
+                hint: None,
+            })
+        })
+    }
+}
+
+/// Values of workflow files that are not taken are found when the whole workflow is read.
+fn forms(file: &SourceFile) -> Vec<Diagnostic> {
+    let mut findings = FileDiagnostics::new(file);
+    if let Some(root) = JsonNode::parse(file, &mut findings) {
+        for node in definitions(&root) {
+            let _ = parse_workflow(node, &mut findings);
+        }
+    }
+    findings.list.into_iter().filter(|found| found.code == NOT_TAKEN).collect()
+}
