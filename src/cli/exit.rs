@@ -12,7 +12,12 @@ pub const PAUSED: u8 = 3;
 pub const LIMIT: u8 = 4;
 /// A tool needed approval and got none.
 pub const DENIED: u8 = 5;
+/// The terminal of a session went away: 128 and the number of SIGHUP, as shells say it.
+pub const HUNG_UP: u8 = 129;
+/// Also of a session that SIGINT ended.
 pub const CANCELLED: u8 = 130;
+/// A session was ended by SIGTERM.
+pub const TERMINATED: u8 = 143;
 
 /// The code of a finished run. What really went wrong decides, also inside a child workflow.
 pub fn exit_code(status: RunStatus, error: Option<&RunError>) -> u8 {

@@ -24,7 +24,7 @@ use crate::tui::run_view::{RunView, StoppedAt};
 use crate::tui::session_options::SessionOptions;
 use crate::tui::slash;
 use crate::tui::slash::availability::without_screen;
-use crate::tui::terminal;
+use crate::tui::terminal::{self, ExternalShutdown};
 use crate::tui::theme::ColorTheme;
 use crate::tui::transcript::item::{ItemTone, TranscriptItem};
 use crate::tui::update::{history, leave, update, withdrawn_dialog};
@@ -34,10 +34,11 @@ mod printer;
 mod questions;
 mod stdin_lines;
 
-/// Runs the session until the person leaves, or until nothing more can be read and nothing more happens.
+/// Runs the session until the user leaves, until nothing more can be read and nothing more happens, or until something
+/// ends it from outside, which is the answer.
 /// # Errors
 /// What is printed cannot be written.
-pub async fn run(session: SessionOptions) -> io::Result<()> {
+pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
     let facts = session.backend.status_line();
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
     let plain = ColorTheme { plain: true, ..session.theme };
@@ -51,16 +52,27 @@ pub async fn run(session: SessionOptions) -> io::Result<()> {
     let printer = LineModePrinter::new(stdin_lines::is_watched());
     let wishes = UiCommandRunner::new(session.backend);
     let (lines, begun) = (stdin_lines::read(), String::new());
-    let mut linear =
-        LineModeSession { model, wishes, printer, typed, lines, ended: false, begun, told_on: None };
+    let mut linear = LineModeSession {
+        model,
+        wishes,
+        printer,
+        typed,
+        lines,
+        ended: false,
+        ended_by: None,
+        begun,
+        told_on: None,
+    };
     linear.perform(first);
     linear.perform(offer);
-    linear.turn(session.events).await?;
-    linear.printer.print(&mut linear.model)?;
-    if let Some(line) = farewell(&linear.model) {
-        linear.printer.line(&line)?;
+    let ended = linear.turn(session.events).await.and_then(|()| linear.say_farewell());
+    match ended {
+        Err(error) if terminal::is_terminal_gone(&error) => {
+            linear.quit(linear.ended_by.unwrap_or(ExternalShutdown::Hangup));
+        }
+        ended => ended?,
     }
-    Ok(())
+    Ok(linear.ended_by)
 }
 
 struct LineModeSession {
@@ -72,6 +84,8 @@ struct LineModeSession {
     lines: UnboundedReceiver<StdinLine>,
     /// No more lines come.
     ended: bool,
+    /// What ended the session, if that was neither the user nor the end of the lines.
+    ended_by: Option<ExternalShutdown>,
     /// A text that goes on in the next line.
     begun: String,
     /// A run that was told to go on, and where it stood then.
@@ -111,10 +125,7 @@ impl LineModeSession {
             self.printer.prompt(&self.model, ready)?;
             tokio::select! {
                 biased;
-                () = &mut end => {
-                    let cmds = leave(&mut self.model);
-                    self.perform(cmds);
-                }
+                by = &mut end => self.quit(by),
                 Some(()) = interrupts.recv() => {
                     self.printer.answered();
                     self.interrupted();
@@ -143,6 +154,18 @@ impl LineModeSession {
         Ok(())
     }
 
+    /// The program is ended from outside: runs are ended as if the user had left.
+    fn quit(&mut self, by: ExternalShutdown) {
+        self.ended_by = Some(by);
+        let cmds = leave(&mut self.model);
+        self.perform(cmds);
+    }
+
+    fn say_farewell(&mut self) -> io::Result<()> {
+        self.printer.print(&mut self.model)?;
+        farewell(&self.model).map_or(Ok(()), |line| self.printer.line(&line))
+    }
+
     /// Nothing goes on that the next line would have to wait for, or a question waits for it.
     fn wants_line(&self) -> bool {
         let model = &self.model;
@@ -164,6 +187,9 @@ impl LineModeSession {
     /// The last line may have promised another one.
     fn end_of_lines(&mut self) {
         self.ended = true;
+        if self.typed && terminal::is_stdin_hung_up() {
+            return self.quit(ExternalShutdown::Hangup);
+        }
         let begun = std::mem::take(&mut self.begun);
         if let Some(text) = begun.strip_suffix('\n') {
             self.whole(text);

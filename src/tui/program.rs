@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use self::async_commands::later;
 pub use self::exit_message::farewell;
+use self::exit_message::print_farewell;
 use self::store_watch::StoreChangeWatch;
 use crate::runtime::handle::EventReceiver;
 use crate::tui::backend::{SessionBackend, StatusFacts};
@@ -29,7 +30,7 @@ use crate::tui::dialog::QuestionDialog;
 use crate::tui::model::{TerminalBackground, UiModel};
 use crate::tui::msg::{BackendReply, UiCommand, UiMessage};
 use crate::tui::session_options::{FirstAction, SessionOptions, TrustQuestion};
-use crate::tui::terminal::{self, TerminalEvent, TerminalScreen};
+use crate::tui::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
 use crate::tui::theme::ColorTheme;
 use crate::tui::transcript::item::{ItemTone, TranscriptItem};
 use crate::tui::update::{history, start_facts, update};
@@ -41,10 +42,10 @@ const CALM_FRAME: Duration = Duration::from_millis(500);
 pub const BATCH: usize = 10_000;
 const TICK: Duration = Duration::from_secs(1);
 
-/// Runs the screen until the person leaves or the terminal goes away.
+/// Runs the screen until the user leaves, or until something ends it from outside, which is the answer.
 /// # Errors
-/// There is no terminal, or it went away while drawing.
-pub async fn run(session: SessionOptions) -> io::Result<()> {
+/// There is no terminal, or it cannot be drawn on.
+pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
     let facts = session.backend.status_line();
     // who starts a workflow at once wants nothing else
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
@@ -74,6 +75,7 @@ pub async fn run(session: SessionOptions) -> io::Result<()> {
         model,
         stale: None,
         frame_at: Instant::now(),
+        ended_by: None,
     };
     program.draw()?;
     if light.is_some() {
@@ -82,14 +84,19 @@ pub async fn run(session: SessionOptions) -> io::Result<()> {
     program.perform(first);
     program.perform(offer);
     let keys = terminal::events(program.screen.size());
-    let ended = program.turn(keys, session.events, end).await;
-    let farewell = program.farewell();
+    let mut ended = program.turn(keys, session.events, end).await;
+    if program.ended_by.is_none() && ended.as_ref().is_err_and(terminal::is_terminal_gone) {
+        program.apply_quit(ExternalShutdown::Hangup);
+    }
+    if program.ended_by.is_some() {
+        // a terminal that is gone cannot be drawn on, and that is no error
+        ended = Ok(());
+    }
+    let (farewell, ended_by) = (program.farewell(), program.ended_by);
     drop(program.screen);
     ended?;
-    if let Some(line) = farewell {
-        writeln_out(&line);
-    }
-    Ok(())
+    print_farewell(farewell.as_deref());
+    Ok(ended_by)
 }
 
 /// The model at the first frame, and what is asked for at once.
@@ -108,6 +115,7 @@ pub fn initial(
     match trust {
         // Nothing starts before the answer: it decides which definitions are used.
         Some(question) => {
+            model.start_facts_wait = true;
             model.dialogs.push_back(QuestionDialog::trust(&question.files, &question.changes));
             model.start.extend(start);
             (model, Vec::new())
@@ -118,7 +126,6 @@ pub fn initial(
         }
     }
 }
-            model.start_facts_wait = true;
 
 /// Who asks the rest of the program for what `update` wants, and has the answers.
 pub struct UiCommandRunner {
@@ -166,6 +173,8 @@ struct ScreenEventLoop {
     stale: Option<Instant>,
     /// When the last frame was drawn.
     frame_at: Instant,
+    /// What ended the session, if that was not the user.
+    ended_by: Option<ExternalShutdown>,
 }
 
 impl ScreenEventLoop {
@@ -173,7 +182,7 @@ impl ScreenEventLoop {
         &mut self,
         mut keys: UnboundedReceiver<TerminalEvent>,
         mut events: EventReceiver,
-        end: impl Future<Output = ()>,
+        end: impl Future<Output = ExternalShutdown>,
     ) -> io::Result<()> {
         tokio::pin!(end);
         let mut tick = Instant::now() + TICK;
@@ -183,7 +192,7 @@ impl ScreenEventLoop {
             self.stirs.listen(self.model.archive.is_some(), &*self.wishes.backend);
             tokio::select! {
                 biased;
-                () = &mut end => self.apply_quit(),
+                by = &mut end => self.apply_quit(by),
                 key = keys.recv() => match key {
                     Some(event) => {
                         // a flood of keys leaves its turn to whoever ends the program
@@ -197,8 +206,8 @@ impl ScreenEventLoop {
                         self.drain(&mut events);
                         self.stale = Some(Instant::now());
                     }
-                    // Nobody can press a key any more.
-                    None => self.apply_quit(),
+                    // no key can come any more
+                    None => self.apply_quit(ExternalShutdown::Hangup),
                 },
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
                 Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
@@ -301,8 +310,9 @@ impl ScreenEventLoop {
         self.perform(cmds);
     }
 
-    /// The program is ended from outside: runs are ended as if the person had left.
-    fn apply_quit(&mut self) {
+    /// The program is ended from outside: runs are ended as if the user had left.
+    fn apply_quit(&mut self, by: ExternalShutdown) {
+        self.ended_by = Some(by);
         let cmds = crate::tui::update::leave(&mut self.model);
         self.perform(cmds);
     }
@@ -485,10 +495,4 @@ impl UiCommandRunner {
 fn prices(backend: &dyn SessionBackend, models: Vec<String>) -> BackendReply {
     let price = |model: String| (model.clone(), backend.price(&model));
     BackendReply::Prices(models.into_iter().map(price).collect())
-}
-
-fn writeln_out(line: &str) {
-    use std::io::Write as _;
-    // Nobody may be reading any more; that is no error of ours.
-    let _ = writeln!(io::stdout(), "{line}");
 }

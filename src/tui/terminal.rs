@@ -284,27 +284,52 @@ pub fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// What ends a session from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExternalShutdown {
+    /// SIGHUP, or the terminal went away without a signal.
+    Hangup,
+    Interrupt,
+    Terminate,
+}
+
 /// Ends when the program is asked to end from outside, or its terminal goes away. From the call on these
 /// signals no longer kill: call it before the screen is opened.
 #[cfg(unix)]
-pub fn shutdown_signal() -> impl Future<Output = ()> {
-    use tokio::signal::unix::SignalKind;
-    let signals = any_of(vec![SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()]);
-    // the terminal of another session goes away without a signal
-    let hangup = hangup::hangup();
-    async move {
-        tokio::select! {
-            () = signals => {}
-            () = hangup => {}
-        }
+pub fn shutdown_signal() -> impl Future<Output = ExternalShutdown> {
+    use ExternalShutdown::{Hangup, Interrupt, Terminate};
+    or_hangup(first_of(&[Terminate, Hangup, Interrupt]), hangup::hangup(hangup::WatchedTerminal::Any))
+}
+
+/// As `shutdown_signal`, where Ctrl+C is a signal that means something else. Lines of a file or a program are taken also
+/// when the terminal that the program was started in goes away without a signal.
+#[cfg(unix)]
+pub fn terminate_signal() -> impl Future<Output = ExternalShutdown> {
+    use ExternalShutdown::{Hangup, Terminate};
+    or_hangup(first_of(&[Terminate, Hangup]), hangup::hangup(hangup::WatchedTerminal::Stdin))
+}
+
+/// The terminal of another session goes away without a signal.
+#[cfg(unix)]
+async fn or_hangup(
+    signals: impl Future<Output = ExternalShutdown>,
+    hangup: impl Future<Output = ()>,
+) -> ExternalShutdown {
+    tokio::select! {
+        by = signals => by,
+        () = hangup => ExternalShutdown::Hangup,
     }
 }
 
-/// As `asked_to_end`, where Ctrl+C is a signal that means something else.
-#[cfg(unix)]
-pub fn terminate_signal() -> impl Future<Output = ()> {
-    use tokio::signal::unix::SignalKind;
-    any_of(vec![SignalKind::terminate(), SignalKind::hangup()])
+/// Standard input is a terminal that went away: what cannot be read from it is no end that the user typed.
+pub fn is_stdin_hung_up() -> bool {
+    hangup::is_stdin_hung_up()
+}
+
+/// Whether a text cannot be written because the terminal went away.
+pub fn is_terminal_gone(error: &io::Error) -> bool {
+    const EIO: i32 = 5;
+    error.raw_os_error() == Some(EIO)
 }
 
 /// Every Ctrl+C, where it is a signal. From the call on it no longer kills.
@@ -325,24 +350,42 @@ pub fn interrupts() -> UnboundedReceiver<()> {
     receiver
 }
 
+/// The signals are held from the call on, not only once the future is polled.
 #[cfg(unix)]
-fn any_of(kinds: Vec<tokio::signal::unix::SignalKind>) -> impl Future<Output = ()> {
-    use tokio::signal::unix::signal;
-    let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
+fn first_of(ends: &[ExternalShutdown]) -> impl Future<Output = ExternalShutdown> + use<> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let held = |end: ExternalShutdown| {
+        let kind = match end {
+            ExternalShutdown::Hangup => SignalKind::hangup(),
+            ExternalShutdown::Interrupt => SignalKind::interrupt(),
+            ExternalShutdown::Terminate => SignalKind::terminate(),
+        };
+        Some((end, signal(kind).ok()?))
+    };
+    let mut signals: Vec<_> = ends.iter().filter_map(|end| held(*end)).collect();
     async move {
-        let waits = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
-        let _ = futures_util::future::select_all(waits).await;
+        if signals.is_empty() {
+            std::future::pending::<()>().await;
+        }
+        let waits = signals.iter_mut().map(|(end, signal)| {
+            Box::pin(async move {
+                signal.recv().await;
+                *end
+            })
+        });
+        futures_util::future::select_all(waits).await.0
     }
 }
 
 #[cfg(not(unix))]
-pub async fn terminate_signal() {
-    std::future::pending::<()>().await;
+pub async fn terminate_signal() -> ExternalShutdown {
+    std::future::pending().await
 }
 
 #[cfg(not(unix))]
-pub async fn shutdown_signal() {
+pub async fn shutdown_signal() -> ExternalShutdown {
     let _ = tokio::signal::ctrl_c().await;
+    ExternalShutdown::Interrupt
 }
 
 fn take_over() -> io::Result<()> {

@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::json;
 use synthdev::tui::terminal::{TerminalScreen, guarded};
 
+use crate::cli::world::eventually;
 use crate::support::model_server::{Behaviour, ModelServer};
 use terminal::Terminal;
 
@@ -316,12 +317,12 @@ fn control_c_twice_leaves() {
 
 #[test]
 fn signals_end_it_and_give_the_terminal_back() {
-    for signal in ["TERM", "HUP", "INT"] {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
         let mut terminal = Terminal::start(&[], &[]);
         terminal.wait_for("message, or / for commands");
         terminal.signal(signal);
         let end = terminal.end();
-        assert!(end.contains("exit="), "{signal}: {end}");
+        assert!(end.contains(&format!("exit={code}")), "{signal}: {end}");
         terminal.assert_restored();
     }
 }
@@ -336,11 +337,19 @@ fn a_terminal_that_goes_away_ends_it() {
 /// In a session of its own it hears no signal of the terminal's end.
 #[test]
 fn a_terminal_of_another_session_that_goes_away_ends_it() {
-    let command = format!("exec setsid --wait {}", env!("CARGO_BIN_EXE_synthdev"));
-    let arguments = ["-q", "-c", &command, "/dev/null"];
-    let terminal = Terminal::of(std::path::Path::new("script"), &arguments, &[]);
-    terminal.wait_for("message, or / for commands");
-    terminal.vanish_within();
+    for (mode, prompt) in [("", "message, or / for commands"), ("--linear", "role:coder>")] {
+        let told = tempfile::tempdir().unwrap();
+        let code = told.path().join("code");
+        let program = env!("CARGO_BIN_EXE_synthdev");
+        let inner = format!("{program} {mode}; echo $? >{0}.new; mv {0}.new {0}", code.display());
+        let command = format!("exec setsid --wait sh -c '{inner}'");
+        let arguments = ["-q", "-c", &command, "/dev/null"];
+        let terminal = Terminal::of(std::path::Path::new("script"), &arguments, &[]);
+        terminal.wait_for(prompt);
+        terminal.vanish_within();
+        let ended = eventually("it has ended", || std::fs::read_to_string(&code).ok());
+        assert_eq!(ended.trim(), "129", "{mode}");
+    }
 }
 
 /// The victim of the next test; does nothing when run as a test of its own.

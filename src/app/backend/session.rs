@@ -5,6 +5,7 @@ use crate::app::trust::ProjectFiles;
 use crate::app::trust_report;
 use crate::config::trust::TrustVerdict;
 use crate::runtime::handle::RuntimeHandle;
+use crate::tui::terminal::ExternalShutdown;
 use crate::tui::{SessionOptions, TrustQuestion};
 
 /// The first line of every session.
@@ -21,7 +22,7 @@ pub(super) async fn played(
     session: SessionOptions,
     linear: bool,
     handle: &RuntimeHandle,
-) -> std::io::Result<()> {
+) -> std::io::Result<Option<ExternalShutdown>> {
     let ended =
         if linear { crate::tui::line_mode::run(session).await } else { crate::tui::run(session).await };
     // Runs that were told to end get a moment to write their last row.

@@ -16,6 +16,7 @@ use crate::app::run_command::runtime;
 use crate::app::{bootstrap, config_sources, logs, model_setup};
 use crate::cli::exit;
 use crate::config::catalog::ConfigCatalog;
+use crate::tui::terminal::ExternalShutdown;
 use crate::tui::{FirstAction, SessionOptions};
 
 /// How the screen begins.
@@ -89,7 +90,17 @@ pub(in crate::app) fn interactive(world: CliContext, opening: TuiStartup) -> Res
     let ended = runtime.block_on(played(session, linear, &handle));
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
-    ended?;
     let left = alone && !saved.load(Ordering::Relaxed);
-    Ok(if left { exit::CANCELLED } else { exit::COMPLETED })
+    Ok(exit_code(ended?, left))
+}
+
+/// As shells say it of a program that a signal has ended. `left`: what was wanted was not done.
+fn exit_code(ended_by: Option<ExternalShutdown>, left: bool) -> u8 {
+    match ended_by {
+        Some(ExternalShutdown::Hangup) => exit::HUNG_UP,
+        Some(ExternalShutdown::Terminate) => exit::TERMINATED,
+        Some(ExternalShutdown::Interrupt) => exit::CANCELLED,
+        None if left => exit::CANCELLED,
+        None => exit::COMPLETED,
+    }
 }

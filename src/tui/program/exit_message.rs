@@ -1,5 +1,7 @@
 //! What is said when the session is over.
 
+use std::io::{self, Write as _};
+
 use crate::tui::model::UiModel;
 use crate::tui::text::{dollars, thousands};
 
@@ -11,4 +13,11 @@ pub fn farewell(model: &UiModel) -> Option<String> {
     let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
     let lines: Vec<String> = model.parting.clone().into_iter().chain(left).chain(spent).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// A terminal that is gone, or a reader that has left, is no error.
+pub fn print_farewell(line: Option<&str>) {
+    if let Some(line) = line {
+        let _ = writeln!(io::stdout(), "{line}");
+    }
 }

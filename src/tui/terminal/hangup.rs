@@ -3,12 +3,21 @@
 
 use std::future::Future;
 
+/// Which terminal is watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum WatchedTerminal {
+    /// Standard input, or the one that the program was started in.
+    Any,
+    /// Standard input, if it is one.
+    Stdin,
+}
+
 /// Ends when the terminal that keys come from has gone away. Without one, never.
 #[cfg(target_os = "linux")]
-pub(super) fn hangup() -> impl Future<Output = ()> {
+pub(super) fn hangup(watched: WatchedTerminal) -> impl Future<Output = ()> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
-        if linux::wait() {
+        if linux::wait(watched) {
             // the program ends already
             let _ = sender.send(());
         }
@@ -21,8 +30,16 @@ pub(super) fn hangup() -> impl Future<Output = ()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn hangup() -> impl Future<Output = ()> {
+pub(super) fn hangup(_: WatchedTerminal) -> impl Future<Output = ()> {
     std::future::pending()
+}
+
+/// As far as it is known now.
+pub(super) fn is_stdin_hung_up() -> bool {
+    #[cfg(target_os = "linux")]
+    return linux::is_stdin_hung_up();
+    #[cfg(not(target_os = "linux"))]
+    return false;
 }
 
 #[cfg(target_os = "linux")]
@@ -30,24 +47,33 @@ mod linux {
     use std::io::{self, IsTerminal};
     use std::os::fd::AsFd;
 
-    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::{Mode, OFlags, open};
     use rustix::io::Errno;
 
+    use super::WatchedTerminal;
+
     /// Waits for the end of the terminal. `false`: there is none, or that cannot be known.
-    pub(super) fn wait() -> bool {
+    pub(super) fn wait(watched: WatchedTerminal) -> bool {
         if io::stdin().is_terminal() {
-            return hung_up(io::stdin());
+            return hung_up(io::stdin(), None);
+        }
+        if watched == WatchedTerminal::Stdin {
+            return false;
         }
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        open("/dev/tty", flags, Mode::empty()).is_ok_and(hung_up)
+        open("/dev/tty", flags, Mode::empty()).is_ok_and(|terminal| hung_up(terminal, None))
+    }
+
+    pub(super) fn is_stdin_hung_up() -> bool {
+        hung_up(io::stdin(), Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
     }
 
     /// Asks for no event: only the end of the other side is told then.
-    fn hung_up(terminal: impl AsFd) -> bool {
+    fn hung_up(terminal: impl AsFd, patience: Option<&Timespec>) -> bool {
         loop {
             let mut polled = [PollFd::new(&terminal, PollFlags::empty())];
-            match poll(&mut polled, None) {
+            match poll(&mut polled, patience) {
                 Ok(_) => return polled[0].revents().contains(PollFlags::HUP),
                 Err(Errno::INTR) => {}
                 Err(_) => return false,

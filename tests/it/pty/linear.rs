@@ -132,6 +132,36 @@ async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
     terminal.assert_never_shown("\u{1b}");
 }
 
+#[test]
+fn signals_end_it_and_the_code_says_so() {
+    for (signal, code) in [("HUP", 129), ("TERM", 143)] {
+        let mut terminal = Terminal::start(&["--linear"], &[]);
+        terminal.wait_for("role:coder>");
+        terminal.signal(signal);
+        let end = terminal.end();
+        assert!(end.contains(&format!("exit={code}")), "{signal}: {end}");
+    }
+}
+
+/// What it did stays, and what it was asked is asked again.
+#[test]
+fn a_hang_up_leaves_the_run() {
+    let mut terminal = Terminal::with_workflow("gated", &super::resuming::gated());
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/exit\r");
+    terminal.end();
+    let mut terminal = terminal.again_with(&["--linear"]);
+    terminal.wait_for("role:coder>");
+    terminal.press("/workflow gated\r");
+    terminal.wait_for("to execute: shell?");
+    terminal.press("1\r");
+    terminal.wait_for("gate: your approval");
+    terminal.signal("HUP");
+    let end = terminal.end();
+    assert!(end.contains("exit=129"), "{end}");
+    super::resuming::takes_up(&terminal);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
     let (server, variables) = model(vec![

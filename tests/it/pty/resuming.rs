@@ -6,7 +6,7 @@ use super::terminal::Terminal;
 use super::{CTRL_C, ENTER, ESC};
 
 /// `start` writes a file, `gate` asks, `second` writes another one.
-fn gated() -> serde_json::Value {
+pub(super) fn gated() -> serde_json::Value {
     let write = |state: &str, file: &str, target: &str| {
         json!({"name": state, "type": "shell", "command": "sh", "args": ["-c", format!("echo {state} >> {file}")],
             "transition": [{"target": target}]})
@@ -41,7 +41,7 @@ pub(super) fn lines(terminal: &Terminal, file: &str) -> usize {
 }
 
 /// Goes on to the end; the first step is not repeated.
-fn takes_up(left: &Terminal) {
+pub(super) fn takes_up(left: &Terminal) {
     let mut terminal = left.again();
     terminal.wait_for("1 run can be taken up again");
     terminal.wait_for("interrupted in gate");

@@ -84,7 +84,12 @@ impl Terminal {
 
     /// The product once more, where this one was.
     pub fn again(&self) -> Self {
-        Self::at(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
+        self.again_with(&[])
+    }
+
+    /// The same with arguments.
+    pub fn again_with(&self, arguments: &[&str]) -> Self {
+        Self::at(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
     }
 
     /// Changes the database of its runs, which nobody has open; how many rows.
