@@ -45,7 +45,7 @@ pub(super) fn undone_to(
             Err(format!("there is nothing to undo: run {id} has not begun yet"))
         }
         _ if run.origin.as_ref().is_some_and(RunOrigin::is_foreign) => Err(format!(
-            "there is nothing to undo: run {id} came from a file, and of the files here nothing was stored for it"
+            "there is nothing to undo: run {id} was imported, and of the files here nothing was stored for it"
         )),
         (None, _) => Err(format!("run {id} cannot be undone: no snapshot was taken before it")),
         (Some(_), Some(error)) => Err(format!("run {id} cannot be undone: {}", error.message)),

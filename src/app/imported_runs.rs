@@ -51,7 +51,7 @@ fn asking_here(catalog: &ConfigCatalog, mut program: WorkflowProgram) -> Result<
         for choice in agents.chain(summaries) {
             *choice = catalog.model_for_level(&choice.level).map_err(|missing| {
                 let hint = missing.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-                anyhow!("the run came from a file and asks models of this place: {}{hint}", missing.message)
+                anyhow!("this imported run asks models of this place: {}{hint}", missing.message)
             })?;
         }
     }

@@ -96,7 +96,7 @@ fn an_imported_run_is_undone_to_before_it_worked_here() {
         here.write("a.txt", "ours\n");
         here.run(&["runs", "import", "in.run"]).code(0);
         let refused = here.run(&["runs", "undo", &run, "--yes"]).code(2);
-        assert!(refused.err.contains("came from a file"), "{}", refused.err);
+        assert!(refused.err.contains("was imported"), "{}", refused.err);
         assert!(!here.run(&["runs", "show", &run]).code(0).out.contains("undo:"));
         let mut run = run.clone();
         match steps.first() {
