@@ -115,9 +115,7 @@ impl ProjectIndexPort for ProjectIndex {
         let place = self.place()?;
         let writer =
             IndexFileWriter::open(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-        let busy = || {
-            "the index of this project is being made by somebody else: wait for the end of that".to_owned()
-        };
+        let busy = || "another program is making the index of this project: wait until it is done".to_owned();
         writer.ok_or_else(busy).map(|writer| Box::new(writer) as Box<dyn IndexWriter>)
     }
 }

@@ -236,7 +236,7 @@ impl SessionBackend for TuiBackend {
         if let Some(played) = &self.demo {
             let again = format!("See the workflow once more: /workflow {played} \"any task\"");
             return Err(format!(
-                "the demo has nobody to talk to: its words are scripted\n{again}\n{HOW_TO_SET}"
+                "the demo has no model to talk to: its answers are scripted\n{again}\n{HOW_TO_SET}"
             ));
         }
         let program = self.catalog().chat_program(role).map_err(|found| self.told(&found))?;

@@ -72,7 +72,9 @@ pub(super) fn index(world: &CliContext, args: &IndexArgs) -> Result<u8> {
 fn agreed(lines: &[String]) -> Result<bool> {
     print_stderr(lines.join("\n"));
     if !std::io::stdin().is_terminal() {
-        return Err(anyhow!("not indexed: nobody can be asked here whether to pay for it\nhint: add --yes"));
+        return Err(anyhow!(
+            "not indexed: no terminal is attached, so you cannot be asked whether to pay for it\nhint: add --yes"
+        ));
     }
     print_stderr("index? [y/N]");
     let mut answer = String::new();

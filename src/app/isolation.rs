@@ -271,7 +271,9 @@ pub(super) fn why_not_undone(
 /// At a terminal it asks; elsewhere `--yes` is needed.
 pub(super) fn confirmed(question: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
-        return Err(anyhow!("nothing was changed: nobody can be asked here\nhint: add --yes"));
+        return Err(anyhow!(
+            "nothing was changed: no terminal is attached, so you cannot be asked\nhint: add --yes"
+        ));
     }
     print_stderr(format_args!("{question} [y/N]"));
     let mut answer = String::new();

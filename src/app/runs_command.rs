@@ -154,7 +154,9 @@ fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
         ));
         tell_beyond();
         if !std::io::stdin().is_terminal() {
-            return Err(anyhow!("not restored: nobody can be asked here\nhint: add --yes"));
+            return Err(anyhow!(
+                "not restored: no terminal is attached, so you cannot be asked\nhint: add --yes"
+            ));
         }
         print_stderr(format_args!("restore {}? [y/N]", snapshots::counted(changes.len())));
         let mut answer = String::new();

@@ -371,7 +371,8 @@ fn trouble(error: &RunError, report: &FinalReport) -> Vec<String> {
     if report.status == RunStatus::Paused && error.root().code == "tool.denied" {
         let resume =
             report.run_id.as_ref().map_or_else(String::new, |run| format!(", or synthdev resume {run}"));
-        let needed = format!("needs approval: nobody is here to give it; --yes allows{resume}");
+        let needed =
+            format!("needs approval, and no terminal is attached to ask for it; --yes allows{resume}");
         // what waits is told whole below
         return if report.pauses.is_empty() { vec![needed, detail] } else { vec![needed] };
     }

@@ -113,7 +113,7 @@ pub fn awaited_answer(pause: &OpenPause) -> String {
         (PauseReason::Budget, _) => "for more of a budget".to_owned(),
         (PauseReason::User, _) => "to go on".to_owned(),
         (PauseReason::UncertainEffect, _) => "to know whether a tool took effect".to_owned(),
-        (PauseReason::Delegate, _) => "for somebody else".to_owned(),
+        (PauseReason::Delegate, _) => "for another client".to_owned(),
     }
 }
 

@@ -200,6 +200,6 @@ async fn warn_in_time(
     };
     if handle.summary(run.as_str()).is_ok_and(still) {
         let seconds = left.as_secs();
-        tracing::warn!(%run, state = pause.state, "nobody has resumed it yet: a token expires in {seconds} s");
+        tracing::warn!(%run, state = pause.state, "no client has resumed it yet: a token expires in {seconds} s");
     }
 }

@@ -64,7 +64,7 @@ pub(super) async fn keep(backend: Arc<dyn McpBackend>) {
             }
             tried.insert(pause, now);
             if let Err(why) = move_on(&*backend, run, *call).await {
-                tracing::warn!(%run, "nobody has answered in time, and the run cannot go on: {why}");
+                tracing::warn!(%run, "no answer came in time, and the run cannot go on: {why}");
             }
         }
         tokio::time::sleep(LOOK).await;

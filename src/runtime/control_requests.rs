@@ -207,6 +207,6 @@ fn deaf(run: &RunId, pid: u32) -> StoreError {
 fn conversation(run: &RunId, place: &str) -> StoreError {
     StoreError {
         message: format!("run {run} is a conversation that goes on {place}"),
-        hint: Some("it ends where somebody talks in it, with /exit".to_owned()),
+        hint: Some("it ends with /exit in the session that talks in it".to_owned()),
     }
 }

@@ -71,7 +71,7 @@ pub enum ResumeError {
     #[error("run {run} waits for {} answer{}", .open.len(), if .open.len() == 1 { "" } else { "s" })]
     Waits { run: RunId, open: Vec<OpenPause> },
     /// It came from a file, and what was allowed there is not allowed here; nothing was changed.
-    #[error("run {0} came from a file: nobody here has said what it may do")]
+    #[error("run {0} was imported from a file, and you have not yet said what it may do here")]
     Foreign(RunId),
     /// What it runs is not what was stored when it began; nothing was changed.
     #[error("run {0} is not taken up: its stored definition was changed after the run had begun")]
@@ -401,7 +401,7 @@ impl RuntimeHandle {
 }
 
 /// Why a call that was open in a file is not made without a question.
-const FOREIGN: &str = "it was allowed where the run came from, and nobody here has agreed to it";
+const FOREIGN: &str = "it was allowed where the run was recorded, and the user here has not agreed to it";
 
 fn check(run: &RunId, status: RunStatus, story: &JournaledRun, machine: &Machine) -> Result<(), ResumeError> {
     let over =
@@ -443,7 +443,7 @@ fn judge(machine: &Machine, going: &ResumeRequest) -> Result<(), ResumeError> {
         going.answers.iter().map(|(call, _)| call).chain(going.decisions.iter().map(|(call, _)| call));
     for call in given.chain(&going.elapsed) {
         if !asked.contains(call) {
-            let problem = "nobody waits for it any more".to_owned();
+            let problem = "nothing waits for it any more".to_owned();
             return Err(ResumeError::Unfit { state: format!("of call {call}"), problem });
         }
     }

@@ -54,7 +54,7 @@ pub enum TokenError {
     Stale,
     #[error("{problem}; {left} {} left", if *left == 1 { "try is" } else { "tries are" })]
     Unfit { problem: String, left: u32 },
-    #[error("the answer for state `{}` is not for whoever has its token", .0.state)]
+    #[error("the answer for state `{}` is not for the client that has its token", .0.state)]
     Forbidden(Box<OpenPause>),
     #[error("this token was used with {TRIES} answers that do not fit: it is worth nothing now")]
     Spent,
@@ -73,7 +73,7 @@ impl TokenError {
         match self {
             Self::Unknown => Some("`synthdev runs list --status paused` shows what waits".to_owned()),
             Self::Expired(_, run) => {
-                Some(format!("whoever owns the run answers it with: synthdev resume {run}"))
+                Some(format!("the user who owns the run answers it with: synthdev resume {run}"))
             }
             Self::Late { run, .. } => Some(format!("what came of it: synthdev runs show {run}")),
             Self::Stale | Self::Spent => {

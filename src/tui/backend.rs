@@ -413,7 +413,7 @@ pub trait SessionBackend: Send + Sync {
 
     /// Asks a model for a command that does what these words say; nothing is run.
     fn suggest_shell_command(&self, _words: String) -> BoxFuture<'static, ShellSuggestionReply> {
-        let told = Err("nobody can be asked for a command here".to_owned());
+        let told = Err("no model can be asked for a command here".to_owned());
         Box::pin(std::future::ready(ShellSuggestionReply { told, spent: Vec::new() }))
     }
 

@@ -186,7 +186,7 @@ fn the_demo_asks_runs_and_gives_the_terminal_back() {
     terminal.wait_for("all three checks pass");
     terminal.wait_for("undo: /snapshot restore");
     terminal.press("hello\r");
-    terminal.wait_for("the demo has nobody to talk to");
+    terminal.wait_for("the demo has no model to talk to");
     terminal.press("/workflow coder_reviewer \"once more\"\r");
     terminal.wait_for("coder to change files: write_file?");
     terminal.press(ESC);

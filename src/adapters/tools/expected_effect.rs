@@ -64,9 +64,9 @@ pub(super) fn examine(
     }
     let how = match (&foreseen.before, &present) {
         (_, Some(_)) => {
-            "is neither as the call found it nor as it leaves it: somebody else has changed it since"
+            "is neither as the call found it nor as it leaves it: another program has changed it since"
         }
-        (_, None) => "was there when the call began and is gone now: somebody else has removed it since",
+        (_, None) => "was there when the call began and is gone now: another program has removed it since",
     };
     InterruptedCallStatus::Unclear { reason: format!("`{}` {how}", spot.relative) }
 }
@@ -81,7 +81,7 @@ fn place(
     let spot = fence.writable(asked).map_err(|error| error.to_string())?;
     if spot.relative != foreseen.path {
         return Err(format!(
-            "`{asked}` leads to `{}` now and led to `{}` when the call began: somebody else has changed the links",
+            "`{asked}` leads to `{}` now and led to `{}` when the call began: another program has changed the links",
             spot.relative, foreseen.path
         ));
     }

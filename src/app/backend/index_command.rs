@@ -38,7 +38,9 @@ impl TuiBackend {
             return refused("the demo leaves nothing behind: it makes no index".to_owned());
         }
         if wired.providers.scripted().is_some_and(|script| !script.knows(summary_requests::ASKER)) {
-            return refused("here the words are scripted: nobody can be asked about files".to_owned());
+            return refused(
+                "the answers of this session are scripted: no model can be asked about files".to_owned(),
+            );
         }
         let choice = match catalog.model_for_level(LEVEL) {
             Ok(choice) => choice,

@@ -19,7 +19,9 @@ impl TuiBackend {
             Box::pin(std::future::ready(ShellSuggestionReply { told: Err(why), spent: Vec::new() }))
         };
         if wired.providers.scripted().is_some_and(|script| !script.knows(command_suggestion::ASKER)) {
-            return refused("here the words are scripted: nobody can be asked for a command".to_owned());
+            return refused(
+                "the answers of this session are scripted: no model can be asked for a command".to_owned(),
+            );
         }
         let choice = match catalog.model_for_level(LEVEL) {
             Ok(choice) => choice,

@@ -41,7 +41,7 @@ fn own_address(text: &str) -> Result<SocketAddr, String> {
         }
     };
     if !address.ip().is_loopback() {
-        let why = "other machines could reach it, and whoever may call starts programs here";
+        let why = "other machines could reach it, and every caller may start programs here";
         return Err(format!("{why}; use 127.0.0.1, [::1] or localhost"));
     }
     Ok(address)

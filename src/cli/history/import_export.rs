@@ -20,7 +20,7 @@ pub fn exported(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
     }
     if done.diverges {
         lines.push(format!(
-            "warning: it does not lead to what was recorded, so nobody can import it (`synthdev runs replay {}`)",
+            "warning: it does not lead to what was recorded, so it cannot be imported (`synthdev runs replay {}`)",
             done.run
         ));
     }

@@ -176,7 +176,7 @@ fn line(said: &SimulatedMessage) -> String {
 
 fn describe(wanted: &MessageExpected) -> String {
     let context = wanted.context.as_ref().map(|context| format!("[{context}] ")).unwrap_or_default();
-    let author = wanted.author.as_deref().unwrap_or("anybody");
+    let author = wanted.author.as_deref().unwrap_or("any agent");
     let private = if wanted.private == Some(true) { " (private)" } else { "" };
     let text = wanted.text.as_ref().map_or_else(|| "anything".to_owned(), |fit| one_line(fit.text(), 100));
     format!("{context}{author}{private}: {text}")

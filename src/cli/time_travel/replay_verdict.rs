@@ -63,7 +63,7 @@ fn parse(text: &str) -> Value {
 
 fn events(now: &[RunEvent], out: &mut dyn Write) -> io::Result<()> {
     if now.is_empty() {
-        return writeln!(out, "  none: nobody waits for this input");
+        return writeln!(out, "  none: nothing waits for this input");
     }
     for event in now.iter().take(MOST_EVENTS) {
         writeln!(out, "  {}", one_line(&serde_json::to_string(event)?, 400))?;

@@ -104,7 +104,7 @@ fn not_offered(
     findings: &mut FileDiagnostics<'_>,
 ) {
     let who: Vec<&str> = cast.iter().map(|(id, _)| *id).collect();
-    let who = if who.is_empty() { "nobody has spoken yet".to_owned() } else { who.join(", ") };
+    let who = if who.is_empty() { "no agent has spoken yet".to_owned() } else { who.join(", ") };
     let message = format!("no agent that can have spoken last ({who}) offers the tool `{}`", call.tool);
     let known = cast.iter().flat_map(|(_, cast)| &cast.role.parsing_tools);
     let hint = suggestion_hint(&call.tool, known.map(|tool| tool.name.as_str()))

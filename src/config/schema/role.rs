@@ -40,7 +40,7 @@ const DECISIONS: &str =
     "Tools by which it decides: the arguments are kept for the workflow, nothing is executed.";
 const AGENTS: &str = "Roles that it may call as agents.";
 const TASKS: &str = "Roles that it may hand tasks to.";
-const ENVIRONMENT: &str = "Whether it is told the system, the directory and the date. Default: true.";
+const ENVIRONMENT: &str = "Whether its prompt names the system, the directory and the date. Default: true.";
 const GUIDANCE: &str = "Whether it is given the AGENTS.md of the user and of the project. Default: true.";
 const FORCED: &str = "It must call this tool and may not answer in words.";
 

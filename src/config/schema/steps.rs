@@ -92,7 +92,7 @@ const KINDS: &[StepSchemaRow] = &[
     ("wait", "Waits for a time.", WAIT, &["type"]),
     (
         "delegate",
-        "Hands a task to an agent, or to whoever drives the run.",
+        "Hands a task to an agent, or to the client that drives the run.",
         DELEGATE,
         &["type", "instructions"],
     ),
@@ -200,7 +200,7 @@ const PROMPT: &[SchemaField] = &[
     field(
         "kind",
         Words(&[
-            ("info", "Only shown: nobody has to answer."),
+            ("info", "Only shown: no answer is needed."),
             ("confirm", "Yes or no: the result is true or false."),
             ("text", "A text."),
             ("number", "A number."),
@@ -211,7 +211,7 @@ const PROMPT: &[SchemaField] = &[
     ),
     field("message", VALUE, "What the person reads."),
     field("choices", TEXTS, "What can be chosen."),
-    field("default", Any, "The answer when nobody gave one."),
+    field("default", Any, "The answer when the user gave none."),
     field("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
     field("ttl", DURATION, "How long is waited for an answer."),
 ];
@@ -239,7 +239,7 @@ const DELEGATE: &[SchemaField] = &[
     field(
         "agent",
         Text,
-        "The agent of this workflow that does it; without one it is handed to whoever drives the run.",
+        "The agent of this workflow that does it; without one it is handed to the client that drives the run.",
     ),
     field("needs_state", List(&Text), NEEDS),
     field("required_outputs", TEXTS, "Names of values that must come back. Default: result."),
@@ -247,12 +247,12 @@ const DELEGATE: &[SchemaField] = &[
     field("available_tools", TEXTS, "Tools that may be used."),
     field("context", Any, "What is good to know."),
     field("ttl", DURATION, "How long is waited for the result."),
-    field("default", Any, "The values when nobody gave any."),
+    field("default", Any, "The values when the user gave none."),
 ];
 
 const AGENT: &[SchemaField] = &[
     field("agent", Text, "The agent."),
-    field("input", VALUE, "What it is told."),
+    field("input", VALUE, "What the agent gets to read."),
     field("needs_state", List(&Text), NEEDS),
 ];
 

@@ -135,7 +135,7 @@ const WORKFLOW_FIELDS: &[SchemaField] = &[
     field(
         "snapshot",
         Words(&[
-            ("auto", "Taken before the first change if possible; if not, it is told (default)."),
+            ("auto", "Taken before the first change if possible; if not, a warning says so (default)."),
             ("required", "Without a snapshot nothing is changed."),
             ("off", "None is taken: nothing can be undone."),
         ]),

@@ -25,7 +25,7 @@ pub(super) fn definitions() -> Vec<SchemaDefinition> {
         )
         .requires(&["name"]),
         table("stored", "What becomes of a state's result.", STORED),
-        table("request", "A task for whoever drives the run.", REQUEST),
+        table("request", "A task for the client that drives the run.", REQUEST),
     ];
     all.extend(others.into_iter().map(SchemaDefinition::from));
     all
@@ -103,7 +103,7 @@ const KINDS: &[StateSchemaRow] = &[
     ("parallel", "Branches that run at the same time.", PARALLEL, &["name", "branches"]),
     ("foreach", "The same body for each item of a list.", FOREACH, &["name", "in"]),
     ("pause", "Waits for a person.", PAUSE, &["name"]),
-    ("delegate", "Hands a task to whoever drives the run.", DELEGATE, &["name", "action"]),
+    ("delegate", "Hands a task to the client that drives the run.", DELEGATE, &["name", "action"]),
     ("tool", "Runs a tool, without a model.", TOOL, &["name", "tool"]),
     ("mcp", "Calls a tool of an MCP server, without a model.", MCP, &["name", "server", "tool"]),
     (
@@ -184,15 +184,15 @@ const PAUSE: &[SchemaField] = &[
     field("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
     field("required_outputs", TEXTS, "Names of values that must be given."),
     field("ttl", DURATION, "How long is waited for an answer."),
-    field("default", Any, "The answer when nobody gave one."),
-    field("on_timeout", Text, "The state to go to when nobody answered in time."),
+    field("default", Any, "The answer when the user gave none."),
+    field("on_timeout", Text, "The state to go to when the user did not answer in time."),
 ];
 
 const DELEGATE: &[SchemaField] = &[
     field("action", Ref("request"), "The task."),
     field("ttl", DURATION, "How long is waited for the result."),
-    field("default", Object, "The values when nobody gave any."),
-    field("on_timeout", Text, "The state to go to when nobody answered in time."),
+    field("default", Object, "The values when the user gave none."),
+    field("on_timeout", Text, "The state to go to when the user did not answer in time."),
 ];
 
 const TOOL: &[SchemaField] = &[

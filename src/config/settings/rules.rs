@@ -257,7 +257,7 @@ pub const RULES: &[SettingRule] = &[
         &["SYNTHDEV_APPROVAL_DEADLINE_SECONDS"],
         &[],
         "0",
-        "seconds after which an approval that nobody answers is denied; 0: it waits",
+        "seconds after which an approval without an answer is denied; 0: it waits",
     ),
     rule(
         "default_role",

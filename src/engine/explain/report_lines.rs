@@ -61,7 +61,7 @@ fn how(why: &StepExplanation) -> String {
             let detail = if detail.is_empty() { String::new() } else { format!(": {}", shortened(detail)) };
             format!("`{rule}` took `{error}`{detail}")
         }
-        EntryCause::Resume => "the person had said something that nobody had asked for".to_owned(),
+        EntryCause::Resume => "the user had said something without being asked".to_owned(),
         EntryCause::Branch { branch } if branch.starts_with('[') => {
             format!("item {branch} of `{owner}` began")
         }

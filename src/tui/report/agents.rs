@@ -19,7 +19,7 @@ pub fn all(runs: &[RunView]) -> String {
         let place = if state.is_empty() { String::new() } else { format!(" · {state}") };
         let _ = writeln!(text, "{} {}{place}", run.workflow, run.id);
         if run.agents.is_empty() {
-            text.push_str("  nobody was asked yet\n");
+            text.push_str("  no agent was asked yet\n");
         }
         let rows: Vec<Vec<String>> = run
             .agents

@@ -167,7 +167,7 @@ fn wish(pause: &OpenPause) -> &'static str {
         PauseReason::Input if pause.kind.as_deref() == Some("approval") => "your approval",
         PauseReason::Approval => "your approval",
         PauseReason::Input => "your answer",
-        PauseReason::Delegate => "somebody else",
+        PauseReason::Delegate => "another client",
         PauseReason::Error => "to be tried again",
         PauseReason::Limit => "more of a limit",
         PauseReason::Budget => "more of a budget",

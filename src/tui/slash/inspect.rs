@@ -29,7 +29,7 @@ pub(super) const REVIEW: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[AGENT]",
     about: "what a model was asked last, and its answer",
-    more: "Of the run that is shown; without an agent: of whoever was asked last. Keys are left out. \
+    more: "Of the run that is shown; without an agent: of the one that was asked last. Keys are left out. \
            synthdev runs show RUN --request STEP shows earlier ones.",
     argument: SlashArgument::Agent,
     parse: |rest| Ok(SlashAction::Review(named(rest))),

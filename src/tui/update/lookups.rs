@@ -13,7 +13,7 @@ use crate::tui::transcript::item::{ItemTone, TranscriptItem};
 
 pub fn act(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
-        SlashAction::Agents if model.runs.is_empty() => say(model, "nobody has been asked in this session"),
+        SlashAction::Agents if model.runs.is_empty() => say(model, "no agent has been asked in this session"),
         SlashAction::Agents => report(model, "Agents", &agents::all(&model.runs)),
         SlashAction::Agent(name) => return agent(model, &name),
         SlashAction::Graph(wanted) => return graph(model, wanted),
@@ -57,7 +57,7 @@ pub fn reply(model: &mut UiModel, reply: BackendReply) {
 
 fn agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
     let Some(run) = model.watched_run() else {
-        say(model, "nobody has been asked in this session");
+        say(model, "no agent has been asked in this session");
         return Vec::new();
     };
     match agents::one(run, name, model.transcript.items()) {

@@ -268,8 +268,7 @@ fn note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
             Some("there are errors: y saves all the same · Esc goes on, F8 shows them".to_owned())
         }
         Some(EditorPrompt::Conflict(_)) => Some(
-            "the file was changed by somebody else: o overwrites it · r reads it again · Esc goes on"
-                .to_owned(),
+            "another program changed the file: o overwrites it · r reads it again · Esc goes on".to_owned(),
         ),
         Some(EditorPrompt::Where) => {
             Some("save a copy: p in this project · u for you, in every project · Esc goes on".to_owned())

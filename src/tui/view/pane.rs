@@ -156,7 +156,7 @@ fn nothing(pane: PaneKind) -> &'static str {
     match pane {
         PaneKind::Conversation => "",
         PaneKind::Graph => "the workflow is being read …",
-        PaneKind::Agents => "nobody has spoken yet",
+        PaneKind::Agents => "no agent has spoken yet",
         PaneKind::Data => "no variables so far: scripts keep them in common_data",
         PaneKind::Tools => "no tool was called yet",
         PaneKind::Timeline => "nothing has happened yet",

@@ -145,7 +145,7 @@ fn every_expectation_can_fail_and_says_how() {
             json!([{"author": "coder", "text": "Third"}]),
             "    messages: never said\n    - coder: Third\n    + [main] workflow: do it\n",
         ),
-        ("messages", json!(["Done", "First"]), "    messages: said too early\n    - anybody: First\n"),
+        ("messages", json!(["Done", "First"]), "    messages: said too early\n    - any agent: First\n"),
         ("cost", json!({"calls": 4}), "    cost.calls\n    - 4\n    + 5\n"),
         ("cost", json!({"max_calls": 4}), "    cost.max_calls\n    - 4\n    + 5\n"),
         ("cost", json!({"max_tokens": 1}), "    cost.max_tokens\n    - 1\n"),

@@ -71,7 +71,7 @@ fn a_restore_asks_and_without_anybody_to_ask_it_refuses() {
     change(&world);
     for input in ["", "y\n"] {
         let refused = world.run_with(&["snapshot", "restore", &id], input).code(2);
-        for part in ["revert       edited.txt", "nobody can be asked", "--yes"] {
+        for part in ["revert       edited.txt", "you cannot be asked", "--yes"] {
             assert!(refused.err.contains(part), "no `{part}` in\n{}", refused.err);
         }
         assert_eq!((refused.out.as_str(), world.read("edited.txt").as_str()), ("", "after\n"));

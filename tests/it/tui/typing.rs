@@ -300,7 +300,7 @@ fn commands_beside_what_goes_on() {
         assert_eq!(wanted, expected, "{line}");
         assert!(desk.said_last().contains(said), "{line}: {}", desk.said_last());
     };
-    check(&mut desk, "/agents", &[], "nobody has been asked");
+    check(&mut desk, "/agents", &[], "no agent has been asked");
     check(&mut desk, "/budget", &[], "nothing has run");
     check(&mut desk, "/graph", &[], "/graph WORKFLOW draws one");
     check(&mut desk, "/graph tick", &[UiCommand::Page(LookupPage::Graph("tick".into()))], "");

@@ -200,9 +200,9 @@ async fn what_is_written_down_is_small_and_names_the_real_file() {
 }
 
 const CHANGED: &str =
-    "`dir/a` is neither as the call found it nor as it leaves it: somebody else has changed it since";
+    "`dir/a` is neither as the call found it nor as it leaves it: another program has changed it since";
 const GONE: &str =
-    "`dir/a` was there when the call began and is gone now: somebody else has removed it since";
+    "`dir/a` was there when the call began and is gone now: another program has removed it since";
 const LINKED: &str = "`dir/a` leads to `other` now and led to `dir/a` when the call began: somebody else has changed \
     the links";
 const CANNOT: &str = "`dir/a` cannot be compared with what the call was to do: ";
