@@ -98,7 +98,7 @@ fn what_was_added_is_there_after_a_crash() {
     assert_eq!(port.load().unwrap(), ProjectIndexEntries::default());
     assert!(!directory.path().join(PLACE).exists(), "reading makes nothing");
     let mut writer = port.writer().unwrap();
-    assert!(port.writer().err().unwrap().contains("by somebody else"));
+    assert!(port.writer().err().unwrap().contains("another program is making the index"));
     writer.add(&entry("a")).unwrap();
     writer.add(&ProjectIndexEntry { summary: "once more".to_owned(), ..entry("a") }).unwrap();
     writer.add(&entry("b")).unwrap();

@@ -203,7 +203,7 @@ const CHANGED: &str =
     "`dir/a` is neither as the call found it nor as it leaves it: another program has changed it since";
 const GONE: &str =
     "`dir/a` was there when the call began and is gone now: another program has removed it since";
-const LINKED: &str = "`dir/a` leads to `other` now and led to `dir/a` when the call began: somebody else has changed \
+const LINKED: &str = "`dir/a` leads to `other` now and led to `dir/a` when the call began: another program has changed \
     the links";
 const CANNOT: &str = "`dir/a` cannot be compared with what the call was to do: ";
 
