@@ -25,6 +25,17 @@ fn assert_refused_unasked<const N: usize>(project: &Project, why: &str, calls: [
     }
 }
 
+/// Calls that an answer may allow.
+fn assert_worth_a_question(project: &Project) {
+    for (tool, arguments) in [
+        ("read_files", json!({"file_paths": ["away/secret", "in/a"]})),
+        ("write_file", json!({"file_path": "inner/new", "content": "x"})),
+        ("explain_codebase", json!({"question": "SECRET"})),
+    ] {
+        assert_eq!(project.tools.refusal(&invocation(tool, arguments)), None, "{tool}");
+    }
+}
+
 #[tokio::test]
 async fn no_way_out() {
     let outside = tempfile::tempdir().unwrap();
@@ -81,14 +92,7 @@ async fn no_way_out() {
         let write = ("write_file", json!({"file_path": path, "content": "x"}));
         assert_refused_unasked(&project, "git's own directory", [write, ("edit_file", edit(path))]);
     }
-    // what one of the paths answers is worth a question
-    for (tool, arguments) in [
-        ("read_files", json!({"file_paths": ["away/secret", "in/a"]})),
-        ("write_file", json!({"file_path": "inner/new", "content": "x"})),
-        ("explain_codebase", json!({"question": "SECRET"})),
-    ] {
-        assert_eq!(project.tools.refusal(&invocation(tool, arguments)), None, "{tool}");
-    }
+    assert_worth_a_question(&project);
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "SECRET");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
     let search = project.run("exact_search", json!({"search_string": "SECRET"})).await;
