@@ -1,0 +1,74 @@
+# Recipes for everyday work; `just` alone lists them. Each is one cargo command that also works without `just`.
+
+# Lists the recipes.
+default:
+    @just --list --unsorted
+
+# Builds the program for development: target/debug/synthdev.
+build:
+    cargo build --locked
+
+# Runs the program: `just run check workflows`.
+run *arguments:
+    cargo run --locked -- {{ arguments }}
+
+# The demo: a real run with scripted words in a temporary project. `just demo --headless` needs no screen.
+demo *arguments:
+    cargo run --release --locked -- demo {{ arguments }}
+
+# Every test of the usual tier.
+test *arguments:
+    cargo test --locked {{ arguments }}
+
+# Tests of the library beside the code whose name holds FILTER: `just unit engine::prompt`.
+unit filter:
+    cargo test --locked --lib {{ filter }}
+
+# Tests of the integration binary whose name holds FILTER: `just test-one machine::retries`.
+test-one filter:
+    cargo test --locked --test it {{ filter }}
+
+# The tests that need minutes, tools or packages of others. They say what they skip.
+test-slow filter="":
+    SYNTHDEV_SLOW_TESTS=1 cargo test --locked --test it {{ filter }}
+
+# Kills the program at every place where that could hurt, and at POINTS random times.
+crash points="300" seconds="60":
+    CRASH_POINTS={{ points }} CRASH_SECONDS={{ seconds }} cargo test --locked --test it crash::
+
+# Plays the engine under random answers and failures in WORLDS worlds.
+simulate worlds="10000":
+    SIM_WORLDS={{ worlds }} cargo test --release --locked --test it sim::
+
+# Formats the code and runs the linter as the gate does.
+lint:
+    cargo fmt
+    cargo clippy --all-targets --locked -- -D warnings
+
+# The guard of layers, sizes, names and paths, and the test of the reference pages. Run both before each commit.
+guard:
+    cargo test --locked --test it architecture
+    cargo test --locked --test it docs::
+
+# Everything that must hold before a change is merged.
+gate:
+    bash .ci/run
+
+# Writes the stored pictures of the screen and of graphs anew. Look at the diff before you commit it.
+snapshots:
+    INSTA_UPDATE=always cargo test --locked --test it tui::
+    INSTA_UPDATE=always cargo test --locked --test it cli::graph
+    git --no-pager diff --stat -- tests/frames
+
+# Writes the stored answers of `why` and the shipped recording anew.
+recordings:
+    UPDATE_WHY=1 cargo test --locked --test it machine::why
+    UPDATE_CASSETTE=1 cargo test --locked --test it shipped_recording
+
+# Writes the JSON Schemas in config/schema anew.
+schema:
+    cargo run --locked -- schema --write config/schema
+
+# One benchmark, or all: `just bench machine`. The files are in benches/.
+bench name="":
+    cargo bench --locked {{ if name == "" { "" } else { "--bench " + name } }}
