@@ -35,9 +35,10 @@
 //!
 //! 1. [`domain::workflow`], [`domain::script`] and [`domain::context`]: what is run.
 //! 2. [`engine::input`], [`engine::effect`], [`engine::event`]: everything that goes into a run and comes out.
-//! 3. [`engine::machine`], then the files below it in the order of a state's visit: `enter`, `visit`, `replied`,
-//!    `tools`, `step`, `evaluated`, `stored`, `finish`; `split` and `join` for branches and loops, `recover` for errors.
-//! 4. [`runtime::handle`] and beside it `driver`, `perform`, `journal`: how a run meets time.
+//! 3. [`engine::machine`], then the files below it in the order of a state's visit: `enter_state`, `run_turn`,
+//!    `on_model_reply`, `tool_calls`, `action_states`, `on_script_result`, `state_output`, `finish`; `spawn_branches` and
+//!    `join` for branches and loops, `error_recovery` for errors.
+//! 4. [`runtime::handle`] and beside it `driver`, `effect_executor`, `journal`: how a run meets time.
 //! 5. [`config::workflow_file`] (what is written), [`config::check`] (what is wrong), [`config::lower`] (what is run).
 //! 6. One adapter of your choice; then [`app`], which puts all of it together.
 //!
@@ -73,13 +74,12 @@
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
 //! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandbox_setup.rs` |
 //! | ports of the machine that a workflow declares | `config/workflow_file/ports.rs`, `adapters/sandbox/port_{listener,forwarder}.rs` |
-//! | command lines that are always refused | `domain/refused_commands.rs` |
+//! | command lines that are always refused, and warnings of commands | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |
 //! | what a project may change, and what its files can do | `config/settings/project_restriction.rs`, `config/trust/capabilities.rs` |
 //! | the network for a command that lacks it | `runtime/network_access.rs`; of a role: `NetworkAccess` in `domain/sandbox.rs` |
 //! | commands where no sandbox works | `runtime/unsandboxed_commands.rs`, `tui/dialog/sandbox_questions.rs` |
 //! | where an answer is cut | `adapters/providers/reply_guard.rs` |
-//! | commands that are never run, and warnings of commands | `adapters/tools/refused_commands/` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |
 //! | where a path leads through its links | `adapters/link_walk.rs` |
@@ -108,7 +108,20 @@
 //! | steps for sub-agents: queue, leases, what is handed in | `runtime/leases.rs`, `runtime/task_queue/`, `mcp/steps/` |
 //! | how the workflow server is reached | `mcp/transport.rs`, `app/mcp/http_server.rs` |
 //! | what clients of the workflow server are told | `mcp/response.rs`, `mcp/tools.rs` |
-//! | exit codes, errors, limits | `cli/exit.rs`, [`domain::failure`], `docs/exit-codes-and-limits.md` |
+//! | exit codes, errors, limits | `cli/exit.rs`, [`domain::run_error`], `docs/exit-codes-and-limits.md` |
+//!
+//! # Specification
+//!
+//! The rules that the code keeps, each with the files that hold it and the tests that guard it:
+//!
+//! - `docs/spec/engine.md`: states, transitions, branches, agent turns, errors, limits, budgets, questions, breakpoints
+//! - `docs/spec/scripts.md`: JavaScript: what it sees, its limits, determinism, isolation
+//! - `docs/spec/contexts.md`: shared conversations, the prompt of one agent, trimming, summaries, compaction
+//! - `docs/spec/journal.md`: rows, the order of writing, versions, replay, resume, rewind, fork, undo, snapshots
+//! - `docs/spec/delegation.md`: resume tokens, model calls of clients, tasks of sub-agents, recovery, acknowledgement
+//! - `docs/spec/sandbox.md`: policy, layers, protected paths, network, denials, trust
+//!
+//! Words are explained in `docs/glossary.md`, tests in `docs/test-harness.md`, everyday work in `CONTRIBUTING.md`.
 //!
 //! # Rules in force
 //!
