@@ -292,6 +292,28 @@ fn steps(path: &str, label: &str, node: &JsonNode, found: &mut CapabilityReport<
         None => label.to_owned(),
     };
     let at = format!("{path}: {label}");
+    actions(path, &at, node, found);
+    if members.iter().any(|member| member.key == "snapshot")
+        && node.get("states").or(node.get("steps")).is_some()
+        && !node.get("snapshot").is_some_and(|snapshot| found.is_in_vain(path, &snapshot.span))
+    {
+        found.add(
+            FileCapability::Changes,
+            format!("{at}: snapshot = {}", node.get("snapshot").map(said).unwrap_or_default()),
+        );
+    }
+    let instructions = ["system_message_append", "starting_messages", "prompt", "agent_role", "role"];
+    if named.is_some() && instructions.iter().any(|key| node.get(key).is_some()) {
+        found.add(FileCapability::Steers, format!("{at}: says what an agent is told"));
+    }
+    granted(path, &label, node, found);
+    for member in members {
+        steps(path, &label, &member.value, found);
+    }
+}
+
+/// What one object executes, calls and reaches.
+fn actions(path: &str, at: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
     let word = |key: &str| node.get(key).map(said);
     if let Some(command) = word("command") {
         let args = node.get("args").map(|args| format!(" {}", args.to_value())).unwrap_or_default();
@@ -322,23 +344,6 @@ fn steps(path: &str, label: &str, node: &JsonNode, found: &mut CapabilityReport<
         let line =
             format!("{at}: its commands reach {what} {ports} of this machine, also with the network off");
         found.add(FileCapability::Reaches, line);
-    }
-    if members.iter().any(|member| member.key == "snapshot")
-        && node.get("states").or(node.get("steps")).is_some()
-        && !node.get("snapshot").is_some_and(|snapshot| found.is_in_vain(path, &snapshot.span))
-    {
-        found.add(
-            FileCapability::Changes,
-            format!("{at}: snapshot = {}", word("snapshot").unwrap_or_default()),
-        );
-    }
-    let instructions = ["system_message_append", "starting_messages", "prompt", "agent_role", "role"];
-    if named.is_some() && instructions.iter().any(|key| node.get(key).is_some()) {
-        found.add(FileCapability::Steers, format!("{at}: says what an agent is told"));
-    }
-    granted(path, &label, node, found);
-    for member in members {
-        steps(path, &label, &member.value, found);
     }
 }
 
