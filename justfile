@@ -20,9 +20,9 @@ demo *arguments:
 test *arguments:
     cargo test --locked {{ arguments }}
 
-# Tests of the library beside the code whose name holds FILTER: `just unit engine::prompt`.
-unit filter:
-    cargo test --locked --lib {{ filter }}
+# Tests beside the code of one member, or those of them whose name holds FILTER: `just unit engine prompt::`.
+unit member filter="":
+    cargo test --locked --package synthdev-{{ member }} {{ filter }}
 
 # Tests of the integration binary whose name holds FILTER: `just test-one machine::retries`.
 test-one filter:
@@ -42,7 +42,7 @@ simulate worlds="10000":
 
 # Formats the code and runs the linter as the gate does.
 lint:
-    cargo fmt
+    cargo fmt --all
     cargo clippy --all-targets --locked -- -D warnings
 
 # The guard of layers, sizes, names and paths, and the test of the reference pages. Run both before each commit.

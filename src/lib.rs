@@ -17,9 +17,11 @@
 //!
 //! # The layers, low to high
 //!
-//! | module | may import | never contains |
+//! Each is a member of the workspace, a crate of its own in `src/`; this façade hands all of them on.
+//!
+//! | member | may import | never contains |
 //! | --- | --- | --- |
-//! | [`domain`] | – | waiting, the world, clocks, luck |
+//! | [`domain`] | – | waiting, the world, clocks, randomness |
 //! | [`config`] | domain | reading of files: text in, values and findings out |
 //! | [`engine`] | domain | waiting, ports |
 //! | [`ports`] | domain | implementations |
@@ -28,8 +30,8 @@
 //! | [`tui`], [`cli`], [`mcp`] | domain, config, engine, runtime | adapters, ports, each other |
 //! | [`app`] | all | logic: it only wires |
 //!
-//! `tests/it/architecture.rs` reads every path in the source and fails on an edge outside of this table, on circles
-//! between the files of a layer, on sizes, and on what must never be there.
+//! The compiler holds this table: the manifest of a member names what it may import. `tests/it/architecture.rs` holds the
+//! manifests, and fails on circles between the files of a member, on sizes, on names, and on what must never be there.
 //!
 //! # Reading order
 //!
@@ -125,7 +127,7 @@
 //!
 //! # Rules in force
 //!
-//! - The core says what it wants; it does not do it. Time, ids and luck are inputs.
+//! - The core says what it wants; it does not do it. Time, ids and randomness are inputs.
 //! - One concept a file (`foo.rs` with `foo/` beside it), one input a file in the machine. Files stay below 500 lines
 //!   without tests, functions below 60. A file begins with what it owns and what it refuses.
 //! - Effects are data. An answer to a call that nobody waits for is dropped.
@@ -136,13 +138,13 @@
 //! - Keys are never printed, logged, stored or put into an effect; effects carry the names of keys.
 //! - A test is a row. Pure code has its rows beside it; what goes through two layers lives in `tests/it`, against real
 //!   files, real git, a real database and a real socket.
-pub mod adapters;
-pub mod app;
-pub mod cli;
-pub mod config;
-pub mod domain;
-pub mod engine;
-pub mod mcp;
-pub mod ports;
-pub mod runtime;
-pub mod tui;
+pub use synthdev_adapters as adapters;
+pub use synthdev_app as app;
+pub use synthdev_cli as cli;
+pub use synthdev_config as config;
+pub use synthdev_domain as domain;
+pub use synthdev_engine as engine;
+pub use synthdev_mcp as mcp;
+pub use synthdev_ports as ports;
+pub use synthdev_runtime as runtime;
+pub use synthdev_tui as tui;

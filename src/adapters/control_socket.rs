@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::stream::BoxStream;
 
-use crate::ports::run_store::DriverRequest;
+use synthdev_ports::run_store::DriverRequest;
 
 /// Where the process of this name listens, in the directory of those that do. Addresses are short on many systems: the
 /// beginning of the name is enough.
@@ -60,7 +60,7 @@ mod unix {
     use tokio::sync::mpsc;
     use tokio::time::timeout;
 
-    use crate::ports::run_store::DriverRequest;
+    use synthdev_ports::run_store::DriverRequest;
 
     /// Bytes of what is asked or answered.
     const LONGEST: u64 = 64 << 10;

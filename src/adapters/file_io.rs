@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 
-use crate::adapters::open_beneath::read_regular;
+use crate::open_beneath::read_regular;
 
 pub use atomic_write::{
     close_to_others, create_private, create_private_directory, create_random_directory,

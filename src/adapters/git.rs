@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::domain::ids::{SnapshotId, Timestamp};
-use crate::domain::snapshot::{
+use synthdev_domain::ids::{SnapshotId, Timestamp};
+use synthdev_domain::snapshot::{
     ChangedFile, InterruptedRestore, RestoreTarget, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult,
     SnapshotRetention, UnrestoredChanges,
 };
-use crate::ports::clock::ClockPort;
-use crate::ports::snapshot::{RestoreStartHook, SnapshotError, SnapshotPort};
+use synthdev_ports::clock::ClockPort;
+use synthdev_ports::snapshot::{RestoreStartHook, SnapshotError, SnapshotPort};
 
 pub(super) mod apply_changes;
 mod disk_sync;

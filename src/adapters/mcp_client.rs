@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::ports::mcp::{McpError, McpPort};
+use synthdev_ports::mcp::{McpError, McpPort};
 
 /// No server is known.
 #[derive(Clone, Copy, Debug, Default)]

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use super::file_io::{ensure_private_directory, write_private};
 use super::sandbox::CommandSandbox;
 use super::sandbox::policy::PathAccess;
-use crate::domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
-use crate::ports::project_index::{IndexWriter, ProjectIndexPort};
+use synthdev_domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
+use synthdev_ports::project_index::{IndexWriter, ProjectIndexPort};
 
 pub use scan::checksum_of;
 

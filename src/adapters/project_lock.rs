@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::file_io::ensure_private_directory;
 use super::git::snapshot_error::NOT_UTF_8;
-use crate::domain::project_lock::LockHolder;
-use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
+use synthdev_domain::project_lock::LockHolder;
+use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 
 /// The gate is open again within milliseconds, unless somebody was stopped in it.
 const TRIES: usize = 400;

@@ -42,12 +42,12 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
-use crate::domain::model_list::ListedModel;
-use crate::domain::protocol::ModelProtocol;
-use crate::domain::secret::SecretText;
-use crate::ports::clock::ClockPort;
-use crate::ports::model::{DeltaSink, ModelPort};
+use synthdev_domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
+use synthdev_domain::model_list::ListedModel;
+use synthdev_domain::protocol::ModelProtocol;
+use synthdev_domain::secret::SecretText;
+use synthdev_ports::clock::ClockPort;
+use synthdev_ports::model::{DeltaSink, ModelPort};
 
 pub use pricing::{PriceList, ProviderPriceLists};
 pub use timeouts::ModelTimeouts;

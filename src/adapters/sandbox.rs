@@ -46,8 +46,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::adapters::open_beneath;
-use crate::domain::sandbox::{NetworkReach, SandboxMode, SandboxSettings};
+use crate::open_beneath;
 use credentials::CredentialWatch;
 use launch::SandboxLaunch;
 use nested_repositories::NestedRepositories;
@@ -55,6 +54,7 @@ use policy::SandboxPolicy;
 use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
 use sandbox_places::SandboxPlaces;
+use synthdev_domain::sandbox::{NetworkReach, SandboxMode, SandboxSettings};
 
 const NO_PORTS: &BTreeSet<u16> = &BTreeSet::new();
 

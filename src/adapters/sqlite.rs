@@ -34,13 +34,13 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use rusqlite::Connection;
 
-use crate::adapters::control_socket;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{
+use crate::control_socket;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{
     HistoryStorageUsage, JournalRow, ReclaimedSpace, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus,
     RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
-use crate::ports::run_store::{
+use synthdev_ports::run_store::{
     DriverAnswers, DriverRequest, RunReader, RunStore, SearchTextOfRow, StoreError,
 };
 

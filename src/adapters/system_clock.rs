@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 
-use crate::domain::ids::{RunId, Timestamp};
-use crate::ports::clock::{ClockPort, IdSource};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_ports::clock::{ClockPort, IdSource};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;

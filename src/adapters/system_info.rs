@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::adapters::git::OutsideFiles;
-use crate::adapters::git::open_repository::{self, is_leading_out, is_refusal, open_around};
+use crate::git::OutsideFiles;
+use crate::git::open_repository::{self, is_leading_out, is_refusal, open_around};
 
 /// The program of this name that a command would find.
 pub fn find_on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {

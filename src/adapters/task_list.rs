@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::file_io::{ensure_private_directory, read_file_if_exists, write_private};
-use crate::domain::task_list::TaskList;
+use synthdev_domain::task_list::TaskList;
 
 /// The tasks of one project.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::domain::task_list::TaskListCommand;
+    use synthdev_domain::task_list::TaskListCommand;
 
     fn add(file: &TaskFile, text: &str) -> io::Result<Result<(), String>> {
         file.change(|list| list.perform(&TaskListCommand::Add(text.to_owned())).map(drop))

@@ -42,16 +42,16 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::adapters::mcp_client::NoMcpServers;
-use crate::adapters::sandbox::CommandSandbox;
-use crate::domain::command_preview::command_preview;
-use crate::domain::sandbox::NetworkAccess;
-use crate::domain::secret_names::SECRET_NAMES;
-use crate::domain::tool::{
+use crate::mcp_client::NoMcpServers;
+use crate::sandbox::CommandSandbox;
+use synthdev_domain::command_preview::command_preview;
+use synthdev_domain::sandbox::NetworkAccess;
+use synthdev_domain::secret_names::SECRET_NAMES;
+use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
-use crate::ports::mcp::McpPort;
-use crate::ports::tool::ToolPort;
+use synthdev_ports::mcp::McpPort;
+use synthdev_ports::tool::ToolPort;
 
 use path_guard::ProjectPathGuard;
 use process::CommandConfinement;

@@ -17,13 +17,13 @@ use super::git::snapshot_location::SnapshotRepository;
 use super::git::tree::{self, FlatTree};
 use super::git::working_tree_scan::{BlobDestination, WorkingTreeScan};
 use super::git::{FileChangePlan, GitSnapshots, restore_marker, stat_cache, tree_diff};
-use crate::domain::ids::RunId;
-use crate::domain::snapshot::{
+use synthdev_domain::ids::RunId;
+use synthdev_domain::snapshot::{
     ChangedFile, RestoreTarget, RunWorktree, SkippedPath, SnapshotRequest, UnmergedChanges,
     WorktreeMergeResult, WorktreeSource,
 };
-use crate::ports::snapshot::SnapshotError;
-use crate::ports::worktree::{MergeError, WorktreePort};
+use synthdev_ports::snapshot::SnapshotError;
+use synthdev_ports::worktree::{MergeError, WorktreePort};
 
 mod base_commit;
 mod branch_refs;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
-use crate::ports::model::ModelPort;
+use synthdev_adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
+use synthdev_ports::model::ModelPort;
 
 #[derive(Clone)]
 pub enum ActiveRecording {

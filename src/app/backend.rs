@@ -49,37 +49,37 @@ use super::run_command::spec;
 use super::system_context;
 use super::trust::{self, ProjectFiles};
 use super::windows;
-use crate::adapters::file_io::FileStamp;
-use crate::adapters::file_watch;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::models::model_selector::ModelSelector;
-use crate::config::roles::tools_for;
-use crate::config::settings::layers::SettingOverrides;
-use crate::config::settings::project_restriction::NOT_TAKEN;
-use crate::config::trust::TrustVerdict;
-use crate::config::workflow_file::StartCondition;
-use crate::domain::cost::TokenPrice;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunSummary;
-use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
-use crate::engine::run_spec::RunSpec;
-use crate::engine::steering::BreakpointSet;
-use crate::runtime::command::{ControlAction, RunCommand};
-use crate::runtime::handle::RuntimeHandle;
-use crate::tui::backend::{
+use synthdev_adapters::file_io::FileStamp;
+use synthdev_adapters::file_watch;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::models::model_selector::ModelSelector;
+use synthdev_config::roles::tools_for;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_config::settings::project_restriction::NOT_TAKEN;
+use synthdev_config::trust::TrustVerdict;
+use synthdev_config::workflow_file::StartCondition;
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunSummary;
+use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_runtime::command::{ControlAction, RunCommand};
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_tui::backend::{
     ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, RecalledInput, RoleLine,
     RunFilter, RunStepList, SearchHitLine, SessionBackend, ShellOutcome, ShellSuggestionReply,
     SnapshotOperation, StandingPermission, StartPreparation, StatusFacts, TimeTravelOutcome,
     TimeTravelPreview, TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine, WorkflowStart,
 };
-use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
-use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
-use crate::tui::past_run::PastRun;
-use crate::tui::run_view::run_graph::RunDefinitionView;
-use crate::tui::setup::{SetupReply, SetupRequest};
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::item::TranscriptItem;
+use synthdev_tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
+use synthdev_tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use synthdev_tui::past_run::PastRun;
+use synthdev_tui::run_view::run_graph::RunDefinitionView;
+use synthdev_tui::setup::{SetupReply, SetupRequest};
+use synthdev_tui::theme::ColorTheme;
+use synthdev_tui::transcript::item::TranscriptItem;
 
 /// Files that can be mentioned with `@`: more nobody looks for by a few letters.
 const FILES: usize = 20_000;
@@ -88,7 +88,7 @@ const FILES: usize = 20_000;
 fn problems(catalog: &ConfigCatalog) -> Vec<String> {
     let told =
         |finding: &&Diagnostic| finding.severity == DiagnosticSeverity::Error || finding.code == NOT_TAKEN;
-    catalog.diagnostics().iter().filter(told).map(crate::config::render::compact).collect()
+    catalog.diagnostics().iter().filter(told).map(synthdev_config::render::compact).collect()
 }
 
 /// Everything behind the screen.
@@ -184,7 +184,7 @@ impl SessionBackend for TuiBackend {
 
     fn workflows(&self) -> Vec<WorkflowLine> {
         let catalog = self.catalog();
-        let line = |entry: &crate::config::catalog::workflow_index::WorkflowEntry| WorkflowLine {
+        let line = |entry: &synthdev_config::catalog::workflow_index::WorkflowEntry| WorkflowLine {
             name: entry.name.clone(),
             description: entry.description.clone(),
             input: entry.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", "),

@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use super::active_recording::ActiveRecording;
 use super::sandbox_setup;
-use crate::adapters::git::{GitSnapshots, OutsideFiles};
-use crate::adapters::javascript::ScriptWorkerPool;
-use crate::adapters::project_index::ProjectIndex;
-use crate::adapters::project_lock::FileLock;
-use crate::adapters::providers::scripted::ScriptedModel;
-use crate::adapters::providers::{ModelProviders, ModelTimeouts, PriceList, ProviderPriceLists};
-use crate::adapters::sqlite::SqliteStore;
-use crate::adapters::system_clock::{SystemClock, SystemIds};
-use crate::adapters::tools::{ProjectTools, ToolSettings};
-use crate::adapters::worktree::GitWorktrees;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::models::provider_catalog::CatalogProvider;
-use crate::config::settings::rules::environment_names;
-use crate::config::settings::value_type::SettingValueType;
-use crate::domain::tool::{ToolSpec, ask_user_tool};
-use crate::ports::tool::ToolPort;
-use crate::runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
+use synthdev_adapters::git::{GitSnapshots, OutsideFiles};
+use synthdev_adapters::javascript::ScriptWorkerPool;
+use synthdev_adapters::project_index::ProjectIndex;
+use synthdev_adapters::project_lock::FileLock;
+use synthdev_adapters::providers::scripted::ScriptedModel;
+use synthdev_adapters::providers::{ModelProviders, ModelTimeouts, PriceList, ProviderPriceLists};
+use synthdev_adapters::sqlite::SqliteStore;
+use synthdev_adapters::system_clock::{SystemClock, SystemIds};
+use synthdev_adapters::tools::{ProjectTools, ToolSettings};
+use synthdev_adapters::worktree::GitWorktrees;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::models::provider_catalog::CatalogProvider;
+use synthdev_config::settings::rules::environment_names;
+use synthdev_config::settings::value_type::SettingValueType;
+use synthdev_domain::tool::{ToolSpec, ask_user_tool};
+use synthdev_ports::tool::ToolPort;
+use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
 
 /// A shorter text is no key that could be told from ordinary words.
 const SHORTEST_KEY: usize = 8;
@@ -281,9 +281,9 @@ fn parts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::catalog::ConfigSources;
-    use crate::config::source::SourceFile;
-    use crate::domain::source_location::ConfigLayer;
+    use synthdev_config::catalog::ConfigSources;
+    use synthdev_config::source::SourceFile;
+    use synthdev_domain::source_location::ConfigLayer;
 
     #[test]
     fn every_variable_with_a_key_is_known() {

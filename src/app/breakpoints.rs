@@ -2,10 +2,10 @@
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::cli::args::StopArgs;
-use crate::config::did_you_mean;
-use crate::domain::workflow::{StateBody, WorkflowProgram};
-use crate::engine::steering::{Breakpoint, BreakpointSet};
+use synthdev_cli::args::StopArgs;
+use synthdev_config::did_you_mean;
+use synthdev_domain::workflow::{StateBody, WorkflowProgram};
+use synthdev_engine::steering::{Breakpoint, BreakpointSet};
 
 /// # Errors
 /// What is no breakpoint, or names a state or tool that the workflow does not have.

@@ -11,23 +11,23 @@ use serde_json::json;
 use super::cli_context::CliContext;
 use super::run_command::load;
 use super::system_context;
-use crate::adapters::file_io;
-use crate::cli::args::CheckArgs;
-use crate::cli::cost_estimate::write;
-use crate::cli::exit;
-use crate::cli::output::{name, print_stderr};
-use crate::config::catalog::ConfigCatalog;
-use crate::config::cost_estimate::estimate_cost;
-use crate::config::file_kind::FileKind;
-use crate::config::render::{DiagnosticStyle, data, render, summary};
-use crate::config::settings::rules::LEVELS;
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::config::test_file::{self, ENDING};
-use crate::config::workflow_file::read_heads;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::system_context::SystemContext;
-use crate::domain::workflow::WorkflowProgram;
+use synthdev_adapters::file_io;
+use synthdev_cli::args::CheckArgs;
+use synthdev_cli::cost_estimate::write;
+use synthdev_cli::exit;
+use synthdev_cli::output::{name, print_stderr};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::cost_estimate::estimate_cost;
+use synthdev_config::file_kind::FileKind;
+use synthdev_config::render::{DiagnosticStyle, data, render, summary};
+use synthdev_config::settings::rules::LEVELS;
+use synthdev_config::source::{FileDiagnostics, SourceFile};
+use synthdev_config::test_file::{self, ENDING};
+use synthdev_config::workflow_file::read_heads;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::system_context::SystemContext;
+use synthdev_domain::workflow::WorkflowProgram;
 
 /// What is checked.
 enum CheckSubject {
@@ -148,7 +148,7 @@ impl CheckOutcome {
                 "skipped": self.skipped,
                 "envelope": envelopes,
             });
-            crate::cli::json_output::pretty(&shown, &mut out)?;
+            synthdev_cli::json_output::pretty(&shown, &mut out)?;
             return Ok(out.flush()?);
         }
         let paint =

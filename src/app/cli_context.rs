@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::adapters::file_io::UserDirs;
-use crate::cli::args::{CliArgs, SettingFlags};
-use crate::config::settings::layers::SettingOverrides;
-use crate::domain::sandbox::SandboxMode;
+use synthdev_adapters::file_io::UserDirs;
+use synthdev_cli::args::{CliArgs, SettingFlags};
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_domain::sandbox::SandboxMode;
 
 #[derive(Clone)]
 pub(super) struct CliContext {

@@ -7,21 +7,21 @@ use include_dir::{Dir, include_dir};
 
 use super::cli_context::CliContext;
 use super::trust::{self, ProjectFiles};
-use crate::adapters::file_io::{self, FileReadResult};
-use crate::cli::output::name;
-use crate::config::catalog::ConfigSources;
-use crate::config::companion_files::CompanionReader;
-use crate::config::settings::layers::SettingOverrides;
-use crate::config::setup::KEYS_FILE;
-use crate::config::source::SourceFile;
-use crate::config::system_context::{GUIDANCE, TEMPLATE};
-use crate::config::test_file::ENDING;
-use crate::config::trust::TrustVerdict;
-use crate::domain::source_location::ConfigLayer;
+use synthdev_adapters::file_io::{self, FileReadResult};
+use synthdev_cli::output::name;
+use synthdev_config::catalog::ConfigSources;
+use synthdev_config::companion_files::CompanionReader;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_config::setup::KEYS_FILE;
+use synthdev_config::source::SourceFile;
+use synthdev_config::system_context::{GUIDANCE, TEMPLATE};
+use synthdev_config::test_file::ENDING;
+use synthdev_config::trust::TrustVerdict;
+use synthdev_domain::source_location::ConfigLayer;
 
-static CONFIG: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/config");
-static ROLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/roles");
-static WORKFLOWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workflows");
+static CONFIG: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../config");
+static ROLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../roles");
+static WORKFLOWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workflows");
 
 /// Everything that was read, and what could not be.
 pub(super) struct GatheredSources {

@@ -11,16 +11,16 @@ use super::diagnostics;
 use super::load_config::load;
 use super::model_setup::{self, ConfigCandidate};
 use super::run_command::runtime;
-use crate::cli::args::{ConfigureArgs, ModelLevelArg, SettingFlags};
-use crate::cli::exit;
-use crate::cli::output::{TerminalSafeWriter, print_stderr};
-use crate::config::catalog::ConfigCatalog;
-use crate::config::settings::layers::SettingOverrides;
-use crate::config::settings::rules::rule_of_flag;
-use crate::config::settings::value_type::SettingValue;
-use crate::config::settings::{EffectiveSetting, has_own_provider};
-use crate::config::setup::{LevelSetup, SettingChange, key};
-use crate::domain::secret::SecretText;
+use synthdev_cli::args::{ConfigureArgs, ModelLevelArg, SettingFlags};
+use synthdev_cli::exit;
+use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_config::settings::rules::rule_of_flag;
+use synthdev_config::settings::value_type::SettingValue;
+use synthdev_config::settings::{EffectiveSetting, has_own_provider};
+use synthdev_config::setup::{LevelSetup, SettingChange, key};
+use synthdev_domain::secret::SecretText;
 
 /// Longer texts are no key.
 const LONGEST_KEY: u64 = 64 * 1024;

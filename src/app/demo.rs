@@ -11,12 +11,12 @@ use super::bootstrap;
 use super::cli_context::CliContext;
 use super::config_sources;
 use super::run_command::{drive, load, parse_script, spec};
-use crate::adapters::file_io;
-use crate::cli::exit;
-use crate::cli::headless::{FinalReport, HeadlessOutput};
-use crate::cli::output::{TerminalSafeWriter, cost, print_stderr, tokens};
-use crate::config::inputs;
-use crate::domain::workflow::plain_text;
+use synthdev_adapters::file_io;
+use synthdev_cli::exit;
+use synthdev_cli::headless::{FinalReport, HeadlessOutput};
+use synthdev_cli::output::{TerminalSafeWriter, cost, print_stderr, tokens};
+use synthdev_config::inputs;
+use synthdev_domain::workflow::plain_text;
 
 const WORKFLOW: &str = "coder_reviewer";
 const TASK: &str = "Make slug.sh turn any title into a file name: lower case, words joined by single dashes. \
@@ -58,7 +58,7 @@ fn banner(project: &Path) -> Vec<String> {
     lines
 }
 
-fn script() -> Result<crate::adapters::providers::scripted::ScriptedModel> {
+fn script() -> Result<synthdev_adapters::providers::scripted::ScriptedModel> {
     parse_script(
         "built-in:config/demo/replies.json",
         config_sources::shipped("demo/replies.json").unwrap_or_default(),
@@ -103,7 +103,7 @@ fn ending(report: &FinalReport, project: &Path) -> String {
 
 /// A small git repository with one commit.
 fn make_project() -> Result<PathBuf> {
-    let stamp = crate::ports::clock::IdSource::run_id(&crate::adapters::system_clock::SystemIds);
+    let stamp = synthdev_ports::clock::IdSource::run_id(&synthdev_adapters::system_clock::SystemIds);
     let project = std::env::temp_dir().join(format!("synthdev-demo-{stamp}"));
     file_io::create_private_directory(&project)
         .with_context(|| format!("{} cannot be made", project.display()))?;

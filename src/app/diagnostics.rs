@@ -4,12 +4,12 @@ use std::io::IsTerminal;
 
 use anyhow::Result;
 
-use crate::cli::json_error::ReportedError;
-use crate::cli::output::print_stderr_styled;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::render::{DiagnosticStyle, compact, render};
-use crate::config::source::SourceFile;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_cli::json_error::ReportedError;
+use synthdev_cli::output::print_stderr_styled;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::render::{DiagnosticStyle, compact, render};
+use synthdev_config::source::SourceFile;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 /// Findings on stderr, as compilers show them.
 pub(super) fn print_diagnostics(catalog: &ConfigCatalog, found: &[Diagnostic]) {

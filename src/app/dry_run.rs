@@ -4,15 +4,15 @@
 
 use super::scripted_run::ScriptedRun;
 use super::test_command::workflow_of;
-use crate::adapters::javascript::ScriptWorkerPool;
-use crate::cli::simulate::report::SimulationVerdict;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::render::compact;
-use crate::config::source::SourceFile;
-use crate::config::test_file::{self, TestScenario};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::workflow::{WorkflowProgram, plain_text};
-use crate::tui::editor::simulation_result::EditorSimulatedRun;
+use synthdev_adapters::javascript::ScriptWorkerPool;
+use synthdev_cli::simulate::report::SimulationVerdict;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::render::compact;
+use synthdev_config::source::SourceFile;
+use synthdev_config::test_file::{self, TestScenario};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::workflow::{WorkflowProgram, plain_text};
+use synthdev_tui::editor::simulation_result::EditorSimulatedRun;
 
 /// What is shown of an output or of one problem, in characters.
 const SHOWN: usize = 2_000;
@@ -44,7 +44,8 @@ pub(super) async fn rehearse_known(
     name: &str,
 ) -> Result<Vec<EditorSimulatedRun>, String> {
     if catalog.workflow(name).is_none() {
-        let near = crate::tui::slash::closest(name, catalog.workflows().iter().map(|one| one.name.as_str()));
+        let near =
+            synthdev_tui::slash::closest(name, catalog.workflows().iter().map(|one| one.name.as_str()));
         let near =
             near.map_or_else(|| "/workflows lists them".to_owned(), |near| format!("did you mean {near}?"));
         return Err(format!("there is no workflow {name} — {near}"));
@@ -135,12 +136,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::adapters::file_io::UserDirs;
-    use crate::app::cli_context::CliContext;
-    use crate::app::load_config::load_quietly;
-    use crate::app::templates::{WORKFLOWS, filled};
-    use crate::config::settings::layers::SettingOverrides;
-    use crate::domain::source_location::ConfigLayer;
+    use crate::cli_context::CliContext;
+    use crate::load_config::load_quietly;
+    use crate::templates::{WORKFLOWS, filled};
+    use synthdev_adapters::file_io::UserDirs;
+    use synthdev_config::settings::layers::SettingOverrides;
+    use synthdev_domain::source_location::ConfigLayer;
 
     fn shipped() -> (ConfigCatalog, Vec<SourceFile>) {
         let nowhere = std::path::PathBuf::from("/nowhere");

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::snapshots::RunChangedFiles;
-use crate::domain::ids::{SnapshotId, Timestamp};
-use crate::domain::journal::{RunOrigin, RunSummary};
-use crate::domain::tool::{ToolRisk, ToolSpec};
-use crate::engine::event::RunEvent;
-use crate::ports::snapshot::SnapshotPort;
-use crate::runtime::handle::RuntimeHandle;
+use synthdev_cli::snapshots::RunChangedFiles;
+use synthdev_domain::ids::{SnapshotId, Timestamp};
+use synthdev_domain::journal::{RunOrigin, RunSummary};
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
+use synthdev_engine::event::RunEvent;
+use synthdev_ports::snapshot::SnapshotPort;
+use synthdev_runtime::handle::RuntimeHandle;
 
 /// `None` where nobody can tell: a stored state is missing, or the run cannot be read. What others changed while it
 /// worked counts as the run's.

@@ -9,17 +9,17 @@ use super::bootstrap;
 use super::cli_context::CliContext;
 use super::read_only::store_error;
 use super::run_command::load;
-use crate::adapters::file_io;
-use crate::cli::args::GraphArgs;
-use crate::cli::exit;
-use crate::cli::graph::{GraphTerminalOptions, graphs, show};
-use crate::cli::output::{name, print_stderr};
-use crate::config::catalog::ConfigCatalog;
-use crate::config::did_you_mean::suggestion_hint;
-use crate::config::source::SourceFile;
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::workflow::WorkflowProgram;
-use crate::runtime::history::RunRecord;
+use synthdev_adapters::file_io;
+use synthdev_cli::args::GraphArgs;
+use synthdev_cli::exit;
+use synthdev_cli::graph::{GraphTerminalOptions, graphs, show};
+use synthdev_cli::output::{name, print_stderr};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::did_you_mean::suggestion_hint;
+use synthdev_config::source::SourceFile;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_runtime::history::RunRecord;
 
 /// Columns where nobody says how wide the output is.
 const USUAL_WIDTH: usize = 80;

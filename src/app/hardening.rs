@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::adapters::file_io;
-use crate::cli::output::{name, print_stderr};
+use synthdev_adapters::file_io;
+use synthdev_cli::output::{name, print_stderr};
 
 /// Closes the data directory, as one that an earlier version or another program made may be open.
 pub(super) fn close_data(data: &Path) {

@@ -10,14 +10,14 @@ use super::cli_context::CliContext;
 use super::load_config::load;
 use super::run_to_end::{interrupts, runtime};
 use super::{bootstrap, diagnostics, logs};
-use crate::adapters::project_index::ProjectIndex;
-use crate::cli::args::IndexArgs;
-use crate::cli::output::{TerminalSafeWriter, print_json, print_stderr};
-use crate::cli::{exit, index as told};
-use crate::domain::project_index::report::{IndexReport, proposal};
-use crate::domain::project_index::{IndexPlan, SizeLimit};
-use crate::ports::project_index::ProjectIndexPort as _;
-use crate::runtime::indexing::{IndexingJob, IndexingProgress};
+use synthdev_adapters::project_index::ProjectIndex;
+use synthdev_cli::args::IndexArgs;
+use synthdev_cli::output::{TerminalSafeWriter, print_json, print_stderr};
+use synthdev_cli::{exit, index as told};
+use synthdev_domain::project_index::report::{IndexReport, proposal};
+use synthdev_domain::project_index::{IndexPlan, SizeLimit};
+use synthdev_ports::project_index::ProjectIndexPort as _;
+use synthdev_runtime::indexing::{IndexingJob, IndexingProgress};
 
 /// The level that is asked for small things.
 const LEVEL: &str = "fast";

@@ -1,12 +1,12 @@
 //! What ends a change of the project's files that was cut off, other than doing it again: going back to a snapshot, or
 //! keeping the files as they are.
 
-use crate::domain::ids::SnapshotId;
-use crate::domain::snapshot::SnapshotRestoreResult;
-use crate::ports::run_store::StoreError;
-use crate::ports::snapshot::SnapshotError;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::history::inconsistent_files_error;
+use synthdev_domain::ids::SnapshotId;
+use synthdev_domain::snapshot::SnapshotRestoreResult;
+use synthdev_ports::run_store::StoreError;
+use synthdev_ports::snapshot::SnapshotError;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::history::inconsistent_files_error;
 
 /// All files are those of the snapshot.
 ///

@@ -12,20 +12,20 @@ use super::read_only::{reader, snapshot_error, store_error};
 use super::recordings::RecordingMode;
 use super::run_to_end::stay;
 use super::{bootstrap, system_context};
-use crate::adapters::providers::scripted::ScriptedModel;
-use crate::adapters::worktree::{GitWorktrees, before_merge};
-use crate::cli::headless::{FinalReport, HeadlessOutput};
-use crate::cli::output::{name, print_stderr, time};
-use crate::cli::show_run::RunFilesStatus;
-use crate::cli::{exit, snapshots};
-use crate::config::catalog::ConfigCatalog;
-use crate::domain::ids::SnapshotId;
-use crate::domain::journal::{RunOrigin, RunStatus, RunSummary};
-use crate::domain::snapshot::{RestoreTarget, RunWorktree, SkippedPath, WorktreeSource};
-use crate::engine::run_spec::RunSpec;
-use crate::ports::snapshot::{SnapshotError, SnapshotPort};
-use crate::ports::worktree::{MergeError, WorktreePort};
-use crate::runtime::handle::RuntimeHandle;
+use synthdev_adapters::providers::scripted::ScriptedModel;
+use synthdev_adapters::worktree::{GitWorktrees, before_merge};
+use synthdev_cli::headless::{FinalReport, HeadlessOutput};
+use synthdev_cli::output::{name, print_stderr, time};
+use synthdev_cli::show_run::RunFilesStatus;
+use synthdev_cli::{exit, snapshots};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_domain::ids::SnapshotId;
+use synthdev_domain::journal::{RunOrigin, RunStatus, RunSummary};
+use synthdev_domain::snapshot::{RestoreTarget, RunWorktree, SkippedPath, WorktreeSource};
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
+use synthdev_ports::worktree::{MergeError, WorktreePort};
+use synthdev_runtime::handle::RuntimeHandle;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
 pub(super) fn run(

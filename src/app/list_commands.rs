@@ -8,13 +8,13 @@ use serde_json::json;
 use super::cli_context::CliContext;
 use super::run_command::load;
 use super::system_context;
-use crate::cli::output::{TerminalSafeWriter, name, one_line};
-use crate::cli::{exit, json_output};
-use crate::config::render::compact;
-use crate::config::roles::tools_for;
-use crate::config::settings::explain::explain_text;
-use crate::config::settings::show_text;
-use crate::domain::diagnostic::DiagnosticSeverity;
+use synthdev_cli::output::{TerminalSafeWriter, name, one_line};
+use synthdev_cli::{exit, json_output};
+use synthdev_config::render::compact;
+use synthdev_config::roles::tools_for;
+use synthdev_config::settings::explain::explain_text;
+use synthdev_config::settings::show_text;
+use synthdev_domain::diagnostic::DiagnosticSeverity;
 
 pub(super) fn workflows(world: &CliContext, as_json: bool) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;

@@ -7,12 +7,12 @@ use super::cli_context::CliContext;
 use super::config_sources::{self, GatheredSources};
 use super::trust;
 use super::trust_report;
-use crate::cli::output::print_stderr;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::render::compact;
-use crate::config::settings::layers::SettingOverrides;
-use crate::config::settings::project_restriction::NOT_TAKEN;
-use crate::config::source::SourceFile;
+use synthdev_cli::output::print_stderr;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::render::compact;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_config::settings::project_restriction::NOT_TAKEN;
+use synthdev_config::source::SourceFile;
 
 /// The configuration of this start; broken settings are told and end the program.
 pub(super) fn load(

@@ -69,7 +69,9 @@ impl Write for LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if guard.is_none() {
-            crate::adapters::file_io::ensure_private_directory(self.path.parent().unwrap_or(Path::new(".")))?;
+            synthdev_adapters::file_io::ensure_private_directory(
+                self.path.parent().unwrap_or(Path::new(".")),
+            )?;
             *guard = Some(open(&self.path)?);
         }
         match guard.as_mut() {

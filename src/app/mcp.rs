@@ -20,22 +20,22 @@ use super::load_config::load_quietly;
 use super::run_command::spec;
 use super::run_to_end::{interrupts, runtime};
 use super::{diagnostics, imported_runs, isolation, windows};
-use crate::cli::args::McpArgs;
-use crate::cli::exit;
-use crate::config::catalog::ConfigCatalog;
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunSummary;
-use crate::domain::workflow::{StateBody, WorkflowProgram};
-use crate::mcp::backend::{
+use synthdev_cli::args::McpArgs;
+use synthdev_cli::exit;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunSummary;
+use synthdev_domain::workflow::{StateBody, WorkflowProgram};
+use synthdev_mcp::backend::{
     BrokenWorkflow, DelegationOptions, FileSharingMode, McpBackend, McpBackendError, OfferedWorkflow,
 };
-use crate::mcp::reminders::PauseReminders;
-use crate::ports::run_store::StoreError;
-use crate::runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort};
-use crate::runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
-use crate::runtime::lock_timing::LockTiming;
-use crate::runtime::resume::ResumeRequest;
-use crate::runtime::task_queue::TaskTimeouts;
+use synthdev_mcp::reminders::PauseReminders;
+use synthdev_ports::run_store::StoreError;
+use synthdev_runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort};
+use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
+use synthdev_runtime::lock_timing::LockTiming;
+use synthdev_runtime::resume::ResumeRequest;
+use synthdev_runtime::task_queue::TaskTimeouts;
 
 pub(super) fn mcp(world: &CliContext, args: &McpArgs) -> Result<u8> {
     let (catalog, gathered) = load_quietly(world, world.overrides.clone())?;
@@ -60,7 +60,7 @@ pub(super) fn mcp(world: &CliContext, args: &McpArgs) -> Result<u8> {
         match (args.http, &token) {
             (Some(address), Some(token)) => http_server::serve(shop, address, token, stop).await,
             _ => {
-                let served = crate::mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
+                let served = synthdev_mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
                 served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))
             }
         }

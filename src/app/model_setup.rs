@@ -9,25 +9,27 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::bootstrap;
 use super::cli_context::CliContext;
 use super::config_sources;
-use crate::adapters::file_io;
-use crate::adapters::providers::{ModelProviders, ModelTimeouts};
-use crate::config::catalog::ConfigCatalog;
-use crate::config::models::model_selector::ModelSelector;
-use crate::config::models::provider_catalog::ProviderCatalog;
-use crate::config::models::resolve::{CUSTOM, provider_key};
-use crate::config::render::compact;
-use crate::config::settings::EffectiveSetting;
-use crate::config::settings::layers::SettingOverrides;
-use crate::config::setup::edit_json::apply_changes;
-use crate::config::setup::{CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges};
-use crate::config::source::SourceFile;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::message::{ChatMessage, ChatRole};
-use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, ToolChoice};
-use crate::domain::secret::SecretText;
-use crate::domain::source_location::ConfigLayer;
-use crate::ports::model::{DeltaSink, ModelPort};
-use crate::tui::setup::SetupRequest;
+use synthdev_adapters::file_io;
+use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::models::model_selector::ModelSelector;
+use synthdev_config::models::provider_catalog::ProviderCatalog;
+use synthdev_config::models::resolve::{CUSTOM, provider_key};
+use synthdev_config::render::compact;
+use synthdev_config::settings::EffectiveSetting;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_config::setup::edit_json::apply_changes;
+use synthdev_config::setup::{
+    CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges,
+};
+use synthdev_config::source::SourceFile;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::message::{ChatMessage, ChatRole};
+use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, ToolChoice};
+use synthdev_domain::secret::SecretText;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_tui::setup::SetupRequest;
 
 const SETTINGS_FILE: &str = "settings.json";
 /// A model may have to be loaded first.

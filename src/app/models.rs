@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use super::cli_context::CliContext;
 use super::probe_servers::{ProbeScope, ServerProbe};
 use super::run_command::{load, runtime};
-use crate::cli::output::TerminalSafeWriter;
-use crate::cli::{exit, json_output, models};
-use crate::config::did_you_mean;
+use synthdev_cli::output::TerminalSafeWriter;
+use synthdev_cli::{exit, json_output, models};
+use synthdev_config::did_you_mean;
 
 pub(super) fn models(world: &CliContext, provider: Option<&str>, as_json: bool) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;

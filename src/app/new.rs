@@ -13,15 +13,15 @@ use super::diagnostics;
 use super::run_command::load_quietly;
 use super::templates::{self, check_name, filled};
 use super::trust::{self, ProjectFiles};
-use crate::cli::args::{NewCommand, NewFileTarget, WorkflowTemplateArg};
-use crate::cli::exit;
-use crate::cli::output::{TerminalSafeWriter, name as shown, print_stderr};
-use crate::config::catalog::ConfigCatalog;
-use crate::config::role_file::read_roles;
-use crate::config::source::SourceFile;
-use crate::config::trust::TrustVerdict;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_cli::args::{NewCommand, NewFileTarget, WorkflowTemplateArg};
+use synthdev_cli::exit;
+use synthdev_cli::output::{TerminalSafeWriter, name as shown, print_stderr};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::role_file::read_roles;
+use synthdev_config::source::SourceFile;
+use synthdev_config::trust::TrustVerdict;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NewFileKind {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::ports::run_store::StoreError;
-use crate::runtime::cancel::CancelOutcome;
-use crate::runtime::command::ControlAction;
-use crate::runtime::control_requests::PauseOutcome;
-use crate::runtime::handle::RuntimeHandle;
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_ports::run_store::StoreError;
+use synthdev_runtime::cancel::CancelOutcome;
+use synthdev_runtime::command::ControlAction;
+use synthdev_runtime::control_requests::PauseOutcome;
+use synthdev_runtime::handle::RuntimeHandle;
 
 /// How long a person waits for what is under way in another process.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::adapters::providers::{ModelProviders, ModelTimeouts};
-use crate::cli::models::ProbedModelServer;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::models::server_list::ConfiguredServer;
+use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
+use synthdev_cli::models::ProbedModelServer;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::models::server_list::ConfiguredServer;
 
 /// A server of this machine answers at once or is not there.
 const NEAR: Duration = Duration::from_millis(300);

@@ -5,8 +5,8 @@ use anyhow::{Result, anyhow};
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
 use super::load_config::load;
-use crate::ports::run_store::StoreError;
-use crate::ports::snapshot::SnapshotError;
+use synthdev_ports::run_store::StoreError;
+use synthdev_ports::snapshot::SnapshotError;
 
 /// A runtime to look at the past with.
 pub(super) fn reader(world: &CliContext) -> Result<WiredRuntime> {

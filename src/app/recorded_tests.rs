@@ -10,17 +10,17 @@ use super::cli_context::CliContext;
 use super::config_sources;
 use super::recordings::{self, header, local_place, roles};
 use super::scripted_run::SimulationModel;
-use crate::adapters::providers::recording::{
+use synthdev_adapters::providers::recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
 };
-use crate::config::catalog::ConfigCatalog;
-use crate::config::companion_files;
-use crate::config::fields::SpannedField;
-use crate::config::source::SourceFile;
-use crate::config::test_file::TestScenario;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::workflow::WorkflowProgram;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::companion_files;
+use synthdev_config::fields::SpannedField;
+use synthdev_config::source::SourceFile;
+use synthdev_config::test_file::TestScenario;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::workflow::WorkflowProgram;
 
 /// Where recordings are played, or made.
 pub(super) struct TestRecordings<'a> {

@@ -17,24 +17,24 @@ use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
 use super::config_sources;
 use super::read_only::store_error;
-use crate::adapters::providers::recording::{
+use synthdev_adapters::providers::recording::{
     FORMAT, ModelCallPlayer, ModelCallRecorder, ModelRecording, PlayedRecording, RecordedAgent,
     RecordedModelSettings, RecordedOutcome, RecordingError, RecordingHeader, RedactValueFn,
     RequestNormalizer, RolesByAgent, UnfinishedRecording,
 };
-use crate::cli::args::{ResumeArgs, RunArgs};
-use crate::cli::headless::{FinalReport, HeadlessOutput};
-use crate::cli::output::print_stderr;
-use crate::config::catalog::{ConfigCatalog, ConfigSources};
-use crate::config::models::models_file::PARAMETERS;
-use crate::config::settings::layers::SettingOverrides;
-use crate::config::source::SourceFile;
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::model::{ModelChoice, ModelParameters, RECORDING};
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::workflow::{Workflow, WorkflowProgram};
-use crate::runtime::model_exchanges::ModelCallEnd;
-use crate::runtime::redact::SecretRedactor;
+use synthdev_cli::args::{ResumeArgs, RunArgs};
+use synthdev_cli::headless::{FinalReport, HeadlessOutput};
+use synthdev_cli::output::print_stderr;
+use synthdev_config::catalog::{ConfigCatalog, ConfigSources};
+use synthdev_config::models::models_file::PARAMETERS;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_config::source::SourceFile;
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::model::{ModelChoice, ModelParameters, RECORDING};
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::workflow::{Workflow, WorkflowProgram};
+use synthdev_runtime::model_exchanges::ModelCallEnd;
+use synthdev_runtime::redact::SecretRedactor;
 
 pub(super) use record_past_run::{is_meant, write_recording};
 

@@ -10,12 +10,12 @@ use super::active_recording::ActiveRecording;
 use super::bootstrap::WiredRuntime;
 use super::read_only::store_error;
 use super::recordings;
-use crate::adapters::providers::scripted::ScriptedModel;
-use crate::cli::headless::{self, FinalReport, HeadlessOutput, InterruptSource};
-use crate::cli::output::print_stderr;
-use crate::domain::ids::RunId;
-use crate::engine::run_spec::RunSpec;
-use crate::runtime::handle::RuntimeHandle;
+use synthdev_adapters::providers::scripted::ScriptedModel;
+use synthdev_cli::headless::{self, FinalReport, HeadlessOutput, InterruptSource};
+use synthdev_cli::output::print_stderr;
+use synthdev_domain::ids::RunId;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_runtime::handle::RuntimeHandle;
 
 /// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
 pub(super) fn drive(wired: &WiredRuntime, spec: RunSpec, show: HeadlessOutput) -> Result<FinalReport> {

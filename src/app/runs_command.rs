@@ -9,15 +9,15 @@ use super::cli_context::CliContext;
 use super::read_only::{reader, snapshot_error, store_error};
 use super::run_command::load;
 use super::{history_commands, interrupted_restore, isolation, resume_command, salvage, time_travel};
-use crate::cli;
-use crate::cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
-use crate::cli::output::{TerminalSafeWriter, name, print_stderr};
-use crate::cli::{exit, json_output, show_run, snapshots};
-use crate::domain::ids::RunId;
-use crate::domain::snapshot::SnapshotRequest;
-use crate::runtime::command::ControlAction;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::inspect_call::ModelCallSelector;
+use synthdev_cli as cli;
+use synthdev_cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
+use synthdev_cli::output::{TerminalSafeWriter, name, print_stderr};
+use synthdev_cli::{exit, json_output, show_run, snapshots};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::snapshot::SnapshotRequest;
+use synthdev_runtime::command::ControlAction;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::inspect_call::ModelCallSelector;
 
 pub(super) fn runs(world: &CliContext, command: RunsCommand) -> Result<u8> {
     match command {

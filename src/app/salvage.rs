@@ -9,11 +9,11 @@ use serde_json::json;
 use super::bootstrap;
 use super::cli_context::CliContext;
 use super::read_only::store_error;
-use crate::adapters::sqlite::salvage;
-use crate::adapters::system_clock::SystemClock;
-use crate::cli::output::{TerminalSafeWriter, name};
-use crate::cli::{exit, json_output};
-use crate::ports::clock::ClockPort;
+use synthdev_adapters::sqlite::salvage;
+use synthdev_adapters::system_clock::SystemClock;
+use synthdev_cli::output::{TerminalSafeWriter, name};
+use synthdev_cli::{exit, json_output};
+use synthdev_ports::clock::ClockPort;
 
 /// Lines of what was lost that people are shown; JSON has all.
 const SHOWN: usize = 20;

@@ -7,9 +7,9 @@ use anyhow::Result;
 use super::cli_context::CliContext;
 use super::load_config::load;
 use super::sandbox_setup::{describe, explain, sandbox};
-use crate::cli::args::{SandboxArgs, SandboxQuestion};
-use crate::cli::exit;
-use crate::cli::output::{TerminalSafeWriter, print_json};
+use synthdev_cli::args::{SandboxArgs, SandboxQuestion};
+use synthdev_cli::exit;
+use synthdev_cli::output::{TerminalSafeWriter, print_json};
 
 /// `synthdev sandbox`
 pub(super) fn show(world: &CliContext, args: &SandboxArgs) -> Result<u8> {

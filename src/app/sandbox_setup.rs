@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::adapters::file_io::UserDirs;
-use crate::adapters::repository_bounds::linked_repository;
-use crate::adapters::sandbox::CommandSandbox;
-use crate::adapters::sandbox::sandbox_places::SandboxPlaces;
-use crate::cli::sandbox::{PathAccessExplanation, SandboxReport, explanation};
-use crate::config::catalog::ConfigCatalog;
+use synthdev_adapters::file_io::UserDirs;
+use synthdev_adapters::repository_bounds::linked_repository;
+use synthdev_adapters::sandbox::CommandSandbox;
+use synthdev_adapters::sandbox::sandbox_places::SandboxPlaces;
+use synthdev_cli::sandbox::{PathAccessExplanation, SandboxReport, explanation};
+use synthdev_config::catalog::ConfigCatalog;
 
 /// `root`: the project, or a run's worktree of it.
 pub(super) fn sandbox(root: &Path, data: &Path, catalog: &ConfigCatalog) -> Arc<CommandSandbox> {

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::cli::args::SchemaName;
-use crate::cli::exit;
-use crate::cli::output::TerminalSafeWriter;
-use crate::config::schema::FileSchema;
+use synthdev_cli::args::SchemaName;
+use synthdev_cli::exit;
+use synthdev_cli::output::TerminalSafeWriter;
+use synthdev_config::schema::FileSchema;
 
 pub(super) fn schema(name: Option<SchemaName>, directory: Option<&Path>) -> Result<u8> {
     let named = name.map(named);

@@ -6,30 +6,30 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::recordings;
-use crate::adapters::javascript::ScriptWorkerPool;
-use crate::adapters::providers::mock_model::MockModel;
-use crate::adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
-use crate::adapters::providers::scripted::{RepliesFileError, ScriptedModel};
-use crate::adapters::tools::scripted::ScriptedTools;
-use crate::cli::simulate::expectations::{ExpectationFailure, UnusedScriptParts, judge};
-use crate::cli::simulate::report::SimulationVerdict;
-use crate::cli::simulate::run_facts::SimulationFacts;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::source::SourceFile;
-use crate::config::test_file::{ANY_TOOL, NEW_YEAR, TestExpectation, TestScenario};
-use crate::domain::approval::ApprovalPolicy;
-use crate::domain::cost::TokenPrice;
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::ids::Timestamp;
-use crate::domain::mock_results::{MockToolResult, MockUserAnswer};
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::domain::schema_sample::sample;
-use crate::domain::system_context::SystemContext;
-use crate::domain::workflow::{SnapshotPolicy, Workflow, WorkflowParameter, WorkflowProgram, plain_text};
-use crate::engine::run_spec::{MACHINE_VERSION, RunSpec};
-use crate::engine::steering::BreakpointSet;
-use crate::ports::model::{DeltaSink, ModelPort};
-use crate::runtime::simulation::{SimulationOutcome, SimulationSetup, simulate_run};
+use synthdev_adapters::javascript::ScriptWorkerPool;
+use synthdev_adapters::providers::mock_model::MockModel;
+use synthdev_adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
+use synthdev_adapters::providers::scripted::{RepliesFileError, ScriptedModel};
+use synthdev_adapters::tools::scripted::ScriptedTools;
+use synthdev_cli::simulate::expectations::{ExpectationFailure, UnusedScriptParts, judge};
+use synthdev_cli::simulate::report::SimulationVerdict;
+use synthdev_cli::simulate::run_facts::SimulationFacts;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::source::SourceFile;
+use synthdev_config::test_file::{ANY_TOOL, NEW_YEAR, TestExpectation, TestScenario};
+use synthdev_domain::approval::ApprovalPolicy;
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer};
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
+use synthdev_domain::schema_sample::sample;
+use synthdev_domain::system_context::SystemContext;
+use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowParameter, WorkflowProgram, plain_text};
+use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_runtime::simulation::{SimulationOutcome, SimulationSetup, simulate_run};
 
 /// Steps that workflows take through tools that no agent has.
 const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];
@@ -236,7 +236,7 @@ fn staged(program: &WorkflowProgram, prices: Option<TokenPrice>) -> WorkflowProg
 }
 
 fn reply_problems(file: &SourceFile, scenario: &TestScenario, bad: &RepliesFileError) -> Vec<Diagnostic> {
-    let problem = |problem: &crate::adapters::providers::scripted::RepliesFileProblem| {
+    let problem = |problem: &synthdev_adapters::providers::scripted::RepliesFileProblem| {
         let unknown = problem.unknown.as_ref().map(|(key, known)| (key.as_str(), *known));
         scenario.reply_problem(file, &problem.spot.pointer, &problem.to_string(), unknown)
     };

@@ -5,13 +5,13 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::adapters::ignore_files::walk_unignored;
-use crate::adapters::system_clock::SystemClock;
-use crate::cli::output::name;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::system_context::SystemContextFacts;
-use crate::domain::system_context::SystemContext;
-use crate::ports::clock::ClockPort as _;
+use synthdev_adapters::ignore_files::walk_unignored;
+use synthdev_adapters::system_clock::SystemClock;
+use synthdev_cli::output::name;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::system_context::SystemContextFacts;
+use synthdev_domain::system_context::SystemContext;
+use synthdev_ports::clock::ClockPort as _;
 
 /// For a run that starts now, in this directory.
 pub(super) fn brief(catalog: &ConfigCatalog, directory: &Path) -> SystemContext {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::cli::output::name as shown;
+use synthdev_cli::output::name as shown;
 
 /// A shipped pattern.
 pub(super) struct DefinitionTemplate {

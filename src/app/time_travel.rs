@@ -19,16 +19,16 @@ use super::read_only::{reader, snapshot_error, store_error};
 use super::run_command::{load, read_workflow};
 use super::run_to_end::runtime;
 use super::windows;
-use crate::cli::output::{TerminalSafeWriter, name, print_stderr};
-use crate::cli::time_travel::ForkReport;
-use crate::cli::{exit, json_output, snapshots, time_travel};
-use crate::config::catalog::windows::keep_windows;
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::explain::lines;
-use crate::runtime::command::ControlAction;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::time_travel::{ReplayVerdict, StepChanges};
+use synthdev_cli::output::{TerminalSafeWriter, name, print_stderr};
+use synthdev_cli::time_travel::ForkReport;
+use synthdev_cli::{exit, json_output, snapshots, time_travel};
+use synthdev_config::catalog::windows::keep_windows;
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::explain::lines;
+use synthdev_runtime::command::ControlAction;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::time_travel::{ReplayVerdict, StepChanges};
 
 pub(super) struct ForkArgs {
     pub(super) run: String,
@@ -231,7 +231,7 @@ fn definition(
     let file = read_workflow(file)?;
     let (catalog, _) = load(world, overrides, Some(file.clone()))?;
     diagnostics::sound(&catalog)?;
-    let (heads, found) = crate::config::workflow_file::read_heads(&file);
+    let (heads, found) = synthdev_config::workflow_file::read_heads(&file);
     let Some(first) = heads.first() else {
         diagnostics::print_diagnostics(&catalog, &found);
         bail!("{} holds no workflow", file.name);

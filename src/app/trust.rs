@@ -5,13 +5,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::cli_context::CliContext;
-use crate::adapters::file_io::{self, ProjectFileResult, ProjectReader};
-use crate::adapters::system_info::git_leads_out;
-use crate::cli::output::names;
-use crate::config::system_context::{GUIDANCE, TEMPLATE};
-use crate::config::test_file::ENDING;
-use crate::config::trust::capabilities::REPOSITORY;
-use crate::config::trust::{TrustBook, TrustVerdict, fingerprint};
+use synthdev_adapters::file_io::{self, ProjectFileResult, ProjectReader};
+use synthdev_adapters::system_info::git_leads_out;
+use synthdev_cli::output::names;
+use synthdev_config::system_context::{GUIDANCE, TEMPLATE};
+use synthdev_config::test_file::ENDING;
+use synthdev_config::trust::capabilities::REPOSITORY;
+use synthdev_config::trust::{TrustBook, TrustVerdict, fingerprint};
 
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";

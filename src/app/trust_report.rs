@@ -8,13 +8,13 @@ use anyhow::Result;
 use super::cli_context::CliContext;
 use super::trust::{self, ProjectFiles, decide, project_files};
 use super::{bootstrap, config_sources};
-use crate::adapters::file_io;
-use crate::cli::exit;
-use crate::cli::output::TerminalSafeWriter;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::system_context::GUIDANCE;
-use crate::config::trust::capabilities::{contents, describe_capabilities};
-use crate::config::trust::{TrustBook, TrustVerdict, changes, new_files};
+use synthdev_adapters::file_io;
+use synthdev_cli::exit;
+use synthdev_cli::output::TerminalSafeWriter;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::system_context::GUIDANCE;
+use synthdev_config::trust::capabilities::{contents, describe_capabilities};
+use synthdev_config::trust::{TrustBook, TrustVerdict, changes, new_files};
 
 /// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
 /// them.

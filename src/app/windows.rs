@@ -5,10 +5,10 @@ use anyhow::Result;
 use futures_util::future::join_all;
 
 use super::run_to_end::runtime_of;
-use crate::adapters::providers::{ModelProviders, ModelTimeouts};
-use crate::config::catalog::ConfigCatalog;
-use crate::config::catalog::windows::{of_unknown_window, set_windows};
-use crate::domain::workflow::WorkflowProgram;
+use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::catalog::windows::{of_unknown_window, set_windows};
+use synthdev_domain::workflow::WorkflowProgram;
 
 /// Whether no server has to be asked.
 pub(super) fn are_known(providers: &ModelProviders, program: &WorkflowProgram) -> bool {

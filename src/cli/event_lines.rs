@@ -2,10 +2,10 @@
 //! the progress of a run and for the timeline of a past one.
 
 use super::output::{name, one_line};
-use crate::domain::cost::CostEntry;
-use crate::domain::cost_breakdown::total;
-use crate::engine::event::RunEvent;
-use crate::engine::steering::Breakpoint;
+use synthdev_domain::cost::CostEntry;
+use synthdev_domain::cost_breakdown::total;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::steering::Breakpoint;
 
 /// `None`: it is no such moment.
 pub fn event_line(event: &RunEvent) -> Option<String> {

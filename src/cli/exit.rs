@@ -1,7 +1,7 @@
 //! Exit codes: part of the contract with scripts.
 
-use crate::domain::journal::RunStatus;
-use crate::domain::run_error::RunError;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::run_error::RunError;
 
 pub const COMPLETED: u8 = 0;
 pub const FAILED: u8 = 1;

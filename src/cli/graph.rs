@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use super::args::GraphFormat;
 use super::json_output;
 use super::output::{TerminalSafeWriter, cost, name};
-use crate::config::graph::terminal::{GraphLine, GraphTone, draw};
-use crate::config::graph::{WorkflowGraph, dot, mermaid};
-use crate::domain::trace::TraceScope;
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::trace::build_trace;
-use crate::runtime::history::RunRecord;
+use synthdev_config::graph::terminal::{GraphLine, GraphTone, draw};
+use synthdev_config::graph::{WorkflowGraph, dot, mermaid};
+use synthdev_domain::trace::TraceScope;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::trace::build_trace;
+use synthdev_runtime::history::RunRecord;
 
 /// How the drawing for a terminal is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

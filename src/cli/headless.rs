@@ -14,16 +14,16 @@ use super::output::{
     print_stderr_styled, question_rows, terminal_safe, tokens,
 };
 use super::simulate::diff::painted;
-use crate::domain::cost::TokenUsage;
-use crate::domain::ids::{RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
-use crate::domain::run_error::{RunError, TAKEN_OVER};
-use crate::domain::snapshot::RunWorktree;
-use crate::domain::workflow::plain_text;
-use crate::engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent};
-use crate::runtime::command::RunCommand;
-use crate::runtime::handle::{EventReceiver, RuntimeHandle};
-use crate::runtime::resume_tokens::DEFAULT_TTL_SECONDS;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
+use synthdev_domain::run_error::{RunError, TAKEN_OVER};
+use synthdev_domain::snapshot::RunWorktree;
+use synthdev_domain::workflow::plain_text;
+use synthdev_engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent};
+use synthdev_runtime::command::RunCommand;
+use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
+use synthdev_runtime::resume_tokens::DEFAULT_TTL_SECONDS;
 
 /// The error of a request that is not in a recording.
 const DRIFT: &str = "model.drift";
@@ -474,7 +474,7 @@ fn example(pause: &OpenPause) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::CallId;
+    use synthdev_domain::ids::CallId;
 
     fn pause(state: &str, reason: PauseReason, kind: Option<&str>) -> PauseReport {
         let pause = OpenPause {

@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::exit;
-use crate::domain::cost::TokenUsage;
-use crate::domain::project_index::UnindexedFiles;
-use crate::domain::project_index::report::{IndexOutcome, IndexReport};
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::project_index::UnindexedFiles;
+use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
 
 #[derive(Serialize)]
 struct IndexReportJson<'a> {

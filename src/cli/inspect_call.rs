@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::output::{name, time, tokens};
-use crate::domain::message::{ChatMessage, ToolCall};
-use crate::domain::terminal_safe;
-use crate::runtime::inspect_call::InspectedCall;
+use synthdev_domain::message::{ChatMessage, ToolCall};
+use synthdev_domain::terminal_safe;
+use synthdev_runtime::inspect_call::InspectedCall;
 
 /// Everything, message by message.
 pub fn text(review: &InspectedCall) -> String {

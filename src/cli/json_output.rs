@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::domain::terminal_safe;
+use synthdev_domain::terminal_safe;
 
 /// JSON of several lines.
 ///

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::output::name;
-use crate::config::models::provider_catalog::{CatalogModel, ProviderCatalog};
-use crate::config::models::server_list::ConfiguredServer;
-use crate::domain::model::ModelError;
-use crate::domain::model_list::ListedModel;
-use crate::domain::terminal_safe;
+use synthdev_config::models::provider_catalog::{CatalogModel, ProviderCatalog};
+use synthdev_config::models::server_list::ConfiguredServer;
+use synthdev_domain::model::ModelError;
+use synthdev_domain::model_list::ListedModel;
+use synthdev_domain::terminal_safe;
 
 /// A server, and what it answered if it was asked.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-use crate::domain::cost::TokenUsage;
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::{OpenPause, PauseReason};
-use crate::domain::question_text::{MARK, QuestionLine, plain_rows, quoted_lines};
-use crate::domain::terminal_safe;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::{OpenPause, PauseReason};
+use synthdev_domain::question_text::{MARK, QuestionLine, plain_rows, quoted_lines};
+use synthdev_domain::terminal_safe;
 
 /// Columns of what people read.
 pub const WIDTH: usize = 80;
@@ -138,7 +138,7 @@ mod tests {
     fn what_is_asked_is_shown_whole() {
         let check = |reason: PauseReason, message: &str, expected: &[&str]| {
             let pause = OpenPause {
-                call: crate::domain::ids::CallId(1),
+                call: synthdev_domain::ids::CallId(1),
                 state: "a".to_owned(),
                 reason,
                 message: message.to_owned(),
@@ -161,9 +161,10 @@ mod tests {
         let row = "    ┃ ".to_owned() + &"x".repeat(74);
         check(PauseReason::Error, &"x".repeat(148), &["  waits in a:", &row, &row]);
         let arguments = serde_json::json!({"command": format!("ls {}\u{200b}", "y".repeat(80))});
-        let message = crate::domain::question_text::approval_message("coder", "execute_terminal", &arguments);
+        let message =
+            synthdev_domain::question_text::approval_message("coder", "execute_terminal", &arguments);
         let begun =
-            crate::domain::question_text::uncertain_message("execute_terminal", &arguments, "who knows");
+            synthdev_domain::question_text::uncertain_message("execute_terminal", &arguments, "who knows");
         check(
             PauseReason::UncertainEffect,
             &begun,

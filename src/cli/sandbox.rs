@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::domain::sandbox::WITHOUT_LAYER;
+use synthdev_domain::sandbox::WITHOUT_LAYER;
 
 /// What becomes of commands where no layer works.
 pub const WITHOUT_IT: &str = "on screen you are asked for each command, without a screen none is executed";

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use self::timeline::TimelineFormatter;
 use super::json_output;
 use super::output::{TerminalSafeWriter, cost, name, names, one_line, question_rows, time, tokens};
-use crate::domain::journal::{RunOriginKind, RunStatus, RunSummary};
-use crate::domain::workflow::plain_text;
-use crate::runtime::history::RunRecord;
+use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
+use synthdev_domain::workflow::plain_text;
+use synthdev_runtime::history::RunRecord;
 
 /// How the files of a run stand now.
 pub struct RunFilesStatus {
@@ -25,7 +25,7 @@ pub struct RunFilesStatus {
 pub fn show(record: &RunRecord, ground: &RunFilesStatus, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
         for (at, event) in &record.events {
-            let line = crate::engine::event::PublishedEvent {
+            let line = synthdev_engine::event::PublishedEvent {
                 run: record.summary.id.clone(),
                 at: *at,
                 event: event.clone(),
@@ -168,7 +168,7 @@ fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
-    type Key = fn(&crate::domain::cost::CostEntry) -> &str;
+    type Key = fn(&synthdev_domain::cost::CostEntry) -> &str;
     let keys: [(&str, Key); 3] =
         [("agent", |entry| &entry.agent), ("state", |entry| &entry.state), ("model", |entry| &entry.model)];
     if record.ledger.entries.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::output::{name, time};
-use crate::domain::snapshot::{
+use synthdev_domain::snapshot::{
     ChangedFile, FileChange, MergeConflict, SnapshotInfo, SnapshotRestoreResult, UnrestoredChanges,
     join_first_paths,
 };

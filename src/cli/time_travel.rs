@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::json_output;
 use super::output::{TerminalSafeWriter, name, time};
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::snapshot::SnapshotRestoreResult;
-use crate::runtime::time_travel::RunStep;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::snapshot::SnapshotRestoreResult;
+use synthdev_runtime::time_travel::RunStep;
 
 pub use replay_verdict::verdict;
 

@@ -30,12 +30,12 @@ use super::settings::layers::SettingOverrides;
 use super::settings::rules::{holds_key, is_harmless};
 use super::source::SourceFile;
 use super::system_context::{self, GuidanceExcerpt, SystemContextFacts};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::model::ModelChoice;
-use crate::domain::secret::SecretText;
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::system_context::SystemContext;
-use crate::domain::tool::ToolSpec;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::secret::SecretText;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::system_context::SystemContext;
+use synthdev_domain::tool::ToolSpec;
 
 /// Everything that the caller read. Files may come in any order: each knows its layer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -90,7 +90,7 @@ impl fmt::Debug for CompanionReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::source_location::ConfigLayer;
+    use synthdev_domain::source_location::ConfigLayer;
 
     #[test]
     fn paths_stay_beside_the_workflow_file() {

@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::domain::agent::AgentSpec;
-use crate::domain::system_context::SystemContext;
-use crate::domain::workflow::{Budget, StateBody, Workflow, WorkflowProgram};
 use branches::BranchEstimator;
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::system_context::SystemContext;
+use synthdev_domain::workflow::{Budget, StateBody, Workflow, WorkflowProgram};
 use usage_amount::{PerCallUsage, UNBOUNDED, UsageAmount, per_call};
 use visit_bounds::VisitLimitSource;
 

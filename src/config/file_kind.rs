@@ -10,7 +10,7 @@ use super::settings::rules::RULES;
 use super::source::{FileDiagnostics, SourceFile};
 use super::test_file::{self, ENDING};
 use super::workflow_file::definitions;
-use crate::domain::diagnostic::Diagnostic;
+use synthdev_domain::diagnostic::Diagnostic;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileKind {
@@ -138,7 +138,7 @@ fn resembles_workflow(node: &JsonNode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::source_location::ConfigLayer;
+    use synthdev_domain::source_location::ConfigLayer;
 
     #[test]
     fn kinds_are_told_by_content_and_place() {

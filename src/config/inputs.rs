@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::did_you_mean;
 use super::json::JsonNode;
 use super::source::{FileDiagnostics, SourceFile};
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::workflow::{ParameterType, WorkflowParameter};
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::workflow::{ParameterType, WorkflowParameter};
 
 /// Why an input was refused; names the field.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -180,7 +180,7 @@ fn members(object: &ast::Object<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::source_location::ConfigLayer;
+    use synthdev_domain::source_location::ConfigLayer;
 
     fn codes(text: &str) -> Vec<String> {
         let file = SourceFile::new(ConfigLayer::User, "x.json", text);

@@ -16,9 +16,9 @@ mod workflow_library;
 use sha2::{Digest, Sha256};
 
 use super::source::{FileDiagnostics, SourceFile};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::SourceLocation;
-use crate::domain::workflow::{Workflow, WorkflowProgram};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::SourceLocation;
+use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
 pub use chat::chat;
 pub use link_context::{LinkContext, LookupFailure, RoleToolsLookup, TextFileLookup};
@@ -109,7 +109,7 @@ pub fn hash<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
     for workflow in workflows {
         let mut bare = workflow.clone();
         bare.place = SourceLocation::default();
-        bare.layer = crate::domain::source_location::ConfigLayer::default();
+        bare.layer = synthdev_domain::source_location::ConfigLayer::default();
         for state in &mut bare.states {
             state.place = SourceLocation::default();
         }

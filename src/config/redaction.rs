@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::dotenv::read;
-pub use crate::domain::secret::SecretText;
+pub use synthdev_domain::secret::SecretText;
 
 /// Keys by their *name*: `base`, `smart`, `fast`, or `provider:openai`.
 pub type KeyRing = BTreeMap<String, SecretText>;

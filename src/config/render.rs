@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::terminal_safe;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::terminal_safe;
 
 pub use json_diagnostics::{DiagnosticRecord, data};
 
@@ -182,8 +182,8 @@ fn boundary(text: &str, offset: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::source::{FileDiagnostics, SourceFile};
-    use crate::domain::source_location::{ConfigLayer, SourceLocation};
+    use crate::source::{FileDiagnostics, SourceFile};
+    use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 
     fn finding(text: &str, needle: &str, hint: Option<&str>) -> (SourceFile, Diagnostic) {
         let file = SourceFile::new(ConfigLayer::User, "a/settings.json", text);

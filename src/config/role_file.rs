@@ -13,11 +13,11 @@ use super::settings::project_restriction::NOT_TAKEN;
 use super::settings::rules::LEVELS;
 use super::source::{FileDiagnostics, SourceFile};
 use super::tool_patterns::ToolPattern;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::message::ChatMessage;
-use crate::domain::sandbox::NetworkAccess;
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
-use crate::domain::tool::ParsingTool;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::message::ChatMessage;
+use synthdev_domain::sandbox::NetworkAccess;
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::tool::ParsingTool;
 
 /// What one file says about one role. `None` means that the file is silent about the field.
 #[derive(Clone, PartialEq, Debug)]

@@ -9,9 +9,9 @@ use super::did_you_mean;
 use super::role_file::read_roles;
 use super::source::SourceFile;
 use super::tool_patterns::{ToolPattern, unknown_tool};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::role::Role;
-use crate::domain::tool::{ASK_PERSON, ToolSpec};
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::role::Role;
+use synthdev_domain::tool::{ASK_PERSON, ToolSpec};
 
 /// Roles by (group, name).
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -11,8 +11,8 @@ mod tool_decision;
 mod trivial;
 mod visitor;
 
-use crate::domain::script::ScriptKind;
-use crate::domain::script::shorthand::rewrite;
+use synthdev_domain::script::ScriptKind;
+use synthdev_domain::script::shorthand::rewrite;
 
 pub use facts::{
     ComparisonKind, ComparisonSubject, ConditionFormula, ConditionTerm, DecisionUse, LibraryExport,

@@ -25,11 +25,11 @@ use self::value_type::SettingValue;
 use super::redaction::SecretText;
 use super::source::SourceFile;
 use super::system_context::SystemContextOptions;
-use crate::domain::approval::{ApprovalPolicy, ToolPermission};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::model::ModelParameters;
-use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxLayer, SandboxMode, SandboxSettings};
-use crate::domain::source_location::ConfigLayer;
+use synthdev_domain::approval::{ApprovalPolicy, ToolPermission};
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::model::ModelParameters;
+use synthdev_domain::sandbox::{NetworkAccess, ProcessLimits, SandboxLayer, SandboxMode, SandboxSettings};
+use synthdev_domain::source_location::ConfigLayer;
 
 /// An effective value and where it was decided.
 #[derive(Clone, PartialEq, Debug)]

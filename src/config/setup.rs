@@ -10,8 +10,8 @@ use super::models::base_url::origin;
 use super::models::provider_catalog::ProviderCatalog;
 use super::models::resolve::CUSTOM;
 use super::settings::value_type::{HOME, KEY, SettingValueType};
-use crate::domain::secret::SecretText;
-use crate::domain::terminal_safe;
+use synthdev_domain::secret::SecretText;
+use synthdev_domain::terminal_safe;
 
 /// The file of keys beside settings.json; only its owner can read it.
 pub const KEYS_FILE: &str = "keys.json";
@@ -260,8 +260,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_in_one_line_with_the_fix() {
-        let models = crate::config::models::models_file::load(&[crate::config::source::SourceFile::new(
-            crate::domain::source_location::ConfigLayer::User,
+        let models = crate::models::models_file::load(&[crate::source::SourceFile::new(
+            synthdev_domain::source_location::ConfigLayer::User,
             "m.json",
             r#"{"providers": {"openai": {}, "groq": {}}}"#,
         )])

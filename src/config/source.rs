@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 
 /// One file as it was read by the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,12 +3,12 @@
 
 use super::did_you_mean;
 use super::source::{FileDiagnostics, SourceFile};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::system_context::SystemContext;
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::system_context::SystemContext;
 
 /// The file of guidance, by the name under which other programs look for it, too.
-pub use crate::domain::system_context::GUIDANCE;
+pub use synthdev_domain::system_context::GUIDANCE;
 /// The template of the environment block.
 pub const TEMPLATE: &str = "environment.md";
 

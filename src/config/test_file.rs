@@ -30,11 +30,11 @@ use super::fields::{ObjectFields, SpannedField};
 use super::inputs::{InputError, from_values};
 use super::json::JsonNode;
 use super::source::{FileDiagnostics, SourceFile};
-use crate::domain::cost::TokenPrice;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::ids::Timestamp;
-use crate::domain::mock_results::{MockToolResult, MockUserAnswer};
-use crate::domain::workflow::WorkflowParameter;
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer};
+use synthdev_domain::workflow::WorkflowParameter;
 
 pub use mocks::ANY_TOOL;
 

@@ -3,7 +3,7 @@
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::did_you_mean;
-use crate::domain::tool::ToolSpec;
+use synthdev_domain::tool::ToolSpec;
 
 /// A pattern that was understood.
 #[derive(Clone, Debug)]

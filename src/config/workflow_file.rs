@@ -28,7 +28,7 @@ mod work_forms;
 
 use super::json::{JsonNode, JsonNodeKind};
 use super::source::{FileDiagnostics, SourceFile};
-use crate::domain::diagnostic::Diagnostic;
+use synthdev_domain::diagnostic::Diagnostic;
 
 pub use ast::{
     AgentForm, ContextForm, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, ParameterForm,

@@ -104,7 +104,7 @@ pub fn sums(entries: impl IntoIterator<Item: Borrow<CostEntry>>, by: CostGroupin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::Timestamp;
+    use crate::ids::Timestamp;
 
     #[test]
     fn parts_add_up_to_the_whole() {

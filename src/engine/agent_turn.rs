@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 
 use super::conversation::{ConversationSummary, LiveConversation};
-use crate::domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor};
-use crate::domain::ids::{AgentIx, Timestamp};
-use crate::domain::message::{ChatRole, OpaqueBlock, ToolCall};
-use crate::domain::model::{ModelChoice, ToolChoice};
-use crate::domain::tool::ToolRisk;
+use synthdev_domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor};
+use synthdev_domain::ids::{AgentIx, Timestamp};
+use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
+use synthdev_domain::model::{ModelChoice, ToolChoice};
+use synthdev_domain::tool::ToolRisk;
 
 #[derive(Clone, Debug)]
 pub struct AgentTurn {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::input::UserAnswer;
-use crate::domain::workflow::{PauseKind, PauseSpec, value_kind};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, value_kind};
 
 /// The value of an answer.
 ///
@@ -157,8 +157,8 @@ fn only_declared(pause: &PauseSpec, value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::workflow::ValueSource;
     use serde_json::json;
+    use synthdev_domain::workflow::ValueSource;
 
     fn pause(kind: PauseKind) -> PauseSpec {
         PauseSpec {

@@ -4,9 +4,9 @@ use super::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
 use super::call_frame::CallFrame;
 use super::effect::UserQuestion;
 use super::parallel::ParallelProgress;
-use crate::domain::ids::{CallId, StateIx, Timestamp};
-use crate::domain::run_error::RunError;
 use serde_json::Value;
+use synthdev_domain::ids::{CallId, StateIx, Timestamp};
+use synthdev_domain::run_error::RunError;
 
 /// What a lane waits for. Exactly one thing, besides timers, and a snapshot that may be on its way.
 #[derive(Clone, PartialEq, Eq, Debug)]

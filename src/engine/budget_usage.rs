@@ -1,10 +1,10 @@
 //! What was spent of a budget, by the whole run, an agent or one stay in a state; when a hard end is reached, and how
 //! much of an answer there is room for before it.
 
-use crate::domain::cost::{TokenPrice, TokenUsage};
-use crate::domain::ids::Timestamp;
-use crate::domain::model::LEAST_ANSWER;
-use crate::domain::workflow::Budget;
+use synthdev_domain::cost::{TokenPrice, TokenUsage};
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::model::LEAST_ANSWER;
+use synthdev_domain::workflow::Budget;
 
 /// The three kinds of a budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

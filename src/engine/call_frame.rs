@@ -9,10 +9,10 @@ use super::agent_turn::AgentTurn;
 use super::conversation::LiveConversation;
 use super::state_visit::StateVisit;
 use super::time_limit::TimeLimit;
-use crate::domain::context::MessageAuthor;
-use crate::domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
-use crate::domain::message::ToolCall;
-use crate::domain::workflow::{StateSpec, Workflow};
+use synthdev_domain::context::MessageAuthor;
+use synthdev_domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::workflow::{StateSpec, Workflow};
 
 /// What an agent last said in this run and how its last visit ended.
 #[derive(Clone, Debug, Default)]

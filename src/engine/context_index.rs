@@ -3,7 +3,7 @@
 //!
 //! Owns places and sums; what an entry is to the agent, and how long it is then, the view says.
 
-use crate::domain::protocol::ModelProtocol;
+use synthdev_domain::protocol::ModelProtocol;
 
 /// The entries of a log and what only this agent heard, in the order of its views.
 #[derive(Clone, Debug, Default)]

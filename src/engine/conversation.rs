@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::context::compressed_entries::CompressedEntries;
-use crate::domain::context::{Context, ContextEntry, ContextSpec, MessageAuthor};
-use crate::domain::ids::AgentIx;
-use crate::domain::message::ChatRole;
-use crate::domain::script::ScriptMessage;
-use crate::domain::script::messages::ContextMessages;
+use synthdev_domain::context::compressed_entries::CompressedEntries;
+use synthdev_domain::context::{Context, ContextEntry, ContextSpec, MessageAuthor};
+use synthdev_domain::ids::AgentIx;
+use synthdev_domain::message::ChatRole;
+use synthdev_domain::script::ScriptMessage;
+use synthdev_domain::script::messages::ContextMessages;
 
 use super::context_index::ContextIndex;
 

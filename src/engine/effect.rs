@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::model::ModelRequest;
-use crate::domain::run_error::RunError;
-use crate::domain::script::ScriptJob;
-use crate::domain::tool::{ToolInvocation, ToolRisk};
-use crate::domain::workflow::PauseKind;
-use crate::engine::steering::Breakpoint;
+use crate::steering::Breakpoint;
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::model::ModelRequest;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::ScriptJob;
+use synthdev_domain::tool::{ToolInvocation, ToolRisk};
+use synthdev_domain::workflow::PauseKind;
 
 impl Effect {
     /// Which answer is waited for.

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::effect::UserQuestion;
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::context::{ConversationSide, MessageAuthor};
-use crate::domain::cost::{CostEntry, TokenUsage};
-use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{RunProgress, RunStatus};
-use crate::domain::message::{ChatRole, ToolCall};
-use crate::domain::model::DeltaKind;
-use crate::domain::run_error::RunError;
-use crate::domain::script::TriedGuard;
-use crate::domain::snapshot::SkippedPath;
-use crate::domain::tool::{ToolPreview, ToolRisk};
-use crate::domain::workflow::Budget;
-use crate::engine::steering::Breakpoint;
+use crate::steering::Breakpoint;
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::context::{ConversationSide, MessageAuthor};
+use synthdev_domain::cost::{CostEntry, TokenUsage};
+use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{RunProgress, RunStatus};
+use synthdev_domain::message::{ChatRole, ToolCall};
+use synthdev_domain::model::DeltaKind;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::TriedGuard;
+use synthdev_domain::snapshot::SkippedPath;
+use synthdev_domain::tool::{ToolPreview, ToolRisk};
+use synthdev_domain::workflow::Budget;
 
 /// An event with its run and time; one line of `--events`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

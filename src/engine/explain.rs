@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::input::Input;
 use super::replay::drop_rewound;
 use super::run_spec::RunSpec;
-use crate::domain::ids::Timestamp;
+use synthdev_domain::ids::Timestamp;
 
 pub use explanation::{
     ConditionRead, ConditionResult, EntryCause, OriginToolCall, PreviousStep, RewindNote, StepExplanation,

@@ -5,15 +5,15 @@ mod deserialize;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::approval::{ApprovalDecision, ApprovalPolicy};
-use crate::domain::cost::{AttemptUsage, CostEntry};
-use crate::domain::ids::{CallId, RunId, SnapshotId};
-use crate::domain::model::{ModelError, ModelReply};
-use crate::domain::script::{ScriptError, ScriptOutcome};
-use crate::domain::snapshot::SnapshotInfo;
-use crate::domain::tool::ToolOutcome;
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::steering::{BreakpointSet, SteeringAction};
+use crate::steering::{BreakpointSet, SteeringAction};
+use synthdev_domain::approval::{ApprovalDecision, ApprovalPolicy};
+use synthdev_domain::cost::{AttemptUsage, CostEntry};
+use synthdev_domain::ids::{CallId, RunId, SnapshotId};
+use synthdev_domain::model::{ModelError, ModelReply};
+use synthdev_domain::script::{ScriptError, ScriptOutcome};
+use synthdev_domain::snapshot::SnapshotInfo;
+use synthdev_domain::tool::ToolOutcome;
+use synthdev_domain::workflow::WorkflowProgram;
 
 /// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
 ///

@@ -64,13 +64,13 @@ use super::queued_messages::QueuedMessage;
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
 use super::steering::BreakpointSet;
-use crate::domain::approval::ApprovalPolicy;
-use crate::domain::cost::{CostLedger, TokenPrice};
-use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
-use crate::domain::journal::{RunProgress, RunStatus};
-use crate::domain::run_error::RunError;
-use crate::domain::script::{ScriptJob, ScriptTask};
-use crate::domain::workflow::{StateSpec, SubAgents, Workflow};
+use synthdev_domain::approval::ApprovalPolicy;
+use synthdev_domain::cost::{CostLedger, TokenPrice};
+use synthdev_domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
+use synthdev_domain::journal::{RunProgress, RunStatus};
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::{ScriptJob, ScriptTask};
+use synthdev_domain::workflow::{StateSpec, SubAgents, Workflow};
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]

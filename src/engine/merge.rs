@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::call_frame::AgentMemory;
 use super::conversation::LiveConversation;
 use super::parallel::BranchWrites;
-use crate::domain::script::LOOPS;
-use crate::domain::workflow::MergeRule;
+use synthdev_domain::script::LOOPS;
+use synthdev_domain::workflow::MergeRule;
 
 /// Two branches that cannot both be right.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,10 +3,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::domain::agent::AgentSpec;
-use crate::domain::ids::AgentIx;
-use crate::domain::model::ModelChoice;
-use crate::domain::workflow::Workflow;
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::ids::AgentIx;
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::workflow::Workflow;
 
 /// An agent that is there, in the lane in which it speaks.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::call_frame::{AgentMemory, CallFrame};
 use super::conversation::LiveConversation;
-use crate::domain::run_error::RunError;
+use synthdev_domain::run_error::RunError;
 
 #[derive(Clone, Debug)]
 pub struct ParallelProgress {
@@ -54,8 +54,8 @@ pub struct BranchWrites {
 #[derive(Clone, Debug, Default)]
 pub struct LastAnswer {
     pub response: Option<Arc<str>>,
-    pub calls: Vec<crate::domain::message::ToolCall>,
-    pub parsing: Vec<crate::domain::message::ToolCall>,
+    pub calls: Vec<synthdev_domain::message::ToolCall>,
+    pub parsing: Vec<synthdev_domain::message::ToolCall>,
 }
 
 impl ParallelProgress {

@@ -13,7 +13,7 @@ pub mod summary;
 mod truncate;
 mod window;
 
-use crate::domain::message::ChatMessage;
+use synthdev_domain::message::ChatMessage;
 
 pub use sources::{PromptSources, WINDOW};
 pub use truncate::ContextOverflow;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::ids::CallId;
+use synthdev_domain::ids::CallId;
 
 #[derive(Clone, Debug)]
 pub(super) struct QueuedMessage {

@@ -9,8 +9,8 @@ use super::input::Input;
 use super::machine::Machine;
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::workflow::WorkflowProgram;
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::workflow::WorkflowProgram;
 
 /// What a journal led to.
 #[derive(Debug)]

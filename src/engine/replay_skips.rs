@@ -1,6 +1,6 @@
 //! Calls that a replay need not make, because their answers are known.
 
-use crate::domain::ids::CallId;
+use synthdev_domain::ids::CallId;
 
 /// Whom a call asks. An answer of the wrong kind is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::domain::approval::ApprovalPolicy;
-use crate::domain::system_context::SystemContext;
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::steering::BreakpointSet;
+use crate::steering::BreakpointSet;
+use synthdev_domain::approval::ApprovalPolicy;
+use synthdev_domain::system_context::SystemContext;
+use synthdev_domain::workflow::WorkflowProgram;
 
 /// Grows when the machine would answer an old journal differently.
 pub const MACHINE_VERSION: u32 = 10;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::call_frame::{CallFrame, WorkResult};
-use crate::domain::context::{ContextEntry, MessageAuthor};
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::message::ChatRole;
-use crate::domain::script::{AgentView, ContextView, ScopeView, ScriptMessage};
-use crate::domain::workflow::Workflow;
+use synthdev_domain::context::{ContextEntry, MessageAuthor};
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::message::ChatRole;
+use synthdev_domain::script::{AgentView, ContextView, ScopeView, ScriptMessage};
+use synthdev_domain::workflow::Workflow;
 
 /// The scope of one job. Cheap: data and conversations are shared, not copied.
 pub fn build_scope(

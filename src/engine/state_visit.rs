@@ -4,8 +4,8 @@
 use super::agent_turn::TurnEntry;
 use super::budget_usage::BudgetUsage;
 use super::effect::UserQuestion;
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::tool::{ToolInvocation, ToolRisk};
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::tool::{ToolInvocation, ToolRisk};
 
 #[derive(Clone, Debug, Default)]
 pub struct StateVisit {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::ids::CallId;
+use synthdev_domain::ids::CallId;
 
 /// One millionth of a dollar, by which amounts are compared.
 const MICRO: f64 = 1_000_000.0;

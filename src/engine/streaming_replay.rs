@@ -12,7 +12,7 @@ use super::machine::Machine;
 use super::replay::is_bounded;
 use super::replay_skips::ReplaySkips;
 use super::run_spec::RunSpec;
-use crate::domain::ids::Timestamp;
+use synthdev_domain::ids::Timestamp;
 
 /// Hears the events as they come.
 pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);

@@ -1,6 +1,6 @@
 //! The time limit of a visit: it runs, or it rests while its lane stands still.
 
-use crate::domain::ids::{CallId, Timestamp};
+use synthdev_domain::ids::{CallId, Timestamp};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimeLimit {

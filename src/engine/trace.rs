@@ -1,7 +1,7 @@
 //! The trail of a run, read from its events: for drawings of a run that is over and of one that goes on.
 
 use super::event::RunEvent;
-use crate::domain::trace::{RunTrace, StateExit};
+use synthdev_domain::trace::{RunTrace, StateExit};
 
 /// The trail that these events leave.
 pub fn build_trace<'e>(events: impl IntoIterator<Item = &'e RunEvent>) -> RunTrace {

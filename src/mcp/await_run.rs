@@ -14,13 +14,13 @@ use super::reminders::PauseReminder;
 use super::response::{PendingAction, may_answer};
 use super::sampling::ClientSampling;
 use super::transport::ClientPresence;
-use crate::domain::ids::RunId;
-use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
-use crate::domain::run_error::RunError;
-use crate::engine::event::RunEvent;
-use crate::runtime::command::RunCommand;
-use crate::runtime::handle::{EventReceiver, RuntimeHandle};
-use crate::runtime::resume_tokens::ResumeToken;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{OpenPause, RunStatus, RunSummary};
+use synthdev_domain::run_error::RunError;
+use synthdev_engine::event::RunEvent;
+use synthdev_runtime::command::RunCommand;
+use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
+use synthdev_runtime::resume_tokens::ResumeToken;
 
 /// How long is waited for further requests of the same moment.
 const TOGETHER: Duration = Duration::from_millis(20);

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::reminders::PauseReminders;
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunSummary;
-use crate::domain::workflow::{SubAgents, WorkflowParameter};
-use crate::runtime::delegated_calls::DelegatedCalls;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::resume::ResumeRequest;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunSummary;
+use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
+use synthdev_runtime::delegated_calls::DelegatedCalls;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::resume::ResumeRequest;
 
 /// A workflow that can be started.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,8 +5,8 @@ use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use super::backend::McpBackendError;
-use crate::runtime::resume::ResumeError;
-use crate::runtime::resume_tokens::TokenError;
+use synthdev_runtime::resume::ResumeError;
+use synthdev_runtime::resume_tokens::TokenError;
 
 /// Seed 003: what is said of a token that is of no use.
 pub(super) const NO_TOKEN: &str = "Resume token expired or invalid. Please start the workflow again.";

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::response::required_decision;
-use crate::domain::cost::TokenUsage;
-use crate::domain::message::ToolCall;
-use crate::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
-use crate::domain::tool::ParsingTool;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
+use synthdev_domain::tool::ParsingTool;
 
 /// An error that the client's call ended in, under a name of its own, so that the rules of the state decide.
 /// What does not fit the model's window is told as by any model: the conversation can be cut.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::backend::McpBackend;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{OpenPause, RunQuery, RunStatus, RunSummary};
-use crate::runtime::resume_tokens::DEFAULT_TTL_SECONDS;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{OpenPause, RunQuery, RunStatus, RunSummary};
+use synthdev_runtime::resume_tokens::DEFAULT_TTL_SECONDS;
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(500);
@@ -100,8 +100,8 @@ async fn move_on(backend: &dyn McpBackend, run: &RunId, call: CallId) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::delegation::DelegationRequest;
-    use crate::domain::journal::PauseReason;
+    use synthdev_domain::delegation::DelegationRequest;
+    use synthdev_domain::journal::PauseReason;
 
     #[test]
     fn a_token_lasts_as_long_as_the_question() {

@@ -8,7 +8,7 @@ use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 
-use crate::engine::event::RunEvent;
+use synthdev_engine::event::RunEvent;
 
 /// Steps that wait until the client has read those before them.
 const KEPT: usize = 256;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::runtime::resume_tokens::ResumeToken;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_runtime::resume_tokens::ResumeToken;
 
 type PauseKey = (RunId, CallId);
 

@@ -11,7 +11,7 @@ use super::backend::McpBackend;
 use super::error::short;
 use super::response::{self, PendingAction, RUNS};
 use super::timestamp::iso;
-use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 
 const WORKFLOWS: &str = "synthdev://workflows/";
 const JSON: &str = "application/json";

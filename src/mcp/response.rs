@@ -13,11 +13,11 @@ pub(super) use self::llm_directive::{llm_request_json, required_decision};
 pub(super) use self::pending_actions::{ANSWER, PendingAction, action, may_answer};
 pub(super) use self::plain_text::SUB_AGENTS;
 use super::error::ToolResultError;
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::project_lock::LockHolder;
-use crate::domain::run_error::RunError;
-use crate::runtime::delegated_calls::DelegatedCall;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::project_lock::LockHolder;
+use synthdev_domain::run_error::RunError;
+use synthdev_runtime::delegated_calls::DelegatedCall;
 
 /// Where a run is found as a resource.
 pub(super) const RUNS: &str = "synthdev://runs/";

@@ -16,11 +16,11 @@ use serde_json::{Map, Value, json};
 use super::arguments::check_size;
 use super::llm_reply;
 use super::response::required_decision;
-use crate::domain::ids::RunId;
-use crate::domain::message::{ChatMessage, ChatRole};
-use crate::domain::model::{ModelRequest, ToolChoice};
-use crate::domain::tool::ParsingTool;
-use crate::runtime::delegated_calls::{DelegatedCallClaim, DelegatedCalls, PROVIDER, TTL};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::message::{ChatMessage, ChatRole};
+use synthdev_domain::model::{ModelRequest, ToolChoice};
+use synthdev_domain::tool::ParsingTool;
+use synthdev_runtime::delegated_calls::{DelegatedCallClaim, DelegatedCalls, PROVIDER, TTL};
 
 /// What the client is asked for during one of its requests.
 pub(super) struct ClientSampling<'i> {
@@ -245,7 +245,7 @@ fn object_in(text: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::message::ToolCall;
+    use synthdev_domain::message::ToolCall;
 
     #[test]
     fn a_conversation_with_tools_is_told_in_blocks_or_in_words() {

@@ -22,8 +22,8 @@ use super::error::{McpCallError, short};
 use super::tools::{self, CalledTool};
 use super::transport::{ClientPresence, JsonLineTransport, McpTransport};
 use super::{pause_timeouts, resources, response};
-use crate::runtime::command::RunCommand;
-use crate::runtime::handle::RuntimeHandle;
+use synthdev_runtime::command::RunCommand;
+use synthdev_runtime::handle::RuntimeHandle;
 
 /// How long drivers get to leave their runs in good order.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! Times, as programs read them.
 
-use crate::domain::ids::Timestamp;
+use synthdev_domain::ids::Timestamp;
 
 /// RFC 3339, in UTC.
 pub(super) fn iso(time: Timestamp) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::workflow::WorkflowParameter;
+use synthdev_domain::workflow::WorkflowParameter;
 
 /// Clients refuse longer names.
 const LONGEST: usize = 64;
@@ -62,7 +62,7 @@ pub(super) fn tool_name(workflow: &str, taken: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::workflow::ParameterType;
+    use synthdev_domain::workflow::ParameterType;
 
     #[test]
     fn names_are_valid_and_never_the_same() {

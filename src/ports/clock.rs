@@ -1,6 +1,6 @@
 //! Time and luck for the driver; the machine gets both as inputs.
 
-use crate::domain::ids::{RunId, Timestamp};
+use synthdev_domain::ids::{RunId, Timestamp};
 
 pub trait ClockPort: Send + Sync {
     fn now(&self) -> Timestamp;

@@ -1,7 +1,7 @@
 //! One run at a time changes the files of a project, unless others share them knowingly; isolated
 //! runs need no lock.
 
-use crate::domain::project_lock::LockHolder;
+use synthdev_domain::project_lock::LockHolder;
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LockError {

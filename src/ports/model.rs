@@ -4,8 +4,8 @@ use futures_util::future::BoxFuture;
 
 use serde_json::Value;
 
-use crate::domain::cost::AttemptUsage;
-use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 
 /// Receives pieces of an answer while it streams. Must be cheap: it is called per network read.
 pub trait DeltaSink: Send + Sync {

@@ -1,6 +1,6 @@
 //! The files of a project as its index sees them, and where the index is kept. Everything here may block.
 
-use crate::domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
+use synthdev_domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
 
 /// Errors are ready for people: what, where, what to do.
 pub trait ProjectIndexPort: Send + Sync {

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use futures_util::stream::BoxStream;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{
     HistoryStorageUsage, JournalRow, JournalRowKind, ReclaimedSpace, RunHeader, RunOutline, RunProgress,
     RunQuery, RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::script::{ScriptError, ScriptJob, ScriptOutcome};
+use synthdev_domain::script::{ScriptError, ScriptJob, ScriptOutcome};
 
 pub trait ScriptPort: Send + Sync {
     /// Evaluates a job within time, memory and stack limits. The answer always comes:

@@ -1,7 +1,7 @@
 //! Stored states of the project's files.
 
-use crate::domain::ids::SnapshotId;
-use crate::domain::snapshot::{
+use synthdev_domain::ids::SnapshotId;
+use synthdev_domain::snapshot::{
     ChangedFile, InterruptedRestore, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotRetention,
     UnrestoredChanges,
 };

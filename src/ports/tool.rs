@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::tool::{
+use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
 

@@ -1,8 +1,8 @@
 //! Runs that work in a git worktree on a branch of their own.
 
 use super::snapshot::SnapshotError;
-use crate::domain::ids::RunId;
-use crate::domain::snapshot::{
+use synthdev_domain::ids::RunId;
+use synthdev_domain::snapshot::{
     ChangedFile, MergeConflict, RunWorktree, SkippedPath, UnmergedChanges, WorktreeMergeResult,
 };
 

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
 use super::driver_message::DriverMessage;
-use crate::domain::ids::RunId;
-use crate::domain::project_lock::LockHolder;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::project_lock::LockHolder;
 
 #[derive(Default)]
 pub(super) struct ActiveRuns {

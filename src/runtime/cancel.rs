@@ -13,11 +13,11 @@ use super::handle::RuntimeHandle;
 use super::journal;
 use super::journal_replay;
 use super::preview::RecentEvents;
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunProgress, RunStatus, RunSummary};
-use crate::engine::input::Input;
-use crate::engine::machine::MachineOutput;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunProgress, RunStatus, RunSummary};
+use synthdev_engine::input::Input;
+use synthdev_engine::machine::MachineOutput;
+use synthdev_ports::run_store::StoreError;
 
 /// A run that is neither driven nor free is one or the other soon.
 const SOON: Duration = Duration::from_millis(1);

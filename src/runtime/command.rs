@@ -3,10 +3,10 @@
 use super::network_access::NetworkAnswer;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::ids::CallId;
-use crate::engine::input::UserAnswer;
-use crate::engine::steering::SteeringAction;
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::CallId;
+use synthdev_engine::input::UserAnswer;
+use synthdev_engine::steering::SteeringAction;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RunCommand {

@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 use super::command::RunCommand;
 use super::driver_message::{DriverMessage, PartialReplies};
 use super::redact::SecretRedactor;
-use crate::engine::input::Input;
-use crate::engine::steering::SteeringAction;
+use synthdev_engine::input::Input;
+use synthdev_engine::steering::SteeringAction;
 
 /// `None`: it is no input of the run.
 pub(super) fn as_input(

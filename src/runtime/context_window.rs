@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::domain::model::{LEAST_ANSWER, ModelError, ModelRequest};
+use synthdev_domain::model::{LEAST_ANSWER, ModelError, ModelRequest};
 
 /// The request as it can be sent.
 ///
@@ -39,8 +39,8 @@ pub(super) fn fitting(request: &ModelRequest) -> Result<Cow<'_, ModelRequest>, M
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::message::{ChatMessage, ChatRole};
-    use crate::domain::model::{ModelChoice, ModelParameters, ToolChoice};
+    use synthdev_domain::message::{ChatMessage, ChatRole};
+    use synthdev_domain::model::{ModelChoice, ModelParameters, ToolChoice};
 
     fn request(text: &str, window: Option<u64>, answer: Option<u64>) -> ModelRequest {
         ModelRequest {

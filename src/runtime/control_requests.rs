@@ -18,8 +18,8 @@ use super::driver_message::DriverMessage;
 use super::handle::RuntimeHandle;
 use super::runtime_context::RuntimeContext;
 use super::task_queue::TaskBroker;
-use crate::domain::ids::RunId;
-use crate::ports::run_store::{DriverAnswers, DriverRequest, StoreError};
+use synthdev_domain::ids::RunId;
+use synthdev_ports::run_store::{DriverAnswers, DriverRequest, StoreError};
 
 /// What came of pausing a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,11 +15,11 @@ use self::durable_ids::{DurableIdParts, RunSeedCache};
 pub use self::durable_ids::{TTL, is_id_valid, may_belong_to_run, recorded_replies};
 use super::resume_tokens::{hash, sorted};
 use super::runtime_context::RuntimePorts;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::ports::clock::{ClockPort, IdSource};
-use crate::ports::model::{DeltaSink, ModelPort};
-use crate::ports::run_store::RunStore;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
+use synthdev_ports::clock::{ClockPort, IdSource};
+use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::run_store::RunStore;
 
 /// The provider whose models are the client's.
 pub const PROVIDER: &str = "agentllm";

@@ -9,12 +9,12 @@ use similar::{DiffOp, TextDiff};
 
 use super::handle::RuntimeHandle;
 use super::journal_replay;
-use crate::domain::cost::TokenUsage;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::RunStatus;
-use crate::engine::event::RunEvent;
-use crate::engine::machine::Machine;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::RunStatus;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::machine::Machine;
+use synthdev_ports::run_store::StoreError;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunDiff {

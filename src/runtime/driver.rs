@@ -16,16 +16,16 @@ use super::run_project_lock::RunProjectLock;
 use super::running_effects::RunningEffects;
 use super::runtime_context::RuntimeContext;
 use super::task_queue::{self, AppliedAnswer};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{RunProgress, RunStatus};
-use crate::domain::run_error::{RunError, TAKEN_OVER};
-use crate::engine::effect::Effect;
-use crate::engine::event::{DEFINITION_WARNING, RunEvent};
-use crate::engine::input::Input;
-use crate::engine::machine::{Machine, MachineOutput};
-use crate::engine::steering::SteeringAction;
-use crate::ports::lock::{LockError, ProjectLockGuard};
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{RunProgress, RunStatus};
+use synthdev_domain::run_error::{RunError, TAKEN_OVER};
+use synthdev_engine::effect::Effect;
+use synthdev_engine::event::{DEFINITION_WARNING, RunEvent};
+use synthdev_engine::input::Input;
+use synthdev_engine::machine::{Machine, MachineOutput};
+use synthdev_engine::steering::SteeringAction;
+use synthdev_ports::lock::{LockError, ProjectLockGuard};
+use synthdev_ports::run_store::StoreError;
 
 pub(super) struct RunDriver {
     pub(super) run: RunId,

@@ -7,13 +7,13 @@ use tokio::sync::oneshot::Sender;
 
 use super::command::{ControlAction, ControlOrigin, RunCommand};
 use super::redact::SecretRedactor;
-use crate::domain::cost::AttemptUsage;
-use crate::domain::ids::CallId;
-use crate::domain::number_format::thousands;
-use crate::engine::effect::Effect;
-use crate::engine::input::Input;
-use crate::ports::lock::{LockError, ProjectLockGuard};
-use crate::ports::run_store::StoreError;
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::ids::CallId;
+use synthdev_domain::number_format::thousands;
+use synthdev_engine::effect::Effect;
+use synthdev_engine::input::Input;
+use synthdev_ports::lock::{LockError, ProjectLockGuard};
+use synthdev_ports::run_store::StoreError;
 
 /// What reaches a driver.
 pub(super) enum DriverMessage {

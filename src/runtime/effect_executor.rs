@@ -16,20 +16,20 @@ use super::driver_message::{DriverMessage, PartialReplies, PartialReply};
 use super::network_access::NetworkAnswer;
 use super::retry;
 use super::runtime_context::RuntimeContext;
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::cost::AttemptUsage;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind};
-use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
-use crate::domain::script::ScriptJob;
-use crate::domain::secret::REDACTION_MARK;
-use crate::domain::snapshot::SnapshotRequest;
-use crate::domain::tool::{RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolRisk};
-use crate::engine::effect::{Effect, UserQuestion};
-use crate::engine::event::RunEvent;
-use crate::engine::input::{Input, UserAnswer};
-use crate::ports::model::DeltaSink;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind};
+use synthdev_domain::model::{DeltaKind, ModelError, ModelRequest};
+use synthdev_domain::script::ScriptJob;
+use synthdev_domain::secret::REDACTION_MARK;
+use synthdev_domain::snapshot::SnapshotRequest;
+use synthdev_domain::tool::{RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolRisk};
+use synthdev_engine::effect::{Effect, UserQuestion};
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::{Input, UserAnswer};
+use synthdev_ports::model::DeltaSink;
+use synthdev_ports::run_store::StoreError;
 
 #[derive(Clone)]
 pub(super) struct EffectExecutor {

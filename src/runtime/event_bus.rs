@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::domain::ids::{RunId, Timestamp};
-use crate::engine::event::{PublishedEvent, RunEvent};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_engine::event::{PublishedEvent, RunEvent};
 
 #[derive(Default)]
 pub(super) struct EventBus {
@@ -145,8 +145,8 @@ impl QueuedEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::CallId;
-    use crate::domain::model::DeltaKind;
+    use synthdev_domain::ids::CallId;
+    use synthdev_domain::model::DeltaKind;
 
     #[test]
     fn pieces_that_nobody_takes_become_one() {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::engine::event::RunEvent;
+use synthdev_engine::event::RunEvent;
 
 /// FNV-1a over the events as JSON: the same in every build, and cheap enough for every input.
 pub(super) fn digest_events(events: &[RunEvent]) -> u64 {

@@ -15,16 +15,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::handle::RuntimeHandle;
 use super::preview::RecentEvents;
 use super::{event_digest, journal_replay, search_text};
-use crate::domain::ids::RunId;
-use crate::domain::journal::{
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{
     JournalRow, JournalRowKind, RunHeader, RunOrigin, RunOriginKind, RunProgress, RunStatus, RunSummary,
 };
-use crate::domain::workflow::plain_text;
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::replay::drop_rewound;
-use crate::engine::run_spec::{CONTINUED_SINCE, MACHINE_VERSION};
-use crate::ports::run_store::StoreError;
+use synthdev_domain::workflow::plain_text;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_engine::replay::drop_rewound;
+use synthdev_engine::run_spec::{CONTINUED_SINCE, MACHINE_VERSION};
+use synthdev_ports::run_store::StoreError;
 
 pub use error::BundleError;
 pub use read_bundle::LARGEST;
@@ -108,7 +108,7 @@ impl RuntimeHandle {
 
     /// The run as it will be here: in this project, with files of nobody.
     fn header_here(&self, head: bundle_format::BundleRunHeader) -> Result<RunHeader, BundleError> {
-        let spec: crate::engine::run_spec::RunSpec = serde_json::from_str(head.spec.get())
+        let spec: synthdev_engine::run_spec::RunSpec = serde_json::from_str(head.spec.get())
             .map_err(|error| BundleError::Refused(format!("its definition cannot be read: {error}")))?;
         if spec.machine_version > MACHINE_VERSION {
             return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));

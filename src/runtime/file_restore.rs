@@ -6,14 +6,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::handle::RuntimeHandle;
-use crate::domain::ids::{RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind, RunSummary};
-use crate::domain::project_lock::LockMode;
-use crate::domain::snapshot::SnapshotRestoreResult;
-use crate::engine::event::RunEvent;
-use crate::ports::lock::{LockError, ProjectLockGuard};
-use crate::ports::run_store::StoreError;
-use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, RunSummary};
+use synthdev_domain::project_lock::LockMode;
+use synthdev_domain::snapshot::SnapshotRestoreResult;
+use synthdev_engine::event::RunEvent;
+use synthdev_ports::lock::{LockError, ProjectLockGuard};
+use synthdev_ports::run_store::StoreError;
+use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 
 /// Files that are to be those of a snapshot, and may be so in part.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

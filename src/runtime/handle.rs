@@ -21,17 +21,17 @@ use super::runtime_context::RuntimeContext;
 pub use super::runtime_context::{RuntimeOptions, RuntimePorts};
 use super::shared_lock::SharedProjectLock;
 use super::task_queue::AppliedAnswer;
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunHeader;
-use crate::domain::project_lock::{LockHolder, LockMode};
-use crate::domain::snapshot::RunWorktree;
-use crate::domain::workflow::{WorkflowProgram, plain_text};
-use crate::engine::input::Input;
-use crate::engine::machine::Machine;
-use crate::engine::run_spec::RunSpec;
-use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
-use crate::ports::model::ModelPort;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunHeader;
+use synthdev_domain::project_lock::{LockHolder, LockMode};
+use synthdev_domain::snapshot::RunWorktree;
+use synthdev_domain::workflow::{WorkflowProgram, plain_text};
+use synthdev_engine::input::Input;
+use synthdev_engine::machine::Machine;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
+use synthdev_ports::model::ModelPort;
+use synthdev_ports::run_store::StoreError;
 
 /// What can be done from the command line where another run works.
 pub const WAIT_OR_SHARE: &str =

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Sleep;
 
-use crate::domain::ids::CallId;
-use crate::engine::effect::Effect;
+use synthdev_domain::ids::CallId;
+use synthdev_engine::effect::Effect;
 
 /// Twice as long after each failure.
 const FIRST_MS: u64 = 100;

@@ -8,13 +8,13 @@ pub use super::interrupted_restore::inconsistent_files_error;
 use super::journal_replay::{self, JournaledRun};
 use super::preview::RunPreview;
 use super::read_history::{self, AnswerRetention, ReplayedHistory};
-use crate::domain::cost::CostLedger;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{RunQuery, RunSummary};
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::event::RunEvent;
-use crate::engine::input::UserAnswer;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::cost::CostLedger;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{RunQuery, RunSummary};
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::UserAnswer;
+use synthdev_ports::run_store::StoreError;
 
 /// One past run, rebuilt.
 #[derive(Clone, Debug)]

@@ -10,14 +10,14 @@ use futures_util::stream::{self, StreamExt as _};
 
 use super::handle::RuntimeHandle;
 use super::one_shot_query::{OneShotOutcome, OneShotReport};
-use crate::domain::cost::CostEntry;
-use crate::domain::model::{ModelChoice, ModelError, ModelRequest};
-use crate::domain::project_index::report::{IndexOutcome, IndexReport};
-use crate::domain::project_index::{
+use synthdev_domain::cost::CostEntry;
+use synthdev_domain::model::{ModelChoice, ModelError, ModelRequest};
+use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
+use synthdev_domain::project_index::{
     IndexPlan, ProjectIndexEntries, ProjectIndexEntry, ScannedDirectory, ScannedFile, SizeLimit, depth,
     summary_requests,
 };
-use crate::ports::project_index::{IndexWriter, ProjectIndexPort};
+use synthdev_ports::project_index::{IndexWriter, ProjectIndexPort};
 
 /// Questions that are open at a time.
 const AT_ONCE: usize = 4;

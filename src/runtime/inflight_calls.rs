@@ -4,13 +4,13 @@
 //! never answered a person is asked, as after a crash. What other branches began later is later than the step.
 
 use super::journal_replay::JournaledRun;
-use crate::domain::cost::TokenUsage;
-use crate::domain::ids::CallId;
-use crate::domain::journal::{JournalRow, JournalRowKind};
-use crate::engine::effect::Effect;
-use crate::engine::input::Input;
-use crate::engine::replay::StepwiseReplay;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::ids::CallId;
+use synthdev_domain::journal::{JournalRow, JournalRowKind};
+use synthdev_engine::effect::Effect;
+use synthdev_engine::input::Input;
+use synthdev_engine::replay::StepwiseReplay;
+use synthdev_ports::run_store::StoreError;
 
 #[derive(Default)]
 pub(super) struct InflightCalls {
@@ -90,8 +90,8 @@ fn answer(story: &JournaledRun, call: CallId) -> Option<&Input> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::cost::AttemptUsage;
-    use crate::domain::model::ModelReply;
+    use synthdev_domain::cost::AttemptUsage;
+    use synthdev_domain::model::ModelReply;
 
     #[test]
     fn what_an_answer_had_cost_is_not_charged_twice() {

@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::handle::RuntimeHandle;
 use super::journal_replay::{self, JournaledRun};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::replay::StepwiseReplay;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
+use synthdev_engine::effect::Effect;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_engine::replay::StepwiseReplay;
+use synthdev_ports::run_store::StoreError;
 
 /// Which request: of what fits, the last.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

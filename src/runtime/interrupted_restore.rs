@@ -4,9 +4,9 @@
 use super::file_restore::{PendingRestore, finish, settled};
 use super::handle::RuntimeHandle;
 use super::journal_replay;
-use crate::domain::ids::{RunId, SnapshotId};
-use crate::domain::snapshot::{InterruptedRestore, RestoreTarget};
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::{RunId, SnapshotId};
+use synthdev_domain::snapshot::{InterruptedRestore, RestoreTarget};
+use synthdev_ports::run_store::StoreError;
 
 impl RuntimeHandle {
     /// A change of this project's files as a whole that was cut off, and the command that finishes it.

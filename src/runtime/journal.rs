@@ -8,12 +8,12 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{event_digest, search_text};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind, RunProgress};
-use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::ports::run_store::{RunStore, StoreError};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, RunProgress};
+use synthdev_engine::effect::Effect;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_ports::run_store::{RunStore, StoreError};
 
 /// Rows that wait at most, and for how long in milliseconds: readers want to see where a run is.
 const MOST_HELD: usize = 64;
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Input>(&marked).unwrap(), input);
         // what somebody wrote into a result is no mark
         for said in [r#","submitted":"ab12""#, r#"{"a":1,"submitted":"ab12"}"#] {
-            let answer = crate::engine::input::UserAnswer::Text { text: said.to_owned() };
+            let answer = synthdev_engine::input::UserAnswer::Text { text: said.to_owned() };
             let body = serde_json::to_string(&Input::Answered { call: CallId(3), answer }).unwrap();
             assert_eq!(mark_in(&body), None, "{body}");
         }

@@ -7,14 +7,14 @@ use serde::de::DeserializeOwned;
 
 use super::file_restore::{self, PendingRestore};
 use super::{event_digest, journal};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind, RunHeader};
-use crate::domain::tool::PlannedFileEdit;
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::replay::{PendingEffect, StepwiseReplay, drop_rewound};
-use crate::engine::run_spec::{MACHINE_VERSION, RunSpec};
-use crate::ports::run_store::{RunStore, StoreError};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader};
+use synthdev_domain::tool::PlannedFileEdit;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_engine::replay::{PendingEffect, StepwiseReplay, drop_rewound};
+use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
+use synthdev_ports::run_store::{RunStore, StoreError};
 
 /// An input with its row's digest.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub(super) struct JournaledRun {
 
 /// The machine at the end of a story.
 pub(super) struct ReplayedState {
-    pub(super) machine: crate::engine::machine::Machine,
+    pub(super) machine: synthdev_engine::machine::Machine,
     pub(super) events: Vec<(Timestamp, RunEvent)>,
     pub(super) pending: Vec<PendingEffect>,
 }

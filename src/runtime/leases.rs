@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 
-use crate::domain::ids::Timestamp;
+use synthdev_domain::ids::Timestamp;
 
 /// As often is a step handed out before it fails.
 pub const ATTEMPTS: u32 = 3;

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use super::file_restore;
 use super::journal_replay::{self, JournaledRun, ReplayedState};
 use super::preview::RecentEvents;
-use crate::domain::ids::RunId;
-use crate::domain::journal::{JournalRowKind, RunHeader};
-use crate::engine::input::Input;
-use crate::engine::machine::Machine;
-use crate::engine::replay::{PendingEffect, ReplayAnswers, StepwiseReplay};
-use crate::ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{JournalRowKind, RunHeader};
+use synthdev_engine::input::Input;
+use synthdev_engine::machine::Machine;
+use synthdev_engine::replay::{PendingEffect, ReplayAnswers, StepwiseReplay};
+use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
 
 /// What is known of a run before it goes on.
 pub(super) struct LoadedRun {

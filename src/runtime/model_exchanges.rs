@@ -7,16 +7,16 @@ use std::sync::Arc;
 use super::handle::RuntimeHandle;
 use super::journal_replay::JournaledRun;
 use super::{context_window, journal_replay};
-use crate::domain::cost::AttemptUsage;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::domain::system_context::SystemContext;
-use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::replay::StepwiseReplay;
-use crate::engine::run_spec::RunSpec;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
+use synthdev_domain::system_context::SystemContext;
+use synthdev_engine::effect::Effect;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_engine::replay::StepwiseReplay;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::run_store::StoreError;
 
 /// How a call ended.
 #[derive(Clone, PartialEq, Debug)]

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use super::pending_questions::PendingQuestions;
-use crate::domain::ids::{CallId, RunId};
+use synthdev_domain::ids::{CallId, RunId};
 
 /// What the user says to a command that needs the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,10 +9,10 @@ use futures_util::FutureExt;
 use super::driver_message::PartialReply;
 use super::handle::RuntimeHandle;
 use super::{context_window, retry};
-use crate::domain::cost::{AttemptUsage, CostEntry};
-use crate::domain::ids::Timestamp;
-use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest, add_charge};
-use crate::ports::model::DeltaSink;
+use synthdev_domain::cost::{AttemptUsage, CostEntry};
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest, add_charge};
+use synthdev_ports::model::DeltaSink;
 
 /// How it ended.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::domain::ids::{CallId, RunId};
+use synthdev_domain::ids::{CallId, RunId};
 
 /// `A` is what is answered. One question for each call.
 pub(super) struct PendingQuestions<A>(Mutex<BTreeMap<(RunId, CallId), oneshot::Sender<A>>>);

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::context::ConversationSide;
-use crate::domain::cost::{CostEntry, TokenUsage};
-use crate::domain::ids::{SnapshotId, Timestamp};
-use crate::engine::event::RunEvent;
+use synthdev_domain::context::ConversationSide;
+use synthdev_domain::cost::{CostEntry, TokenUsage};
+use synthdev_domain::ids::{SnapshotId, Timestamp};
+use synthdev_engine::event::RunEvent;
 
 /// Inputs of a driven run from one stored glance to the next: the most that a killed run's glance does not know of. One
 /// costs as much as about twenty inputs.

@@ -2,11 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunProgress;
-use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
-use crate::engine::machine::{Machine, MachineOutput};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunProgress;
+use synthdev_engine::effect::Effect;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::machine::{Machine, MachineOutput};
 
 /// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
 /// must not write the same long path ten thousand times. `late`: it is written whatever has changed.

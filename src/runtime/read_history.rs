@@ -11,13 +11,13 @@ use std::{mem, panic, thread};
 
 use super::file_restore::{self, PendingRestore};
 use super::journal_replay;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{JournalRowKind, RunHeader};
-use crate::engine::input::{Input, UserAnswer};
-use crate::engine::machine::Machine;
-use crate::engine::run_spec::RunSpec;
-use crate::engine::streaming_replay::{NeedsFullReplay, ReplayEventSink, StreamingReplay};
-use crate::ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{JournalRowKind, RunHeader};
+use synthdev_engine::input::{Input, UserAnswer};
+use synthdev_engine::machine::Machine;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_engine::streaming_replay::{NeedsFullReplay, ReplayEventSink, StreamingReplay};
+use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
 
 /// Inputs that are handed over at once, and how often that can be ahead of the machine.
 const TOGETHER: usize = 256;

@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::domain::model::ModelReply;
-use crate::domain::secret::{REDACTION_MARK, SecretText};
-use crate::engine::input::Input;
+use synthdev_domain::model::ModelReply;
+use synthdev_domain::secret::{REDACTION_MARK, SecretText};
+use synthdev_engine::input::Input;
 
 mod cut_keys;
 mod key_form;

@@ -11,20 +11,20 @@ use super::journal_replay::{self, JournaledRun};
 use super::load_for_resume::{LoadScope, LoadedRun, load_for_resume};
 use super::run_project_lock::RunProjectLock;
 use super::task_queue::AppliedAnswer;
-use crate::domain::approval::{ApprovalDecision, ApprovalPolicy};
-use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{
+use synthdev_domain::approval::{ApprovalDecision, ApprovalPolicy};
+use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{
     JournalRow, OpenPause, RunOrigin, RunOriginKind, RunProgress, RunStatus, RunSummary, TokenRedeemOutcome,
 };
-use crate::domain::tool::{InterruptedCallStatus, RerunPolicy};
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::effect::Effect;
-use crate::engine::input::{Input, ResumeInput, UserAnswer};
-use crate::engine::machine::{Machine, MachineOutput};
-use crate::engine::replay::PendingEffect;
-use crate::engine::run_spec::CONTINUED_SINCE;
-use crate::engine::steering::BreakpointSet;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::tool::{InterruptedCallStatus, RerunPolicy};
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::effect::Effect;
+use synthdev_engine::input::{Input, ResumeInput, UserAnswer};
+use synthdev_engine::machine::{Machine, MachineOutput};
+use synthdev_engine::replay::PendingEffect;
+use synthdev_engine::run_spec::CONTINUED_SINCE;
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_ports::run_store::StoreError;
 
 /// What is given to a run that goes on.
 #[derive(Clone, Debug, Default)]

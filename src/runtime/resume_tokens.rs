@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 use super::handle::RuntimeHandle;
 use super::journal_replay;
 use super::resume::{ResumeError, ResumeRequest, SpentToken, upgraded_machine};
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus, TokenRecord};
-use crate::engine::answer_validation::requested_increase;
-use crate::engine::input::UserAnswer;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, TokenRecord};
+use synthdev_engine::answer_validation::requested_increase;
+use synthdev_engine::input::UserAnswer;
+use synthdev_ports::run_store::StoreError;
 
 pub const DEFAULT_TTL_SECONDS: u64 = 1_800;
 /// Answers that do not fit before a token is worth nothing.

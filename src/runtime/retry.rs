@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::ports::model::{DeltaSink, ModelPort};
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
+use synthdev_ports::model::{DeltaSink, ModelPort};
 
 /// Attempts that may end in silence.
 const SILENT_ATTEMPTS: u32 = 2;
@@ -87,7 +87,7 @@ mod tests {
     struct TestDeltaSink;
 
     impl DeltaSink for TestDeltaSink {
-        fn delta(&self, _: crate::domain::model::DeltaKind, _: &str) {}
+        fn delta(&self, _: synthdev_domain::model::DeltaKind, _: &str) {}
     }
 
     /// Fails like this, again and again.
@@ -118,11 +118,11 @@ mod tests {
         let request = ModelRequest {
             agent: String::new(),
             state: String::new(),
-            choice: crate::domain::model::ModelChoice::default(),
+            choice: synthdev_domain::model::ModelChoice::default(),
             messages: Vec::new(),
             tools: Vec::new(),
             parsing_tools: Vec::new(),
-            tool_choice: crate::domain::model::ToolChoice::Auto,
+            tool_choice: synthdev_domain::model::ToolChoice::Auto,
         };
         let allowed = || -> BoxFuture<'static, bool> { Box::pin(std::future::ready(true)) };
         for (error, asked) in rows {

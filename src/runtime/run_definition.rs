@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::handle::RuntimeHandle;
 use super::journal_replay;
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunHeader;
-use crate::engine::run_spec::RunSpec;
-use crate::ports::run_store::{JournalRowRef, RunReader, StoreError};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunHeader;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::run_store::{JournalRowRef, RunReader, StoreError};
 
 /// Has seen enough when it has the head.
 #[derive(Default)]

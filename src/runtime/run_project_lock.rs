@@ -12,14 +12,14 @@ use tokio::task::AbortHandle;
 
 use super::driver_message::DriverMessage;
 use super::runtime_context::RuntimeContext;
-use crate::domain::ids::{CallId, RunId};
-use crate::domain::project_lock::LockHolder;
-use crate::domain::tool::{ToolOutcome, ToolRisk};
-use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::machine::Machine;
-use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_domain::project_lock::LockHolder;
+use synthdev_domain::tool::{ToolOutcome, ToolRisk};
+use synthdev_engine::effect::Effect;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_engine::machine::Machine;
+use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 
 /// How often it is looked whether the project is free.
 const LOOK: Duration = Duration::from_millis(250);

@@ -7,8 +7,8 @@ use tokio::task::AbortHandle;
 
 use super::effect_executor::EffectExecutor;
 use super::journal::needs_intent;
-use crate::domain::ids::CallId;
-use crate::engine::effect::Effect;
+use synthdev_domain::ids::CallId;
+use synthdev_engine::effect::Effect;
 
 pub(super) struct RunningEffects {
     performer: EffectExecutor,

@@ -10,17 +10,17 @@ use super::redact::SecretRedactor;
 use super::retry::RetryPolicy;
 use super::task_queue::TaskBroker;
 use super::unsandboxed_commands::SandboxExceptions;
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunProgress, RunStatus};
-use crate::domain::run_error::RunError;
-use crate::engine::event::RunEvent;
-use crate::ports::clock::{ClockPort, IdSource};
-use crate::ports::lock::ProjectLock;
-use crate::ports::model::ModelPort;
-use crate::ports::run_store::RunStore;
-use crate::ports::script::ScriptPort;
-use crate::ports::snapshot::SnapshotPort;
-use crate::ports::tool::ToolPort;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunProgress, RunStatus};
+use synthdev_domain::run_error::RunError;
+use synthdev_engine::event::RunEvent;
+use synthdev_ports::clock::{ClockPort, IdSource};
+use synthdev_ports::lock::ProjectLock;
+use synthdev_ports::model::ModelPort;
+use synthdev_ports::run_store::RunStore;
+use synthdev_ports::script::ScriptPort;
+use synthdev_ports::snapshot::SnapshotPort;
+use synthdev_ports::tool::ToolPort;
 
 /// Everything the runtime needs of the world.
 #[derive(Clone)]

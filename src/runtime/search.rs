@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::handle::RuntimeHandle;
 use super::search_text::{self, SearchText};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind, SearchHit, SearchQuery};
-use crate::engine::input::Input;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, SearchHit, SearchQuery};
+use synthdev_engine::input::Input;
+use synthdev_ports::run_store::StoreError;
 
 pub use super::search_text::SearchTextKind;
 pub use snippet::SearchSnippet;

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::journal::{JournalRow, JournalRowKind};
-use crate::domain::message::ToolCall;
-use crate::domain::tool::{ASKED_BY, ToolInvocation};
-use crate::domain::workflow::plain_text;
-use crate::engine::input::{Input, UserAnswer};
+use synthdev_domain::journal::{JournalRow, JournalRowKind};
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::tool::{ASKED_BY, ToolInvocation};
+use synthdev_domain::workflow::plain_text;
+use synthdev_engine::input::{Input, UserAnswer};
 
 /// Whose words they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

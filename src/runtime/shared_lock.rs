@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::domain::project_lock::{LockHolder, LockMode};
-use crate::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
+use synthdev_domain::project_lock::{LockHolder, LockMode};
+use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 
 /// A lock that runs take together.
 pub struct SharedProjectLock(Arc<dyn ProjectLock>);

@@ -10,21 +10,21 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::retry::RetryPolicy;
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::mock_results::{MockReaction, MockUserAnswer};
-use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
-use crate::domain::schema_sample::sample;
-use crate::domain::tool::ToolInvocation;
-use crate::domain::workflow::{PauseKind, plain_text};
-use crate::engine::effect::{Effect, UserQuestion};
-use crate::engine::event::RunEvent;
-use crate::engine::input::{Input, UserAnswer};
-use crate::engine::machine::Machine;
-use crate::engine::run_spec::RunSpec;
-use crate::ports::model::{DeltaSink, ModelPort};
-use crate::ports::script::ScriptPort;
-use crate::ports::tool::ToolPort;
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::mock_results::{MockReaction, MockUserAnswer};
+use synthdev_domain::model::{DeltaKind, ModelError, ModelRequest};
+use synthdev_domain::schema_sample::sample;
+use synthdev_domain::tool::ToolInvocation;
+use synthdev_domain::workflow::{PauseKind, plain_text};
+use synthdev_engine::effect::{Effect, UserQuestion};
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::{Input, UserAnswer};
+use synthdev_engine::machine::Machine;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::script::ScriptPort;
+use synthdev_ports::tool::ToolPort;
 
 /// Inputs of one run; limits end any sound run much earlier.
 const MOST_INPUTS: usize = 1_000_000;

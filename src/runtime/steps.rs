@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::journal_replay::JournaledRun;
-use crate::domain::ids::{CallId, SnapshotId, Timestamp};
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::replay::StepwiseReplay;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::{CallId, SnapshotId, Timestamp};
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_engine::replay::StepwiseReplay;
+use synthdev_ports::run_store::StoreError;
 
 /// Where a step begins.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

@@ -22,9 +22,9 @@ pub use self::broker::{
 pub use self::run_tasks::{TaskStep, TaskStepKind, TaskStepWork};
 pub use self::submit::{StepSubmission, SubmitError, SubmitOutcome};
 use super::context_window;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::engine::effect::Effect;
-use crate::engine::machine::Machine;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_engine::effect::Effect;
+use synthdev_engine::machine::Machine;
 
 /// How long a step is leased, in seconds.
 pub const LEASE_SECONDS: u64 = 300;

@@ -11,19 +11,19 @@ use super::journal;
 use super::journal_replay::{self, JournaledRun, ReplayDivergence};
 use super::preview::RecentEvents;
 pub use super::steps::RunStep;
-use crate::domain::cost::CostEntry;
-use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind, RunHeader, RunOrigin};
-use crate::domain::snapshot::{SnapshotInfo, SnapshotRestoreResult};
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::event::RunEvent;
-use crate::engine::explain::{StepExplanation, explain_step};
-use crate::engine::input::{Input, RewindInput};
-use crate::engine::machine::Machine;
-use crate::engine::replay::StepwiseReplay;
-use crate::engine::run_spec::CONTINUED_SINCE;
-use crate::ports::run_store::StoreError;
-use crate::ports::snapshot::SnapshotPort;
+use synthdev_domain::cost::CostEntry;
+use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader, RunOrigin};
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRestoreResult};
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::explain::{StepExplanation, explain_step};
+use synthdev_engine::input::{Input, RewindInput};
+use synthdev_engine::machine::Machine;
+use synthdev_engine::replay::StepwiseReplay;
+use synthdev_engine::run_spec::CONTINUED_SINCE;
+use synthdev_ports::run_store::StoreError;
+use synthdev_ports::snapshot::SnapshotPort;
 
 /// What is different from the step on.
 #[derive(Clone, Debug, Default)]

@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 
 use super::network_access::NetworkGrants;
 use super::pending_questions::PendingQuestions;
-use crate::domain::ids::{CallId, RunId};
-use crate::domain::tool::ToolInvocation;
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_domain::tool::ToolInvocation;
 
 /// What users have said to commands that the sandbox cannot hold, or keeps from the network.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::tui::text::{fit, one_line};
+use crate::text::{fit, one_line};
 
 /// A value that was written is shown so wide.
 const SHOWN: usize = 60;

@@ -4,26 +4,26 @@
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 
-use crate::domain::approval::ToolPermission;
-use crate::domain::cost::{CostEntry, TokenPrice};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::project_index::SizeLimit;
-use crate::domain::project_index::report::IndexReport;
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
-use crate::domain::tool::ToolRisk;
-use crate::engine::steering::BreakpointSet;
-use crate::runtime::command::{ControlAction, RunCommand};
-use crate::runtime::indexing::IndexingProgress;
-use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
-use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
-use crate::tui::past_run::PastRun;
-use crate::tui::run_view::run_graph::RunDefinitionView;
-use crate::tui::setup::{SetupReply, SetupRequest};
-use crate::tui::theme::{self, ColorTheme};
-pub use crate::tui::time_travel::{TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
-use crate::tui::transcript::item::TranscriptItem;
+use crate::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
+use crate::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use crate::past_run::PastRun;
+use crate::run_view::run_graph::RunDefinitionView;
+use crate::setup::{SetupReply, SetupRequest};
+use crate::theme::{self, ColorTheme};
+pub use crate::time_travel::{TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::approval::ToolPermission;
+use synthdev_domain::cost::{CostEntry, TokenPrice};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::project_index::SizeLimit;
+use synthdev_domain::project_index::report::IndexReport;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
+use synthdev_domain::tool::ToolRisk;
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_runtime::command::{ControlAction, RunCommand};
+use synthdev_runtime::indexing::IndexingProgress;
 
 /// A line of `/workflows`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -3,11 +3,11 @@
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::domain::journal::RunStatus;
-use crate::domain::project_index::SizeLimit;
-use crate::tui::keymap::{ACTIONS, KeyAction};
-use crate::tui::slash::{self, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, SlashArgument, TASK_WORDS};
-use crate::tui::theme;
+use crate::keymap::{ACTIONS, KeyAction};
+use crate::slash::{self, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, SlashArgument, TASK_WORDS};
+use crate::theme;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::project_index::SizeLimit;
 
 pub mod mention;
 

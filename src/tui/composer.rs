@@ -9,7 +9,7 @@ use self::motion::{word_after, word_before, word_rest};
 use self::pastes::FoldedPastes;
 use self::undo::DraftChangeKind;
 use self::vim::{VimHostAction, VimMode, VimState};
-use crate::tui::text::{clean, wrap};
+use crate::text::{clean, wrap};
 
 mod draft;
 mod history;

@@ -4,16 +4,16 @@ mod sandbox_questions;
 
 use serde_json::{Value, json};
 
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::question_text::{QuestionLine, approval_lines, own_lines, quoted_lines};
-use crate::domain::terminal_safe::escape_invisible_name;
-use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
-use crate::domain::workflow::{PauseKind, plain_text};
-use crate::engine::effect::UserQuestion;
-use crate::tui::answer_fields::AnswerFields;
-use crate::tui::msg::UiCommand;
-use crate::tui::report::adapt_hint;
-use crate::tui::text::one_line;
+use crate::answer_fields::AnswerFields;
+use crate::msg::UiCommand;
+use crate::report::adapt_hint;
+use crate::text::one_line;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::question_text::{QuestionLine, approval_lines, own_lines, quoted_lines};
+use synthdev_domain::terminal_safe::escape_invisible_name;
+use synthdev_domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
+use synthdev_domain::workflow::{PauseKind, plain_text};
+use synthdev_engine::effect::UserQuestion;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum DialogKind {

@@ -11,11 +11,11 @@ use self::buffer::EditorBuffer;
 use self::complete::EditorCompletion;
 use self::new_file::{NewFilePicker, NewFileRequest, NewFileTemplates};
 use self::simulation_result::{EditorSimulatedRun, EditorSimulation};
-use crate::config::graph::WorkflowGraph;
-use crate::config::schema::FileSchema;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::ConfigLayer;
-use crate::tui::run_view::run_graph::RunGraphDrawing;
+use crate::run_view::run_graph::RunGraphDrawing;
+use synthdev_config::graph::WorkflowGraph;
+use synthdev_config::schema::FileSchema;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::ConfigLayer;
 
 pub mod action;
 pub mod buffer;

@@ -4,13 +4,13 @@
 //! Owns what is looked at and what is waited for. Refuses: keys, drawing, and reading the past (`Asked` is for the
 //! backend).
 
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::RunStatus;
-use crate::runtime::command::ControlAction;
-use crate::tui::pane::PaneSearch;
-use crate::tui::time_travel::TimeTravelRequest;
-use crate::tui::transcript::TranscriptList;
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::pane::PaneSearch;
+use crate::time_travel::TimeTravelRequest;
+use crate::transcript::TranscriptList;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::RunStatus;
+use synthdev_runtime::command::ControlAction;
 
 pub mod run_action;
 pub mod run_list;

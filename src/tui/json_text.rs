@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::tui::text::{fit, one_line};
+use crate::text::{fit, one_line};
 
 /// A value for people: texts as they are, anything else as JSON.
 pub fn value_text(value: &Value) -> String {

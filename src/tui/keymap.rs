@@ -4,11 +4,11 @@
 //! and questions have keys of their own, shown with them.
 
 use self::chord::KeyChord;
-use crate::tui::composer::ComposerEdit;
-use crate::tui::editor::action::EditorAction;
-use crate::tui::history_browser::RunAction;
-use crate::tui::layout::PaneKind;
-use crate::tui::text::fit;
+use crate::composer::ComposerEdit;
+use crate::editor::action::EditorAction;
+use crate::history_browser::RunAction;
+use crate::layout::PaneKind;
+use crate::text::fit;
 
 pub mod chord;
 mod keyboard_file;

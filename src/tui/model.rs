@@ -4,28 +4,28 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ratatui::layout::Rect;
 
-use crate::domain::cost::{CostLedger, TokenUsage};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::RunStatus;
-use crate::engine::steering::BreakpointSet;
-use crate::runtime::command::RunCommand;
-use crate::tui::backend::StatusFacts;
-use crate::tui::complete::{CompletionNames, CompletionPopup};
-use crate::tui::composer::InputComposer;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::editor::EditorScreen;
-use crate::tui::history_browser::HistoryBrowser;
-use crate::tui::keymap::{KeyBindings, KeyFocusState};
-use crate::tui::layout::{self, LayoutSlot, PaneKind, WIDE};
-use crate::tui::msg::{PendingStart, UiCommand};
-use crate::tui::pane::PaneSet;
-use crate::tui::past_run::OpeningRun;
-use crate::tui::run_view::RunView;
-use crate::tui::setup::SetupDialog;
-use crate::tui::shell_commands::UserShellCommands;
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::TranscriptList;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::backend::StatusFacts;
+use crate::complete::{CompletionNames, CompletionPopup};
+use crate::composer::InputComposer;
+use crate::dialog::QuestionDialog;
+use crate::editor::EditorScreen;
+use crate::history_browser::HistoryBrowser;
+use crate::keymap::{KeyBindings, KeyFocusState};
+use crate::layout::{self, LayoutSlot, PaneKind, WIDE};
+use crate::msg::{PendingStart, UiCommand};
+use crate::pane::PaneSet;
+use crate::past_run::OpeningRun;
+use crate::run_view::RunView;
+use crate::setup::SetupDialog;
+use crate::shell_commands::UserShellCommands;
+use crate::theme::ColorTheme;
+use crate::transcript::TranscriptList;
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::cost::{CostLedger, TokenUsage};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::RunStatus;
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_runtime::command::RunCommand;
 
 #[derive(Clone, Debug, Default)]
 pub struct UiModel {

@@ -4,27 +4,27 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::domain::cost::TokenPrice;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::RunSummary;
-use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
-use crate::engine::event::PublishedEvent;
-use crate::engine::steering::BreakpointSet;
-use crate::runtime::command::{ControlAction, RunCommand};
-use crate::tui::backend::{
+use crate::backend::{
     ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, RecalledInput, RoleLine,
     RunFilter, RunStepList, SearchHitLine, ShellOutcome, ShellSuggestionReply, SnapshotOperation,
     StandingPermission, StartPreparation, StatusFacts, TimeTravelOutcome, TimeTravelPreview,
     TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine,
 };
-use crate::tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
-use crate::tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
-use crate::tui::past_run::PastRun;
-use crate::tui::run_view::run_graph::RunDefinitionView;
-use crate::tui::session_options::FirstAction;
-use crate::tui::setup::{SetupReply, SetupRequest};
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
+use crate::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use crate::past_run::PastRun;
+use crate::run_view::run_graph::RunDefinitionView;
+use crate::session_options::FirstAction;
+use crate::setup::{SetupReply, SetupRequest};
+use crate::theme::ColorTheme;
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::RunSummary;
+use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
+use synthdev_engine::event::PublishedEvent;
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_runtime::command::{ControlAction, RunCommand};
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]

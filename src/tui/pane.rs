@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use crate::domain::ids::RunId;
-use crate::tui::layout::{LayoutRequest, PaneKind};
-use crate::tui::theme::ColorTheme;
+use crate::layout::{LayoutRequest, PaneKind};
+use crate::theme::ColorTheme;
+use synthdev_domain::ids::RunId;
 
 pub mod agents;
 pub mod body;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::domain::ids::RunId;
-use crate::tui::run_view::RunView;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::run_view::RunView;
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::ids::RunId;
 
 /// Entries of a run's past that are shown; it may have a hundred thousand.
 pub const SHOWN: usize = 200;

@@ -24,17 +24,17 @@ use self::async_commands::later;
 pub use self::exit_message::farewell;
 use self::exit_message::print_farewell;
 use self::store_watch::StoreChangeWatch;
-use crate::runtime::handle::EventReceiver;
-use crate::tui::backend::{SessionBackend, StatusFacts};
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::{TerminalBackground, UiModel};
-use crate::tui::msg::{BackendReply, UiCommand, UiMessage};
-use crate::tui::session_options::{FirstAction, SessionOptions, TrustQuestion};
-use crate::tui::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
-use crate::tui::update::{history, start_facts, update};
-use crate::tui::view;
+use crate::backend::{SessionBackend, StatusFacts};
+use crate::dialog::QuestionDialog;
+use crate::model::{TerminalBackground, UiModel};
+use crate::msg::{BackendReply, UiCommand, UiMessage};
+use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
+use crate::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
+use crate::theme::ColorTheme;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use crate::update::{history, start_facts, update};
+use crate::view;
+use synthdev_runtime::handle::EventReceiver;
 
 const FRAME: Duration = Duration::from_millis(33);
 /// With reduced motion a stream is seen twice a second.
@@ -313,7 +313,7 @@ impl ScreenEventLoop {
     /// The program is ended from outside: runs are ended as if the user had left.
     fn apply_quit(&mut self, by: ExternalShutdown) {
         self.ended_by = Some(by);
-        let cmds = crate::tui::update::leave(&mut self.model);
+        let cmds = crate::update::leave(&mut self.model);
         self.perform(cmds);
     }
 

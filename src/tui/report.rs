@@ -10,13 +10,13 @@ pub mod history;
 
 pub use cost::cost;
 
-pub use crate::tui::json_text::{arguments, value_text};
+pub use crate::json_text::{arguments, value_text};
 
-use crate::domain::approval::ToolPermission;
-use crate::domain::tool::ToolRisk;
-use crate::tui::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
-use crate::tui::slash::closest;
-use crate::tui::text::{one_line, width};
+use crate::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
+use crate::slash::closest;
+use crate::text::{one_line, width};
+use synthdev_domain::approval::ToolPermission;
+use synthdev_domain::tool::ToolRisk;
 
 /// A decision's arguments in full: they steer the workflow.
 pub fn decision(value: &Value) -> String {

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::domain::context::ConversationSide;
-use crate::domain::cost::{CostEntry, CostLedger, TokenUsage};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::model::is_same_model;
-use crate::domain::workflow::Budget;
-use crate::engine::effect::UserQuestion;
-use crate::engine::event::RunEvent;
-use crate::engine::steering::{Breakpoint, BreakpointSet};
-use crate::tui::text::one_line;
+use crate::text::one_line;
+use synthdev_domain::context::ConversationSide;
+use synthdev_domain::cost::{CostEntry, CostLedger, TokenUsage};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::model::is_same_model;
+use synthdev_domain::workflow::Budget;
+use synthdev_engine::effect::UserQuestion;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::steering::{Breakpoint, BreakpointSet};
 
 pub mod branch_tree;
 pub mod common_data;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::runtime::handle::EventReceiver;
-use crate::tui::backend::SessionBackend;
-use crate::tui::keymap::KeyBindings;
-use crate::tui::setup::SetupRequest;
-use crate::tui::theme::ColorTheme;
+use crate::backend::SessionBackend;
+use crate::keymap::KeyBindings;
+use crate::setup::SetupRequest;
+use crate::theme::ColorTheme;
+use synthdev_runtime::handle::EventReceiver;
 
 /// What a session begins with.
 pub struct SessionOptions {

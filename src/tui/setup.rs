@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use crate::config::setup::LevelSetup;
-use crate::domain::secret::SecretText;
+use synthdev_config::setup::LevelSetup;
+use synthdev_domain::secret::SecretText;
 
 /// A server that can be chosen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

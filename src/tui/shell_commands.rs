@@ -1,8 +1,8 @@
 //! What the screen knows of the person's own commands: the last ones, what the last one printed, and what goes along
 //! with the next text of the conversation.
 
-use crate::tui::slash::ShellLine;
-use crate::tui::text::clean;
+use crate::slash::ShellLine;
+use crate::text::clean;
 
 /// Commands that are listed.
 const RECENT: usize = 10;

@@ -128,8 +128,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::domain::journal::RunStatus;
-    use crate::tui::backend::{SnapshotOperation, TimeTravelRequest};
+    use crate::backend::{SnapshotOperation, TimeTravelRequest};
+    use synthdev_domain::journal::RunStatus;
 
     fn workflow(name: &str, input: &str) -> Result<SlashAction, String> {
         Ok(SlashAction::Workflow { name: name.into(), input: input.into(), beside: None })

@@ -29,7 +29,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use self::background_query::BackgroundReplyParser;
 pub use self::background_query::TerminalEvent;
-use crate::domain::ids::Timestamp;
+use synthdev_domain::ids::Timestamp;
 
 /// The screen is ours right now.
 static ACTIVE: AtomicBool = AtomicBool::new(false);

@@ -9,8 +9,8 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use crate::domain::number_format::{dollars, format_count, thousands};
-use crate::domain::terminal_safe;
+pub use synthdev_domain::number_format::{dollars, format_count, thousands};
+use synthdev_domain::terminal_safe;
 
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
 pub fn clean(text: &str) -> Cow<'_, str> {

@@ -3,8 +3,8 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::config::graph::terminal::GraphTone;
-use crate::domain::context::ConversationSide;
+use synthdev_config::graph::terminal::GraphTone;
+use synthdev_domain::context::ConversationSide;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ColorTheme {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::ids::RunId;
+use synthdev_domain::ids::RunId;
 
 /// Going back. Ids may be unique prefixes; without one the newest run of this project is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -443,15 +443,15 @@ fn weight_of(item: &TranscriptItem) -> usize {
 /// An empty open reply of an agent; `branch` is where it speaks, if others may speak at the same time.
 pub fn open_reply(
     agent: &str,
-    side: crate::domain::context::ConversationSide,
+    side: synthdev_domain::context::ConversationSide,
     model: &str,
     branch: Option<&str>,
 ) -> TranscriptItem {
     TranscriptItem::Reply(AgentReplyItem {
-        agent: crate::tui::text::one_line(agent),
+        agent: crate::text::one_line(agent),
         side,
-        model: crate::tui::text::one_line(model),
-        branch: branch.map(crate::tui::text::one_line).unwrap_or_default(),
+        model: crate::text::one_line(model),
+        branch: branch.map(crate::text::one_line).unwrap_or_default(),
         reasoning: String::new(),
         text: String::new(),
         open: true,

@@ -2,10 +2,10 @@
 
 use ratatui::crossterm::event::MouseEventKind;
 
-use crate::runtime::command::RunCommand;
-use crate::tui::model::UiModel;
-use crate::tui::msg::{UiCommand, UiMessage};
-use crate::tui::run_view::RunView;
+use crate::model::UiModel;
+use crate::msg::{UiCommand, UiMessage};
+use crate::run_view::RunView;
+use synthdev_runtime::command::RunCommand;
 
 mod active_run;
 mod approvals;

@@ -5,12 +5,12 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::draw_helpers::put;
-use crate::domain::ids::RunId;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::layout::{LayoutSlot, PaneKind};
-use crate::tui::model::UiModel;
-use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
-use crate::tui::transcript::layout::ItemLayoutOptions;
+use crate::dialog::QuestionDialog;
+use crate::layout::{LayoutSlot, PaneKind};
+use crate::model::UiModel;
+use crate::text::{dollars, duration, fit, one_line, short_number, width};
+use crate::transcript::layout::ItemLayoutOptions;
+use synthdev_domain::ids::RunId;
 
 mod completion_popup;
 mod dialog;

@@ -17,8 +17,8 @@ use super::snapshot_error::{self, SnapshotResult, snapshot_error};
 use super::snapshot_location::SnapshotLocation;
 use super::uncovered_files;
 use super::working_tree_diff::ProjectFileChange;
-use crate::adapters::open_beneath::open_parent;
-use crate::domain::snapshot::FileChange;
+use crate::open_beneath::open_parent;
+use synthdev_domain::snapshot::FileChange;
 
 /// Where to write and where the content comes from.
 pub struct FileChangeApplier<'a> {

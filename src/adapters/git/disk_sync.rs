@@ -98,10 +98,10 @@ mod tests {
     use super::super::GitSnapshots;
     use super::super::restore_marker;
     use super::*;
-    use crate::domain::ids::Timestamp;
-    use crate::domain::snapshot::SnapshotRequest;
-    use crate::ports::clock::ClockPort;
-    use crate::ports::snapshot::SnapshotPort;
+    use synthdev_domain::ids::Timestamp;
+    use synthdev_domain::snapshot::SnapshotRequest;
+    use synthdev_ports::clock::ClockPort;
+    use synthdev_ports::snapshot::SnapshotPort;
 
     type SyncListener = Box<dyn Fn(&Path, bool)>;
 

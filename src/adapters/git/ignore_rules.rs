@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 
-use crate::adapters::ignore_files::parse_ignore_file as parse;
+use crate::ignore_files::parse_ignore_file as parse;
 
 use super::snapshot_entry::{RelPath, ancestors, to_path};
 

@@ -13,8 +13,8 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{Error, ErrorClass, ErrorCode, Repository};
 
-use crate::adapters::git_entries::{GitEntry, PathFile, entries, is_unambiguous, plain_text};
-use crate::adapters::repository_bounds::RepositoryBounds;
+use crate::git_entries::{GitEntry, PathFile, entries, is_unambiguous, plain_text};
+use crate::repository_bounds::RepositoryBounds;
 
 /// Files directly in the directory of a repository, or of one of its worktrees.
 const FILES: [&str; 12] = [
@@ -58,7 +58,7 @@ pub enum OutsideFiles {
 ///
 /// # Errors
 /// There is none, libgit2 cannot serve it, a file of it is no regular file, or it leads out of itself.
-pub(in crate::adapters) fn open_around(directory: &Path, outside: OutsideFiles) -> Result<Repository, Error> {
+pub(crate) fn open_around(directory: &Path, outside: OutsideFiles) -> Result<Repository, Error> {
     let (leads, top) = look_around(directory, outside)?;
     accept(leads, outside)?;
     // no other one than that which was looked at
@@ -69,7 +69,7 @@ pub(in crate::adapters) fn open_around(directory: &Path, outside: OutsideFiles) 
 ///
 /// # Errors
 /// As [`open_around`].
-pub(in crate::adapters) fn open_at(directory: &Path, outside: OutsideFiles) -> Result<Repository, Error> {
+pub(crate) fn open_at(directory: &Path, outside: OutsideFiles) -> Result<Repository, Error> {
     let mut leads = Vec::new();
     look_at(directory, outside, &mut leads)?;
     accept(leads, outside)?;
@@ -77,18 +77,18 @@ pub(in crate::adapters) fn open_at(directory: &Path, outside: OutsideFiles) -> R
 }
 
 /// What the repository that a directory is in opens outside of itself: one line for each file that says so.
-pub(in crate::adapters) fn leads_out(directory: &Path) -> Vec<String> {
+pub(crate) fn leads_out(directory: &Path) -> Vec<String> {
     // what is refused altogether is opened by no means
     look_around(directory, OutsideFiles::Refused).map(|(leads, _)| leads).unwrap_or_default()
 }
 
 /// Why a repository was refused here, where it was.
-pub(in crate::adapters) fn is_refusal(error: &Error) -> bool {
+pub(crate) fn is_refusal(error: &Error) -> bool {
     error.class() == ErrorClass::Os && error.code() == ErrorCode::Invalid
 }
 
 /// Whether a repository was refused because it leads out of itself.
-pub(in crate::adapters) fn is_leading_out(error: &Error) -> bool {
+pub(crate) fn is_leading_out(error: &Error) -> bool {
     error.class() == ErrorClass::Os && error.code() == ErrorCode::Auth
 }
 

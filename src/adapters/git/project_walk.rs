@@ -12,8 +12,8 @@ use ignore::gitignore::Gitignore;
 
 use super::ignore_rules::IgnoreRules;
 use super::snapshot_entry::{RelPath, shown, to_path};
-use crate::adapters::ignore_files::read_project_ignore_file;
-use crate::domain::snapshot::{SkipReason, SkippedPath};
+use crate::ignore_files::read_project_ignore_file;
+use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
 /// Excluded files that are listed; more are looked at by directory only.
 const MOST_EXCLUDED: usize = 2_000;

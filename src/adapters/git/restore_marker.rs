@@ -11,7 +11,7 @@ use super::project_walk::walk;
 use super::snapshot_entry::{RelPath, to_path};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, private_file};
-use crate::domain::snapshot::InterruptedRestore;
+use synthdev_domain::snapshot::InterruptedRestore;
 
 /// What an earlier process left; a note that cannot be read is as good as none.
 pub fn read(place: &SnapshotLocation) -> Option<InterruptedRestore> {

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::disk_sync;
 use super::snapshot_error::{self, SnapshotResult, snapshot_error};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use crate::domain::ids::{RunId, SnapshotId, Timestamp};
-use crate::domain::snapshot::{SkippedPath, SnapshotInfo};
-use crate::ports::snapshot::SnapshotError;
+use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
+use synthdev_domain::snapshot::{SkippedPath, SnapshotInfo};
+use synthdev_ports::snapshot::SnapshotError;
 
 /// Where our refs are.
 pub const NAMESPACE: &str = "refs/synthdev/snapshots/";

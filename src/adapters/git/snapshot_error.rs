@@ -4,7 +4,7 @@
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-use crate::ports::snapshot::SnapshotError;
+use synthdev_ports::snapshot::SnapshotError;
 
 /// The short form every function of this module returns.
 pub type SnapshotResult<T> = Result<T, SnapshotError>;

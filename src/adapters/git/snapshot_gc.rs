@@ -8,7 +8,7 @@ use git2::{ObjectType, Oid, Repository};
 
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotRepository;
-use crate::domain::snapshot::{SnapshotInfo, SnapshotRetention};
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
 
 /// Those that go; `all` is newest first, and so is the answer.
 pub fn chosen(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<SnapshotInfo> {
@@ -67,7 +67,7 @@ fn needed(repo: &Repository) -> Result<HashSet<Oid>, git2::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{SnapshotId, Timestamp};
+    use synthdev_domain::ids::{SnapshotId, Timestamp};
 
     fn left(keep: usize, older_than: Option<i64>, keep_ids: &[&str]) -> String {
         let info = |n: i64| SnapshotInfo {

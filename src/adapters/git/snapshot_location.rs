@@ -12,8 +12,8 @@ use super::ignore_rules::IgnoreRules;
 use super::open_repository::{OutsideFiles, is_refusal, open_around};
 use super::snapshot_entry::{RelPath, to_bytes};
 use super::snapshot_error::{self, SnapshotResult, snapshot_error};
-use crate::adapters::file_io::ensure_private_directory;
-use crate::adapters::ignore_files::{
+use crate::file_io::ensure_private_directory;
+use crate::ignore_files::{
     is_readable, parse_ignore_file as parse, read_ignore_file, read_project_ignore_file,
 };
 

@@ -9,7 +9,7 @@ use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use super::tree::{self, FlatTree};
 use super::tree_diff;
-use crate::domain::ids::SnapshotId;
+use synthdev_domain::ids::SnapshotId;
 
 /// The older or newer, as asked; both can be read from `repo`.
 pub struct SnapshotPair<'a> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::snapshot_location::SnapshotRepository;
-use crate::adapters::open_beneath::open_directory;
+use crate::open_beneath::open_directory;
 
 /// Another work tree of the same repository may be writing a ref; that takes milliseconds.
 const LOCK_IS_DEAD: Duration = Duration::from_secs(10);

@@ -7,7 +7,7 @@ use git2::{DiffFormat, DiffLineType, DiffOptions, Repository, Tree};
 
 use super::snapshot_entry::{RelPath, TreeEntryKind, ancestors, shown, to_path};
 use super::tree::FlatTree;
-use crate::domain::snapshot::{ChangedFile, FileChange};
+use synthdev_domain::snapshot::{ChangedFile, FileChange};
 
 /// What differs, seen from `old`, sorted by path: `EnqueueRow` is only in `new`. Submodules are left out.
 pub fn diff_trees(old: &FlatTree, new: &FlatTree) -> Vec<(RelPath, FileChange)> {

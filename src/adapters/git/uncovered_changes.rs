@@ -18,7 +18,7 @@ use super::snapshot_error::SnapshotResult;
 use super::tree::FlatTree;
 use super::uncovered_files::{MAX_FILE, UncoveredFiles, UncoveredReason, UncoveredRecord, stamp};
 use super::user_index::UserIndex;
-use crate::domain::snapshot::UnrestoredChanges;
+use synthdev_domain::snapshot::UnrestoredChanges;
 
 /// Files that are looked at; in a directory of build results there are many.
 const MOST: usize = 50_000;

@@ -17,9 +17,9 @@ use super::project_walk::WalkedPaths;
 use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestors, to_bytes, to_path};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotLocation;
-use crate::adapters::open_beneath::{open_parent, open_unfollowed, read_held};
-use crate::domain::ids::SnapshotId;
-use crate::domain::snapshot::FileChange;
+use crate::open_beneath::{open_parent, open_unfollowed, read_held};
+use synthdev_domain::ids::SnapshotId;
+use synthdev_domain::snapshot::FileChange;
 
 /// Larger files are left out of snapshots.
 pub const MAX_FILE: u64 = 100 * 1024 * 1024;
@@ -371,7 +371,7 @@ mod tests {
             project: dir.path().to_owned(),
             corner: dir.path().join("corner"),
             fenced: None,
-            outside: crate::adapters::git::OutsideFiles::Refused,
+            outside: crate::git::OutsideFiles::Refused,
         };
         let id = SnapshotId::from("1");
         let rows = [

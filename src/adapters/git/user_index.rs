@@ -12,7 +12,7 @@ use super::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind, anc
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotRepository;
 use super::stat_cache::doubt;
-use crate::adapters::ignore_files::{read_ignore_file, read_project_ignore_file};
+use crate::ignore_files::{read_ignore_file, read_project_ignore_file};
 
 /// The user's index, seen from the project.
 #[derive(Default)]

@@ -14,8 +14,8 @@ use super::stat_cache::lookup;
 use super::tree::FlatTree;
 use super::uncovered_files::UncoveredRecord;
 use super::working_tree_scan::WorkingTreeScan;
-use crate::adapters::ignore_files::parse_ignore_file as parse;
-use crate::domain::snapshot::{ChangedFile, FileChange};
+use crate::ignore_files::parse_ignore_file as parse;
+use synthdev_domain::snapshot::{ChangedFile, FileChange};
 
 /// One path to bring back.
 pub struct ProjectFileChange {

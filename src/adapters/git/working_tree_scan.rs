@@ -18,8 +18,8 @@ use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use super::stat_cache::{StatCache, doubt, lookup};
 use super::uncovered_files::{MAX_FILE, UncoveredFiles};
 use super::user_index::{IndexBlobTrust, UserIndex};
-use crate::adapters::open_beneath::{open_parent, open_unfollowed, read_held};
-use crate::domain::snapshot::{SkipReason, SkippedPath};
+use crate::open_beneath::{open_parent, open_unfollowed, read_held};
+use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
 const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 const MAX_FILES: usize = 200_000;

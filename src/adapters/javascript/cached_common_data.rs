@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rquickjs::{Object, Persistent};
 use serde_json::{Map, Value as Json};
 
-use crate::domain::script::ScopeView;
+use synthdev_domain::script::ScopeView;
 
 /// `common_data` as a JavaScript object that no script has changed.
 pub(super) struct CachedCommonData {

@@ -6,8 +6,8 @@
 use rquickjs::context::EvalOptions;
 use rquickjs::{Ctx, Function};
 
-use crate::domain::script::HOST_NAMES;
-use crate::domain::script::ScriptForm;
+use synthdev_domain::script::HOST_NAMES;
+use synthdev_domain::script::ScriptForm;
 
 /// The file name under which scripts appear in stack traces.
 pub(super) const FILE: &str = "workflow-script";

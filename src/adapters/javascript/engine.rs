@@ -15,7 +15,7 @@ use super::extract::ObjectShapes;
 use super::job_state::ScriptJobState;
 use super::limits::ScriptLimits;
 use super::scope_json;
-use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use synthdev_domain::script::{ScriptForm, ScriptKind, WorkflowScript};
 
 const PRELUDE: &str = include_str!("prelude.js");
 /// Workflows whose compiled scripts are kept; the oldest goes.

@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::job_state::ScriptJobState;
 use super::script_error::RawScriptError;
-use crate::domain::script::ScopePatch;
+use synthdev_domain::script::ScopePatch;
 
 /// Deeper data would not survive other readers of JSON.
 const DEPTH: usize = 100;

@@ -9,8 +9,8 @@ use super::cached_common_data::CachedCommonData;
 use super::engine::ScriptEngine;
 use super::job::{self, AttributedScriptError, ScriptJobInputs};
 use super::limits::ScriptLimits;
-use crate::domain::ids::ScriptIx;
-use crate::domain::script::{
+use synthdev_domain::ids::ScriptIx;
+use synthdev_domain::script::{
     ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome, ScriptTask, WorkflowScript,
 };
 

@@ -13,8 +13,8 @@ use super::engine::{PreludeFunctions, ScriptEngine};
 use super::extract::{ExtractError, JsonExtractor};
 use super::job_state::ScriptJobState;
 use super::script_error::{RawScriptError, describe};
-use crate::domain::ids::ScriptIx;
-use crate::domain::script::{
+use synthdev_domain::ids::ScriptIx;
+use synthdev_domain::script::{
     ScopeView, ScriptErrorKind, ScriptMessage, ScriptOutcome, ScriptTask, TransitionGuard, TriedGuard,
     WorkflowScript,
 };

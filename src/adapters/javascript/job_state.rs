@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use super::limits::ScriptLimits;
-use crate::domain::script::ScopeView;
+use synthdev_domain::script::ScopeView;
 
 /// What the interrupt handler and the native functions of the prelude share with the world.
 pub(super) struct ScriptJobState {

@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::message::ToolCall;
-use crate::domain::script::{AgentView, ContextView, ScopeView};
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::script::{AgentView, ContextView, ScopeView};
 
 /// The JSON text of one part of the scope.
 pub(super) fn part(scope: &ScopeView, what: &str) -> String {
@@ -44,7 +44,7 @@ fn agent(agent: &AgentView) -> Value {
         "id": agent.id,
         "role": agent.role,
         "context": agent.context,
-        "side": agent.side.map(crate::domain::context::ConversationSide::as_str),
+        "side": agent.side.map(synthdev_domain::context::ConversationSide::as_str),
         "last_response": agent.last_response,
         "tool_calls": calls(&agent.tool_calls),
         "parsing_tool_calls": calls(&agent.parsing_tool_calls),

@@ -7,8 +7,8 @@ use rquickjs::{CaughtError, Ctx, Exception, Value};
 use super::compile::{FILE, LIBRARY, LINES_BEFORE};
 use super::job_state::ScriptJobState;
 use super::limits::ScriptLimits;
-use crate::domain::ids::ScriptIx;
-use crate::domain::script::{ScriptError, ScriptErrorKind, ScriptKind, WorkflowScript};
+use synthdev_domain::ids::ScriptIx;
+use synthdev_domain::script::{ScriptError, ScriptErrorKind, ScriptKind, WorkflowScript};
 
 const MAX_MESSAGE: usize = 2_000;
 

@@ -14,9 +14,9 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::isolate::ScriptIsolate;
 use super::limits::ScriptLimits;
-use crate::domain::ids::ScriptIx;
-use crate::domain::script::{ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome};
-use crate::ports::script::ScriptPort;
+use synthdev_domain::ids::ScriptIx;
+use synthdev_domain::script::{ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome};
+use synthdev_ports::script::ScriptPort;
 
 const WORKERS: usize = 2;
 /// Threads that may exist at all, abandoned ones included.

@@ -11,9 +11,9 @@ use ignore::DirEntry;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use sha2::{Digest, Sha256};
 
-use crate::adapters::ignore_files::walk_unignored;
-use crate::adapters::open_beneath::{open_parent, open_unfollowed, read_held, read_regular};
-use crate::domain::project_index::{
+use crate::ignore_files::walk_unignored;
+use crate::open_beneath::{open_parent, open_unfollowed, read_held, read_regular};
+use synthdev_domain::project_index::{
     ProjectScan, ROOT, ScannedDirectory, ScannedFile, SizeLimit, UnindexedFiles, parent,
 };
 
@@ -189,7 +189,7 @@ fn directories(files: &[ScannedFile]) -> Vec<ScannedDirectory> {
     }
     // those deep down first: their sums are part of those above
     let mut order: Vec<&str> = inside.keys().copied().collect();
-    order.sort_by_key(|path| std::cmp::Reverse(crate::domain::project_index::depth(path)));
+    order.sort_by_key(|path| std::cmp::Reverse(synthdev_domain::project_index::depth(path)));
     let mut found = Vec::new();
     for path in order {
         let children = &inside[path];

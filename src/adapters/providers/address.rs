@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-use crate::domain::model::ModelError;
-use crate::domain::terminal_safe;
+use synthdev_domain::model::ModelError;
+use synthdev_domain::terminal_safe;
 
 /// A base URL that has been read.
 #[derive(Clone, Debug)]

@@ -14,9 +14,9 @@ mod thinking;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
-use crate::domain::secret::SecretText;
-use crate::ports::model::DeltaSink;
+use synthdev_domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
+use synthdev_domain::secret::SecretText;
+use synthdev_ports::model::DeltaSink;
 
 use super::address::ProviderAddress;
 use super::api_keys;

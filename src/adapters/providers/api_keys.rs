@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use reqwest::header::HeaderValue;
 
-use crate::domain::model::{ModelChoice, ModelError};
-use crate::domain::secret::SecretText;
+use synthdev_domain::model::{ModelChoice, ModelError};
+use synthdev_domain::secret::SecretText;
 
 use super::address::{ProviderAddress, same_server};
 

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
+use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 
 /// Said by the user where a conversation would start with the assistant.
 pub const BEGIN: &str = "Begin.";

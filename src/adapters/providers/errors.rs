@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{HeaderMap, LOCATION};
 use serde_json::Value;
 
-use crate::domain::model::ModelError;
-use crate::domain::secret::{REDACTION_MARK, SecretText};
+use synthdev_domain::model::ModelError;
+use synthdev_domain::secret::{REDACTION_MARK, SecretText};
 
 use super::retry_after::retry_after_ms;
 

@@ -12,7 +12,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder};
 use tower::{Layer, Service};
 
-use crate::domain::model::ModelError;
+use synthdev_domain::model::ModelError;
 
 use super::address::ProviderAddress;
 use super::errors::one_line;

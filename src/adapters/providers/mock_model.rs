@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use crate::domain::message::{ChatRole, ToolCall};
-use crate::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest, ToolChoice};
-use crate::domain::schema_sample::sample;
-use crate::ports::model::{DeltaSink, ModelPort};
+use synthdev_domain::message::{ChatRole, ToolCall};
+use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ModelRequest, ToolChoice};
+use synthdev_domain::schema_sample::sample;
+use synthdev_ports::model::{DeltaSink, ModelPort};
 
 #[derive(Debug, Default)]
 pub struct MockModel {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::domain::model::{ModelChoice, ModelError, is_same_model};
-use crate::domain::model_list::ListedModel;
-use crate::domain::protocol::ModelProtocol;
-use crate::domain::secret::SecretText;
+use synthdev_domain::model::{ModelChoice, ModelError, is_same_model};
+use synthdev_domain::model_list::ListedModel;
+use synthdev_domain::protocol::ModelProtocol;
+use synthdev_domain::secret::SecretText;
 
 use super::address::ProviderAddress;
 use super::transport::ProviderTransport;

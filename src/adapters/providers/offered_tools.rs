@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
+use synthdev_domain::model::{ModelChoice, ModelRequest, ToolChoice};
 
 use super::address::is_local;
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::domain::message::{ChatMessage, OpaqueBlock};
+use synthdev_domain::message::{ChatMessage, OpaqueBlock};
 
 /// Leaves those of these types.
 pub fn keep(messages: &mut [ChatMessage], types: &[&str]) {

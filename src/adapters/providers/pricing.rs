@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::domain::cost::{AttemptUsage, TokenPrice};
-use crate::domain::model::{DeltaKind, ModelChoice, is_same_model};
-use crate::ports::model::DeltaSink;
+use synthdev_domain::cost::{AttemptUsage, TokenPrice};
+use synthdev_domain::model::{DeltaKind, ModelChoice, is_same_model};
+use synthdev_ports::model::DeltaSink;
 
 /// Prices of one provider's models.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use crate::domain::cost::TokenUsage;
-use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
-use crate::ports::model::DeltaSink;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
+use synthdev_ports::model::DeltaSink;
 
 use super::reported_usage::ReportedUsage;
 use super::tool_call_assembler::ToolCallAssembler;

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::domain::cost::AttemptUsage;
-use crate::domain::message::OpaqueBlock;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::message::OpaqueBlock;
+use synthdev_domain::model::{FinishReason, ModelError, ModelReply};
 
 use super::errors;
 use super::reply_builder::ReplyBuilder;

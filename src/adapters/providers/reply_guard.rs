@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::model::ModelError;
+use synthdev_domain::model::ModelError;
 
 use super::errors;
 use super::reply_decoder::ReplyDecoder;

@@ -14,8 +14,8 @@ use futures_util::FutureExt;
 use reqwest::Response;
 use serde_json::Value;
 
-use crate::domain::model::ModelError;
-use crate::ports::model::DeltaSink;
+use synthdev_domain::model::ModelError;
+use synthdev_ports::model::DeltaSink;
 
 use super::errors;
 use super::reply_decoder::ReplyDecoder;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::domain::cost::TokenUsage;
+use synthdev_domain::cost::TokenUsage;
 
 use super::token_estimate::{estimate, whole};
 

@@ -11,9 +11,9 @@ mod strict_schema;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::domain::secret::SecretText;
-use crate::ports::model::DeltaSink;
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
+use synthdev_domain::secret::SecretText;
+use synthdev_ports::model::DeltaSink;
 
 use super::address::ProviderAddress;
 use super::api_keys;

@@ -33,10 +33,10 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::domain::cost::TokenUsage;
-use crate::domain::message::{ChatMessage, ToolCall};
-use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply, ModelRequest};
-use crate::ports::model::{DeltaSink, ModelPort};
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::message::{ChatMessage, ToolCall};
+use synthdev_domain::model::{DeltaKind, FinishReason, ModelError, ModelReply, ModelRequest};
+use synthdev_ports::model::{DeltaSink, ModelPort};
 
 use replies_file::{ScriptedReply, ScriptedReplyOutcome};
 pub use replies_file_error::{RepliesFileError, RepliesFileProblem};

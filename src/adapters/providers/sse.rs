@@ -5,7 +5,7 @@
 
 use std::io::BufRead;
 
-use crate::domain::model::ModelError;
+use synthdev_domain::model::ModelError;
 
 /// One line, or one event of several lines, longer than this is none but a broken or hostile server.
 const EVENT_LIMIT: usize = 16 * 1024 * 1024;

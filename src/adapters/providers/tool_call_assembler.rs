@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use crate::domain::message::ToolCall;
-use crate::domain::model::ModelError;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::model::ModelError;
 
 #[derive(Default, Debug)]
 pub struct ToolCallAssembler {

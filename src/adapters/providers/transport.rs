@@ -10,9 +10,9 @@ use reqwest::{Client, Request, Response};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::domain::model::{ModelChoice, ModelError, ModelReply};
-use crate::domain::secret::SecretText;
-use crate::ports::model::DeltaSink;
+use synthdev_domain::model::{ModelChoice, ModelError, ModelReply};
+use synthdev_domain::secret::SecretText;
+use synthdev_ports::model::DeltaSink;
 
 use super::ModelTimeouts;
 use super::address::ProviderAddress;

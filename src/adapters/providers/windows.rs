@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use crate::adapters::system_clock::SystemClock;
-use crate::domain::ids::Timestamp;
-use crate::domain::model::ModelChoice;
-use crate::ports::clock::ClockPort;
+use crate::system_clock::SystemClock;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::model::ModelChoice;
+use synthdev_ports::clock::ClockPort;
 
 use super::address::is_local;
 use super::model_listing;

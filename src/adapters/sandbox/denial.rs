@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::policy::{PathAccess, SandboxPolicy};
-use crate::domain::sandbox::{NetworkAccess, NetworkReach, ProcessLimits, SandboxMode};
+use synthdev_domain::sandbox::{NetworkAccess, NetworkReach, ProcessLimits, SandboxMode};
 
 /// What was denied, in lines for the model and the user.
 #[derive(Default, Debug)]
@@ -283,8 +283,8 @@ fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::sandbox::sandbox_places::SandboxPlaces;
-    use crate::domain::sandbox::SandboxSettings;
+    use crate::sandbox::sandbox_places::SandboxPlaces;
+    use synthdev_domain::sandbox::SandboxSettings;
 
     const NO_PORTS: MissingNetwork<'_> = MissingNetwork {
         reach: NetworkReach { access: NetworkAccess::Off, ports: &BTreeSet::new() },

@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::plain_paths::lexical;
-use crate::adapters::git_entries::{GitEntry, entries, plain_text};
-use crate::adapters::link_walk::without_dots;
-use crate::adapters::repository_bounds::RepositoryBounds;
+use crate::git_entries::{GitEntry, entries, plain_text};
+use crate::link_walk::without_dots;
+use crate::repository_bounds::RepositoryBounds;
 
 /// Files that one configuration consists of.
 const MOST_FILES: usize = 256;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::git_configuration::GitConfiguration;
 use super::sandbox_places::SandboxPlaces;
-use crate::adapters::git_entries::work_tree;
-use crate::adapters::repository_bounds::RepositoryBounds;
+use crate::git_entries::work_tree;
+use crate::repository_bounds::RepositoryBounds;
 
 /// Each with all that is included.
 pub(super) struct GitFiles {

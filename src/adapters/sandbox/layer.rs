@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::launch::{SandboxLaunch, SandboxedCommand};
-use crate::domain::sandbox::SandboxLayer;
+use synthdev_domain::sandbox::SandboxLayer;
 
 /// A layer that was tried.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::adapters::repository_bounds::linked;
+use crate::repository_bounds::linked;
 
 /// A larger index is not read.
 const LARGEST: u64 = 256 << 20;

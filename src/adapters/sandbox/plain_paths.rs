@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::adapters::link_walk::{LinkWalk, PlaceLook, walk_links, without_dots};
+use crate::link_walk::{LinkWalk, PlaceLook, walk_links, without_dots};
 
 pub(super) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| lexical(path))

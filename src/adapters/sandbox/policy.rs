@@ -9,7 +9,7 @@ use super::plain_paths::{canonical, lexical, way_of, way_within};
 use super::sandbox_places::SandboxPlaces;
 use super::{credentials, toolchains};
 
-use crate::domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode, SandboxSettings};
+use synthdev_domain::sandbox::{NetworkAccess, ProcessLimits, SandboxMode, SandboxSettings};
 
 /// What a command may do with a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

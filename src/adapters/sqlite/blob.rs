@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
-use crate::domain::ids::RunId;
+use synthdev_domain::ids::RunId;
 
 /// Stores a text once; returns its hash.
 pub(super) fn store(transaction: &Connection, text: &str) -> rusqlite::Result<String> {

@@ -4,14 +4,14 @@ use rusqlite::types::{Type, ValueRef};
 use serde::de::DeserializeOwned;
 
 use super::process_liveness::ProcessLivenessCache;
-use crate::domain::cost::TokenUsage;
-use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{
     JournalRow, JournalRowKind, RunHeader, RunOrigin, RunOriginKind, RunOutline, RunProgress, RunStatus,
     RunSummary,
 };
-use crate::domain::snapshot::RunWorktree;
-use crate::ports::run_store::JournalRowRef;
+use synthdev_domain::snapshot::RunWorktree;
+use synthdev_ports::run_store::JournalRowRef;
 
 /// What [`summary`] reads.
 pub(super) const SUMMARY: &str =

@@ -9,8 +9,8 @@ use super::run_ownership::driver_of;
 use super::write::{StoreWriter, begin, key_of};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use super::{blob, full_text_index, preview, wal_sync};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunStatus};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunStatus};
 
 /// Runs that one transaction removes: other writers wait for it.
 const BATCH: usize = 50;

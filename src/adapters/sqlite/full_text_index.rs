@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::write::{StoreWriter, begin, input_words};
 use super::{decode, read, schema};
-use crate::domain::word_boundaries::is_word_of_its_own;
-use crate::ports::run_store::SearchTextOfRow;
+use synthdev_domain::word_boundaries::is_word_of_its_own;
+use synthdev_ports::run_store::SearchTextOfRow;
 
 /// One transaction of the index at most: other writers wait for it.
 const BATCH_ROWS: usize = 500;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::decode::{self, SUMMARY};
 use super::process_liveness::ProcessLivenessCache;
-use crate::domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
+use synthdev_domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
 
 pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
     let moment = connection.unchecked_transaction()?;

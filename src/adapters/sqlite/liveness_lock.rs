@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::adapters::{control_socket, file_io};
+use crate::{control_socket, file_io};
 
 /// Somebody who tidies up may meet a file that is not locked yet.
 const TRIES: usize = 5;

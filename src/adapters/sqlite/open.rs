@@ -13,8 +13,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{schema, store_errors, wal_check, wal_sync};
-use crate::adapters::file_io;
-use crate::ports::run_store::StoreError;
+use crate::file_io;
+use synthdev_ports::run_store::StoreError;
 
 /// How long a call waits for another process's write.
 const PATIENCE: Duration = Duration::from_secs(5);

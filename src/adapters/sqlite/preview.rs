@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use crate::domain::ids::RunId;
+use synthdev_domain::ids::RunId;
 
 /// Keeps it for the run as it is in this transaction, in the place of an earlier one.
 pub(super) fn keep(transaction: &Transaction<'_>, key: i64, body: &str) -> rusqlite::Result<()> {

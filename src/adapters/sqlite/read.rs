@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension};
 use super::decode::{self, HEADER, SUMMARY};
 use super::process_liveness::ProcessLivenessCache;
 use super::store_errors;
-use crate::domain::ids::RunId;
-use crate::domain::journal::{JournalRow, RunHeader, RunSummary};
-use crate::ports::run_store::{JournalRowRef, RunReader, StoreError};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{JournalRow, RunHeader, RunSummary};
+use synthdev_ports::run_store::{JournalRowRef, RunReader, StoreError};
 
 /// Candidates that an ambiguous id shows.
 const CANDIDATES: usize = 5;

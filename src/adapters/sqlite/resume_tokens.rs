@@ -5,8 +5,8 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use super::run_ownership::{driver_of, take_over};
 use super::write::{StoreWriter, begin, key_of, write_rows};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{JournalRow, RunProgress, RunStatus, TokenRecord, TokenRedeemOutcome};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{JournalRow, RunProgress, RunStatus, TokenRecord, TokenRedeemOutcome};
 
 const TOKEN: &str =
     "SELECT hash, id, call, tokens.definition_hash, created, expires, tries, used, results_hash, answer

@@ -6,8 +6,8 @@ use super::process_liveness::ProcessLivenessCache;
 use super::read;
 use super::write::{DrivenRun, OwnProcessIdentity, StoreWriter, begin, holds, mark_behind, next_seq};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunStatus, RunSummary};
 
 impl StoreWriter {
     /// Takes the run over, unless a living process is running it. Returns the run as it was.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::{open, store_errors, wal_sync};
-use crate::ports::run_store::StoreError;
+use synthdev_ports::run_store::StoreError;
 
 pub use replace::{finish, replace};
 

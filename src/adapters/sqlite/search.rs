@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{decode, full_text_index, read};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind, SearchHit, SearchQuery};
-use crate::ports::run_store::SearchTextOfRow;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, SearchHit, SearchQuery};
+use synthdev_ports::run_store::SearchTextOfRow;
 
 /// What a person typed, as the index understands it; `None` if there is no word in it. Every part is quoted, so
 /// nothing in it is an operator: words are all wanted, a phrase is wanted as it is, and the last part may go on.

@@ -5,8 +5,8 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use super::write_refusal::StoreRefusal;
-use crate::domain::ids::RunId;
-use crate::ports::run_store::StoreError;
+use synthdev_domain::ids::RunId;
+use synthdev_ports::run_store::StoreError;
 
 /// `action` completes "cannot … the run history FILE".
 pub(super) fn explain(path: &Path, action: &str, error: &rusqlite::Error) -> StoreError {

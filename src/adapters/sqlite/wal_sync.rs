@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::Connection;
 
 use super::store_errors;
-use crate::ports::run_store::StoreError;
+use synthdev_ports::run_store::StoreError;
 
 /// A log above this is copied back into the database while nobody waits for it.
 const FOLD_ABOVE: u64 = 4 << 20;

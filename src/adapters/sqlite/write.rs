@@ -9,8 +9,8 @@ use super::index_queue::SearchIndexQueue;
 use super::liveness_lock::{self, LivenessLock};
 use super::write_refusal::{self, StoreRefusal, StoreWriteResult};
 use super::{blob, preview, process_liveness};
-use crate::domain::ids::{CallId, RunId};
-use crate::domain::journal::{JournalRow, RunHeader, RunProgress};
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
 
 /// Longer bodies are stored once by content hash (architecture §7).
 const INLINE_LIMIT: usize = 128 * 1024;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::domain::ids::RunId;
+use synthdev_domain::ids::RunId;
 
 /// Why nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug)]

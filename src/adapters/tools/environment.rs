@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::domain::secret_names::fits;
+use synthdev_domain::secret_names::fits;
 
 /// The variables to take away: those of `present` whose name fits one of `patterns` (`*` is any text).
 pub(super) fn secrets(patterns: &[String], present: impl Iterator<Item = OsString>) -> Vec<OsString> {
@@ -12,7 +12,7 @@ pub(super) fn secrets(patterns: &[String], present: impl Iterator<Item = OsStrin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::secret_names::SECRET_NAMES;
+    use synthdev_domain::secret_names::SECRET_NAMES;
 
     #[test]
     fn patterns() {

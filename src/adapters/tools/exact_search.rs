@@ -12,8 +12,8 @@ use ignore::DirEntry;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::adapters::ignore_files::walk_unignored;
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use crate::ignore_files::walk_unignored;
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::tool_answer::ToolAnswer;
 use super::tool_context::{FILE_LIMIT, ToolContext};

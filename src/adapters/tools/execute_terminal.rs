@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::domain::command_preview::TERMINAL;
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use synthdev_domain::command_preview::TERMINAL;
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::path_guard::reason;
 use super::process::{self, CommandConfinement, JobCommand, ProcessExit, ProcessJob};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
-use crate::domain::refused_commands::CommandText;
+use synthdev_domain::refused_commands::CommandText;
 
 pub(super) const NAME: &str = TERMINAL;
 

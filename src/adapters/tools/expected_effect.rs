@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::domain::tool::{InterruptedCallStatus, PlannedFileEdit, ToolInvocation};
+use synthdev_domain::tool::{InterruptedCallStatus, PlannedFileEdit, ToolInvocation};
 
 use super::atomic_replace;
 use super::load_file::load_if_exists;

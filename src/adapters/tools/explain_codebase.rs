@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::adapters::project_index::{ProjectIndex, checksum_of};
-use crate::domain::project_index::search::{is_within, search_entries};
-use crate::domain::project_index::{ProjectIndexEntries, ProjectIndexEntry};
-use crate::domain::terminal_safe;
-use crate::domain::tool::{ToolRisk, ToolSpec};
-use crate::ports::project_index::ProjectIndexPort as _;
+use crate::project_index::{ProjectIndex, checksum_of};
+use synthdev_domain::project_index::search::{is_within, search_entries};
+use synthdev_domain::project_index::{ProjectIndexEntries, ProjectIndexEntry};
+use synthdev_domain::terminal_safe;
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
+use synthdev_ports::project_index::ProjectIndexPort as _;
 
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;

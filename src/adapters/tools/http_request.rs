@@ -18,16 +18,16 @@ use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::domain::tool::{RerunPolicy, ToolPreview};
+use synthdev_domain::tool::{RerunPolicy, ToolPreview};
 
 use super::execute_terminal::LONGEST;
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
-use crate::domain::command_preview::scalar;
 pub(super) use arguments::HttpRequestArguments;
 pub(super) use client::HttpRequestClients;
 use request::{PreparedHttpRequest, same_origin, shown};
 use response::ReceivedResponse;
+use synthdev_domain::command_preview::scalar;
 
 pub(super) const NAME: &str = "http_request";
 

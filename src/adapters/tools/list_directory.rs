@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::path_guard::{ProjectPath, reason};
 use super::tool_answer::ToolAnswer;

@@ -6,7 +6,7 @@ use std::io;
 
 use super::path_guard::{ProjectPath, ProjectPathGuard, reason};
 use super::tool_context::FILE_LIMIT;
-use crate::adapters::open_beneath::{open_unfollowed, read_held};
+use crate::open_beneath::{open_unfollowed, read_held};
 
 /// The file's bytes; `Ok(None)` when there is nothing at that place.
 ///

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::tool::ToolPreview;
-use crate::ports::mcp::McpPort;
+use synthdev_domain::tool::ToolPreview;
+use synthdev_ports::mcp::McpPort;
 
 use super::tool_answer::ToolAnswer;
 

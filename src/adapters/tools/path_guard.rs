@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::adapters::open_beneath::{
+use crate::open_beneath::{
     AnchoredPath, DirectoryHandle, make_parent, open_directory, open_parent, open_unfollowed, remove_made,
 };
-use crate::adapters::sandbox::policy::PathAccess;
-use crate::adapters::sandbox::{CommandSandbox, file_tool_denial};
-use crate::domain::system_context::{GUIDANCE, is_guidance};
+use crate::sandbox::policy::PathAccess;
+use crate::sandbox::{CommandSandbox, file_tool_denial};
+use synthdev_domain::system_context::{GUIDANCE, is_guidance};
 
 /// A project's own definitions.
 const DEFINITIONS: &str = ".synthdev";
@@ -297,11 +297,11 @@ pub(super) fn reason(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::sandbox::sandbox_places::SandboxPlaces;
-    use crate::adapters::tools::load_file::load;
-    use crate::domain::sandbox::SandboxSettings;
+    use crate::sandbox::sandbox_places::SandboxPlaces;
+    use crate::tools::load_file::load;
     use std::fs;
     use std::os::unix::fs::symlink;
+    use synthdev_domain::sandbox::SandboxSettings;
 
     /// A project with `d/a` and a hidden directory, and the same names outside.
     fn scene() -> (tempfile::TempDir, ProjectPathGuard, PathBuf) {

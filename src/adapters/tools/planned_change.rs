@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use crate::adapters::open_beneath::remove_made;
-use crate::domain::tool::ToolPreview;
+use crate::open_beneath::remove_made;
+use synthdev_domain::tool::ToolPreview;
 
 use super::atomic_replace;
 use super::path_guard::{ProjectPath, ProjectPathGuard, reason};

@@ -18,7 +18,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
-use crate::adapters::sandbox::SandboxDenials;
+use crate::sandbox::SandboxDenials;
 
 use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::encoding::{self, FileEncoding};
 use super::load_file::load;

@@ -8,11 +8,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::domain::mock_results::MockToolResult;
-use crate::domain::tool::{
+use synthdev_domain::mock_results::MockToolResult;
+use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
-use crate::ports::tool::ToolPort;
+use synthdev_ports::tool::ToolPort;
 
 use super::arguments;
 

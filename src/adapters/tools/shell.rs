@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::command_preview::{SHELL, scalar};
+use synthdev_domain::command_preview::{SHELL, scalar};
 
 use super::execute_terminal::{LONGEST, answer_for_exit, with_denials};
 use super::path_guard::reason;
 use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
-use crate::domain::refused_commands::CommandText;
+use synthdev_domain::refused_commands::CommandText;
 
 pub(super) const NAME: &str = SHELL;
 

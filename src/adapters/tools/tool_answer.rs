@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::adapters::sandbox::SandboxDenials;
-use crate::domain::tool::ToolOutcome;
+use crate::sandbox::SandboxDenials;
+use synthdev_domain::tool::ToolOutcome;
 
 use super::truncated_output::{shorten, shorten_line};
 

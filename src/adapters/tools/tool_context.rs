@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::adapters::sandbox::CommandSandbox;
-use crate::domain::sandbox::NetworkReach;
+use crate::sandbox::CommandSandbox;
+use synthdev_domain::sandbox::NetworkReach;
 
 use super::path_guard::ProjectPathGuard;
 use super::process::PrestartedSandbox;
-use crate::domain::refused_commands::{self, CommandText, RefusedCommandInput};
-use crate::domain::tool::ToolInvocation;
+use synthdev_domain::refused_commands::{self, CommandText, RefusedCommandInput};
+use synthdev_domain::tool::ToolInvocation;
 
 /// No tool reads or writes a file larger than this, in bytes.
 pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::encoding::{self, FileEncoding};
 use super::load_file::load_if_exists;

@@ -6,10 +6,10 @@ use std::path::Path;
 use git2::{Oid, Repository, Tree};
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::git::snapshot_commit;
-use crate::adapters::git::snapshot_error::{self, SnapshotResult, snapshot_error};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::snapshot::SkippedPath;
+use crate::git::snapshot_commit;
+use crate::git::snapshot_error::{self, SnapshotResult, snapshot_error};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::snapshot::SkippedPath;
 
 /// The message's JSON part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -4,10 +4,10 @@
 use git2::{Commit, ErrorCode, Oid, Repository};
 
 use super::linked_worktree::LinkedWorktree;
-use crate::adapters::git::open_repository::{OutsideFiles, open_at};
-use crate::adapters::git::snapshot_commit::{self, ADDRESS};
-use crate::adapters::git::snapshot_error::{self, SnapshotResult};
-use crate::domain::ids::{RunId, Timestamp};
+use crate::git::open_repository::{OutsideFiles, open_at};
+use crate::git::snapshot_commit::{self, ADDRESS};
+use crate::git::snapshot_error::{self, SnapshotResult};
+use synthdev_domain::ids::{RunId, Timestamp};
 
 /// One per worktree: what was merged of it; see [`super::merged`].
 pub const MERGED: &str = "refs/synthdev/merged/";

@@ -13,19 +13,19 @@ use super::branch_refs;
 use super::creation_marker;
 use super::linked_worktree::{self, LinkedWorktree};
 use super::remove;
-use crate::adapters::git::GitSnapshots;
-use crate::adapters::git::apply_changes::FileChangeApplier;
-use crate::adapters::git::snapshot_commit;
-use crate::adapters::git::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind, to_path};
-use crate::adapters::git::snapshot_error::{self, NOT_UTF_8, SnapshotResult, snapshot_error};
-use crate::adapters::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use crate::adapters::git::stat_cache::{self, StatCache};
-use crate::adapters::git::tree::{self, FlatTree};
-use crate::adapters::git::working_tree_diff::ProjectFileChange;
-use crate::adapters::git::working_tree_scan::{BlobDestination, WorkingTreeScan};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::snapshot::{FileChange, RunWorktree};
-use crate::ports::snapshot::SnapshotError;
+use crate::git::GitSnapshots;
+use crate::git::apply_changes::FileChangeApplier;
+use crate::git::snapshot_commit;
+use crate::git::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind, to_path};
+use crate::git::snapshot_error::{self, NOT_UTF_8, SnapshotResult, snapshot_error};
+use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use crate::git::stat_cache::{self, StatCache};
+use crate::git::tree::{self, FlatTree};
+use crate::git::working_tree_diff::ProjectFileChange;
+use crate::git::working_tree_scan::{BlobDestination, WorkingTreeScan};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::snapshot::{FileChange, RunWorktree};
+use synthdev_ports::snapshot::SnapshotError;
 
 /// See the port.
 pub fn create(

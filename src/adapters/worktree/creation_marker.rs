@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::linked_worktree::LinkedWorktree;
 use super::remove;
-use crate::adapters::git::snapshot_error::{self, SnapshotResult};
-use crate::adapters::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
+use crate::git::snapshot_error::{self, SnapshotResult};
+use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
 
 #[derive(Serialize, Deserialize)]
 struct WorktreeCreationMarker {

@@ -2,12 +2,12 @@
 
 use git2::Oid;
 
-use crate::adapters::git::repository_context::RepositoryContext;
-use crate::adapters::git::restore_marker;
-use crate::adapters::git::snapshot_commit::find_snapshot;
-use crate::adapters::git::snapshot_error::{SnapshotResult, snapshot_error};
-use crate::domain::ids::SnapshotId;
-use crate::domain::snapshot::RestoreTarget;
+use crate::git::repository_context::RepositoryContext;
+use crate::git::restore_marker;
+use crate::git::snapshot_commit::find_snapshot;
+use crate::git::snapshot_error::{SnapshotResult, snapshot_error};
+use synthdev_domain::ids::SnapshotId;
+use synthdev_domain::snapshot::RestoreTarget;
 
 /// The project before the merge that was cut off.
 pub struct InterruptedMerge {

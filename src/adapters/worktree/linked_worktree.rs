@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
-use crate::adapters::git::GitSnapshots;
-use crate::adapters::git::open_repository::{is_leading_out, is_refusal, open_around};
-use crate::adapters::git::repository_context::RepositoryContext;
-use crate::adapters::git::snapshot_error::{self, SnapshotResult, snapshot_error};
-use crate::adapters::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use crate::domain::snapshot::RunWorktree;
-use crate::ports::snapshot::SnapshotError;
+use crate::git::GitSnapshots;
+use crate::git::open_repository::{is_leading_out, is_refusal, open_around};
+use crate::git::repository_context::RepositoryContext;
+use crate::git::snapshot_error::{self, SnapshotResult, snapshot_error};
+use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use synthdev_domain::snapshot::RunWorktree;
+use synthdev_ports::snapshot::SnapshotError;
 
 /// Where a worktree is, or was.
 pub struct LinkedWorktree {

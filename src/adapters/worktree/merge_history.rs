@@ -12,12 +12,12 @@ use git2::{Commit, ObjectType, Oid, Repository, Tree};
 use super::base_commit;
 use super::branch_refs::MERGED;
 use super::linked_worktree::LinkedWorktree;
-use crate::adapters::git::snapshot_commit;
-use crate::adapters::git::snapshot_entry::RelPath;
-use crate::adapters::git::snapshot_error::{self, SnapshotResult};
-use crate::adapters::git::tree::{self, FlatTree};
-use crate::adapters::git::tree_diff;
-use crate::domain::ids::Timestamp;
+use crate::git::snapshot_commit;
+use crate::git::snapshot_entry::RelPath;
+use crate::git::snapshot_error::{self, SnapshotResult};
+use crate::git::tree::{self, FlatTree};
+use crate::git::tree_diff;
+use synthdev_domain::ids::Timestamp;
 
 /// One merge: trees of the project's part.
 pub struct MergeRecord {

@@ -7,10 +7,10 @@ use git2::Oid;
 use super::base_commit;
 use super::branch_refs;
 use super::linked_worktree::LinkedWorktree;
-use crate::adapters::git::snapshot_commit::{self, ADDRESS, StoredSnapshot};
-use crate::adapters::git::snapshot_error::{self, SnapshotResult};
-use crate::adapters::git::snapshot_location::SnapshotRepository;
-use crate::domain::snapshot::WorktreeSource;
+use crate::git::snapshot_commit::{self, ADDRESS, StoredSnapshot};
+use crate::git::snapshot_error::{self, SnapshotResult};
+use crate::git::snapshot_location::SnapshotRepository;
+use synthdev_domain::snapshot::WorktreeSource;
 
 /// The newest of them.
 pub struct OrphanWorktree {

@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use super::branch_refs::{MERGED, full};
 use super::linked_worktree::LinkedWorktree;
-use crate::adapters::git::snapshot_error::{self, SnapshotResult};
-use crate::adapters::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
-use crate::adapters::open_beneath::open_parent;
+use crate::git::snapshot_error::{self, SnapshotResult};
+use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
+use crate::open_beneath::open_parent;
 
 /// Git holds such a lock for milliseconds.
 const LOCK_IS_DEAD: Duration = Duration::from_secs(10);

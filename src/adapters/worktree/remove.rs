@@ -8,10 +8,10 @@ use std::path::Path;
 
 use super::branch_refs;
 use super::linked_worktree::LinkedWorktree;
-use crate::adapters::git::snapshot_commit;
-use crate::adapters::git::snapshot_error::{self, SnapshotResult, snapshot_error};
-use crate::adapters::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use crate::ports::snapshot::SnapshotError;
+use crate::git::snapshot_commit;
+use crate::git::snapshot_error::{self, SnapshotResult, snapshot_error};
+use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use synthdev_ports::snapshot::SnapshotError;
 
 /// See the port.
 pub fn discard(

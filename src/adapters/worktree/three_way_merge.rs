@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use git2::{IndexConflict, MergeOptions, Repository, Tree};
 
-use crate::adapters::git::snapshot_entry::{RelPath, TreeEntryKind, ancestors, shown};
-use crate::adapters::git::stat_cache::lookup;
-use crate::adapters::git::tree::{self, FlatTree};
-use crate::adapters::git::tree_diff;
-use crate::adapters::git::working_tree_diff::ProjectFileChange;
-use crate::adapters::git::working_tree_scan::WorkingTreeScan;
-use crate::domain::snapshot::{ChangedFile, FileChange, MergeConflict};
+use crate::git::snapshot_entry::{RelPath, TreeEntryKind, ancestors, shown};
+use crate::git::stat_cache::lookup;
+use crate::git::tree::{self, FlatTree};
+use crate::git::tree_diff;
+use crate::git::working_tree_diff::ProjectFileChange;
+use crate::git::working_tree_scan::WorkingTreeScan;
+use synthdev_domain::snapshot::{ChangedFile, FileChange, MergeConflict};
 
 const FILE_AND_DIRECTORY: &str = "a file on one side, a directory or another name on the other";
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::config::catalog::ConfigCatalog;
-use crate::config::models::model_selector::ModelSelector;
-use crate::config::roles::tools_for;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::tui::backend::{RoleLine, ToolLine, WorkflowLine};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::models::model_selector::ModelSelector;
+use synthdev_config::roles::tools_for;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_tui::backend::{RoleLine, ToolLine, WorkflowLine};
 
 pub(super) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
     let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
@@ -101,7 +101,7 @@ pub(super) fn unread(catalog: &ConfigCatalog) -> impl Iterator<Item = WorkflowLi
             waits_for_input: false,
             needs_input: false,
             layer: file.layer,
-            broken: Some(crate::config::render::compact(broken)),
+            broken: Some(synthdev_config::render::compact(broken)),
         })
     })
 }
@@ -119,6 +119,7 @@ pub(super) fn mended_by(catalog: &ConfigCatalog, errors: &[Diagnostic], text: St
 pub(super) fn first_error(catalog: &ConfigCatalog, found: &[Diagnostic]) -> Option<String> {
     let errors: Vec<Diagnostic> =
         found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
-    let broken = || errors.first().map(|error| format!("broken: {}", crate::config::render::compact(error)));
+    let broken =
+        || errors.first().map(|error| format!("broken: {}", synthdev_config::render::compact(error)));
     missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
 }

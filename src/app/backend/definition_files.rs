@@ -8,29 +8,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::adapters::file_io::{self, FileStamp};
-use crate::app::cli_context::CliContext;
-use crate::app::dry_run::{rehearse, rehearse_known};
-use crate::app::load_config::load_quietly;
-use crate::app::new::keep_trust;
-use crate::app::trust::{self, FOLDER};
-use crate::config::catalog::ConfigCatalog;
-use crate::config::catalog::workflow_index::index_workflows;
-use crate::config::graph::WorkflowGraph;
-use crate::config::render::compact;
-use crate::config::role_file::read_roles;
-use crate::config::roles::RoleSet;
-use crate::config::setup::KEYS_FILE;
-use crate::config::source::SourceFile;
-use crate::config::system_context::{GUIDANCE, TEMPLATE};
-use crate::config::test_file::ENDING;
-use crate::config::trust::TrustVerdict;
-use crate::config::workflow_file::read_heads;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
-use crate::domain::tool::{ParsingTool, ToolSpec};
-use crate::tui::editor::simulation_result::EditorSimulatedRun;
-use crate::tui::editor::{
+use crate::cli_context::CliContext;
+use crate::dry_run::{rehearse, rehearse_known};
+use crate::load_config::load_quietly;
+use crate::new::keep_trust;
+use crate::trust::{self, FOLDER};
+use synthdev_adapters::file_io::{self, FileStamp};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::catalog::workflow_index::index_workflows;
+use synthdev_config::graph::WorkflowGraph;
+use synthdev_config::render::compact;
+use synthdev_config::role_file::read_roles;
+use synthdev_config::roles::RoleSet;
+use synthdev_config::setup::KEYS_FILE;
+use synthdev_config::source::SourceFile;
+use synthdev_config::system_context::{GUIDANCE, TEMPLATE};
+use synthdev_config::test_file::ENDING;
+use synthdev_config::trust::TrustVerdict;
+use synthdev_config::workflow_file::read_heads;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::tool::{ParsingTool, ToolSpec};
+use synthdev_tui::editor::simulation_result::EditorSimulatedRun;
+use synthdev_tui::editor::{
     CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorReply, EditorRequest, EditorSaveError,
     OpenedEditFile, SavedEditFile, ToolSymbol,
 };
@@ -54,7 +54,7 @@ pub(super) struct DefinitionFiles {
 }
 
 /// What tells whether one of the files was changed.
-pub(in crate::app) fn stamps(world: &CliContext) -> Vec<FileStamp> {
+pub(crate) fn stamps(world: &CliContext) -> Vec<FileStamp> {
     if world.shipped_only {
         return Vec::new();
     }
@@ -167,7 +167,7 @@ impl DefinitionFiles {
         let found = found.or_else(|| defined(EditFileKind::Workflow)).or_else(|| defined(EditFileKind::Role));
         let Some(file) = found.or_else(|| files.iter().find(|file| stem(file) == name)) else {
             let known: Vec<&str> = files.iter().flat_map(|file| &file.defines).map(String::as_str).collect();
-            let near = crate::tui::slash::closest(name, known.into_iter());
+            let near = synthdev_tui::slash::closest(name, known.into_iter());
             let near = near.map(|near| format!(" — did you mean {near}?")).unwrap_or_default();
             bail!(
                 "there is no workflow and no role {name}{near}\n/edit lists the files; synthdev new writes one"

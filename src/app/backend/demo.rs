@@ -2,7 +2,7 @@
 
 use super::TuiBackend;
 use super::error_text::HOW_TO_SET;
-use crate::domain::workflow::WorkflowProgram;
+use synthdev_domain::workflow::WorkflowProgram;
 
 impl TuiBackend {
     /// The demo's script plays one workflow, again and again.

@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 
 use super::definition_files::{DefinitionFiles, unchecked};
 use super::{TuiBackend, away};
-use crate::adapters;
-use crate::tui::editor::{EditorReply, EditorRequest, EditorSaveError};
+use synthdev_adapters as adapters;
+use synthdev_tui::editor::{EditorReply, EditorRequest, EditorSaveError};
 
 impl TuiBackend {
     pub(super) fn shelf(&self) -> DefinitionFiles {

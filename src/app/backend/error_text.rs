@@ -1,7 +1,7 @@
 //! Errors as texts for the screen.
 
-use crate::ports::run_store::StoreError;
-use crate::runtime::handle::WAIT_OR_SHARE;
+use synthdev_ports::run_store::StoreError;
+use synthdev_runtime::handle::WAIT_OR_SHARE;
 
 pub(super) fn with_hint(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))

@@ -6,29 +6,29 @@ use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
 use super::past_runs::{store_error_text, with_hint};
-use crate::app::cli_context::CliContext;
-use crate::app::{history_commands, recordings};
-use crate::cli::args::ExportFormat;
-use crate::cli::history::diff;
-use crate::cli::history::list::origin_text;
-use crate::cli::output::{cost, time, tokens};
-use crate::cli::snapshots;
-use crate::config::catalog::ConfigCatalog;
-use crate::domain::ids::{RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
-use crate::domain::workflow::plain_text;
-use crate::engine::explain;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::time_travel::RunStep;
-use crate::tui::history_browser::run_list::{FOUND, PAGE};
-use crate::tui::history_browser::step_list::StepListBuilder;
-use crate::tui::history_browser::{
+use crate::cli_context::CliContext;
+use crate::{history_commands, recordings};
+use synthdev_cli::args::ExportFormat;
+use synthdev_cli::history::diff;
+use synthdev_cli::history::list::origin_text;
+use synthdev_cli::output::{cost, time, tokens};
+use synthdev_cli::snapshots;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
+use synthdev_domain::workflow::plain_text;
+use synthdev_engine::explain;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::time_travel::RunStep;
+use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
+use synthdev_tui::history_browser::step_list::StepListBuilder;
+use synthdev_tui::history_browser::{
     HistoryReply, HistoryRequest, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
     RunRow,
 };
-use crate::tui::report::history::row;
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
-use crate::tui::update::past_run::step_details::StepDetailsBuilder;
+use synthdev_tui::report::history::row;
+use synthdev_tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_tui::update::past_run::step_details::StepDetailsBuilder;
 
 /// Places that a search looks at first; several may be in one run.
 const HITS: usize = 600;
@@ -269,7 +269,7 @@ fn fits(run: &RunSummary, query: &RunQuery) -> bool {
 /// What `runs show` says above its timeline.
 fn facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
     let progress = &run.progress;
-    let line = |text: &str| crate::tui::text::one_line(text);
+    let line = |text: &str| synthdev_tui::text::one_line(text);
     let mut facts = vec![("started", format!("{} UTC", time(run.started)))];
     if let Some(origin) = &run.origin {
         facts.push(("from", origin_text(origin, &run.id)));

@@ -10,14 +10,14 @@ use tokio::sync::watch;
 use super::indexing_session::IndexingSession;
 use super::suggest::LEVEL;
 use super::{TuiBackend, away};
-use crate::adapters::project_index::ProjectIndex;
-use crate::app::bootstrap::{self, WiredRuntime};
-use crate::app::index::plan_index;
-use crate::domain::model::ModelChoice;
-use crate::domain::project_index::report::proposal;
-use crate::domain::project_index::{IndexPlan, SizeLimit, summary_requests};
-use crate::runtime::indexing::{IndexingJob, IndexingProgress, StopSignal};
-use crate::tui::backend::{IndexingReply, IndexingRequest};
+use crate::bootstrap::{self, WiredRuntime};
+use crate::index::plan_index;
+use synthdev_adapters::project_index::ProjectIndex;
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::project_index::report::proposal;
+use synthdev_domain::project_index::{IndexPlan, SizeLimit, summary_requests};
+use synthdev_runtime::indexing::{IndexingJob, IndexingProgress, StopSignal};
+use synthdev_tui::backend::{IndexingReply, IndexingRequest};
 
 impl TuiBackend {
     pub(super) fn index(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {

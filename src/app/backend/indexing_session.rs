@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
-use crate::runtime::indexing::IndexingJob;
-use crate::tui::backend::IndexingReply;
+use synthdev_runtime::indexing::IndexingJob;
+use synthdev_tui::backend::IndexingReply;
 
 /// What was shown to the person, and the one that is being made.
 #[derive(Default)]

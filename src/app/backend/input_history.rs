@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, away};
-use crate::adapters::input_history::InputHistoryFile;
-use crate::tui::backend::RecalledInput;
+use synthdev_adapters::input_history::InputHistoryFile;
+use synthdev_tui::backend::RecalledInput;
 
 impl TuiBackend {
     fn typed(&self) -> InputHistoryFile {

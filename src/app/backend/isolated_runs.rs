@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error_text::{store_error_text, with_hint};
-use crate::app::bootstrap::{self, WiredRuntime};
-use crate::app::{cli_context::CliContext, isolation, system_context};
-use crate::config::catalog::ConfigCatalog;
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunSummary;
-use crate::domain::snapshot::RunWorktree;
-use crate::engine::run_spec::RunSpec;
-use crate::ports::snapshot::SnapshotError;
-use crate::ports::worktree::WorktreePort;
-use crate::runtime::handle::RuntimeHandle;
+use crate::bootstrap::{self, WiredRuntime};
+use crate::{cli_context::CliContext, isolation, system_context};
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunSummary;
+use synthdev_domain::snapshot::RunWorktree;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::snapshot::SnapshotError;
+use synthdev_ports::worktree::WorktreePort;
+use synthdev_runtime::handle::RuntimeHandle;
 
 /// What a run in another directory is wired with; kept, because making a worktree takes a while.
 #[derive(Clone)]
-pub(in crate::app) struct IsolatedRuns {
+pub(crate) struct IsolatedRuns {
     project: PathBuf,
     data: PathBuf,
     catalog: Arc<ConfigCatalog>,
@@ -25,11 +25,7 @@ pub(in crate::app) struct IsolatedRuns {
 }
 
 impl IsolatedRuns {
-    pub(in crate::app) fn new(
-        world: &CliContext,
-        catalog: Arc<ConfigCatalog>,
-        wired: Arc<WiredRuntime>,
-    ) -> Self {
+    pub(crate) fn new(world: &CliContext, catalog: Arc<ConfigCatalog>, wired: Arc<WiredRuntime>) -> Self {
         Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
     }
 
@@ -42,12 +38,12 @@ impl IsolatedRuns {
     }
 
     /// The run, and where it works. Without a worktree nothing is started. Blocking.
-    pub(in crate::app) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+    pub(crate) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
         self.start_with(spec, |_, handle| handle.clone())
     }
 
     /// The same on what `around` makes of the runtime.
-    pub(in crate::app) fn start_with(
+    pub(crate) fn start_with(
         &self,
         spec: RunSpec,
         around: impl FnOnce(&RunId, &RuntimeHandle) -> RuntimeHandle,
@@ -74,7 +70,7 @@ impl IsolatedRuns {
     }
 
     /// Where a run that is taken up finds its files.
-    pub(in crate::app) fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, String> {
+    pub(crate) fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, String> {
         match &summary.worktree {
             None => Ok(Arc::clone(&self.wired)),
             Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),

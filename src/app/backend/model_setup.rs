@@ -7,19 +7,19 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::TuiBackend;
-use crate::app::model_setup::{self, ConfigCandidate};
-use crate::app::probe_servers::{ProbeScope, ServerProbe};
-use crate::app::{bootstrap, config_sources};
-use crate::cli::models;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::models::resolve::CUSTOM;
-use crate::config::models::server_list::ConfiguredServer;
-use crate::config::setup::LevelSetup;
-use crate::domain::model::{ModelChoice, ModelError};
-use crate::tui::backend::SessionBackend;
-use crate::tui::msg::UiCommand;
-use crate::tui::setup::{SetupModel, SetupReply, SetupRequest, SetupServer};
-use crate::tui::update::history::offer;
+use crate::model_setup::{self, ConfigCandidate};
+use crate::probe_servers::{ProbeScope, ServerProbe};
+use crate::{bootstrap, config_sources};
+use synthdev_cli::models;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::models::resolve::CUSTOM;
+use synthdev_config::models::server_list::ConfiguredServer;
+use synthdev_config::setup::LevelSetup;
+use synthdev_domain::model::{ModelChoice, ModelError};
+use synthdev_tui::backend::SessionBackend;
+use synthdev_tui::msg::UiCommand;
+use synthdev_tui::setup::{SetupModel, SetupReply, SetupRequest, SetupServer};
+use synthdev_tui::update::history::offer;
 
 /// A name for a model that is not chosen yet.
 const NONE_YET: &str = "-";

@@ -3,20 +3,20 @@
 use super::error_text::to_slash_commands;
 pub(super) use super::error_text::{store_error_text, with_hint};
 use super::isolated_runs::{self, IsolatedRuns};
-use crate::app::bootstrap::WiredRuntime;
-use crate::app::{imported_runs, pause_and_cancel, resume_command, windows};
-use crate::domain::ids::{CallId, RunId};
-use crate::domain::journal::{OpenPause, PauseReason, RunQuery, RunStatus, RunSummary, SearchQuery};
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::input::UserAnswer;
-use crate::runtime::command::ControlAction;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::inspect_call::ModelCallSelector;
-use crate::runtime::resume::{ResumeError, ResumeRequest};
-use crate::runtime::search::{SearchMatch, SearchTextKind};
-use crate::tui::backend::{RunFilter, SearchHitLine};
-use crate::tui::past_run::PastRun;
-use crate::tui::update::past_run::{PastRunBuilder, from_preview};
+use crate::bootstrap::WiredRuntime;
+use crate::{imported_runs, pause_and_cancel, resume_command, windows};
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunQuery, RunStatus, RunSummary, SearchQuery};
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::input::UserAnswer;
+use synthdev_runtime::command::ControlAction;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::inspect_call::ModelCallSelector;
+use synthdev_runtime::resume::{ResumeError, ResumeRequest};
+use synthdev_runtime::search::{SearchMatch, SearchTextKind};
+use synthdev_tui::backend::{RunFilter, SearchHitLine};
+use synthdev_tui::past_run::PastRun;
+use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
 
 pub(super) fn list(handle: &RuntimeHandle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
     let RunFilter { here: only_here, statuses, words, limit } = filter;
@@ -161,7 +161,7 @@ pub(super) fn review(handle: &RuntimeHandle, run: &RunId, agent: Option<String>)
     let found = handle
         .inspect_call(run.as_str(), &ModelCallSelector { step: None, agent })
         .map_err(|error| store_error_text(&error))?;
-    Ok(crate::cli::inspect_call::text(&found).trim_end().to_owned())
+    Ok(synthdev_cli::inspect_call::text(&found).trim_end().to_owned())
 }
 
 /// Hits that `/search` shows.

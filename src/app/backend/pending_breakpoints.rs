@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::steering::BreakpointSet;
+use synthdev_engine::steering::BreakpointSet;
 
 /// For the workflow that is started next; taken by it.
 #[derive(Clone, Debug, Default)]

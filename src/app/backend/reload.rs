@@ -7,12 +7,12 @@ use std::sync::PoisonError;
 
 use super::definition_files::stamps;
 use super::{TuiBackend, problems};
-use crate::app::bootstrap;
-use crate::app::config_sources::{self, GatheredSources};
-use crate::app::trust_report;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::trust::TrustVerdict;
-use crate::tui::backend::{ConfigReload, UntrustedDefinitions};
+use crate::bootstrap;
+use crate::config_sources::{self, GatheredSources};
+use crate::trust_report;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::trust::TrustVerdict;
+use synthdev_tui::backend::{ConfigReload, UntrustedDefinitions};
 
 impl TuiBackend {
     pub(super) fn reload(&self, asks: bool) -> Option<ConfigReload> {

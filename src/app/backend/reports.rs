@@ -7,25 +7,25 @@ use futures_util::future::BoxFuture;
 
 use super::error_text::store_error_text;
 use super::{TuiBackend, away, user_commands};
-use crate::adapters::file_io;
-use crate::app::cli_context::CliContext;
-use crate::app::probe_servers::{ProbeScope, ServerProbe};
-use crate::app::{bootstrap, recordings, sandbox_setup, system_context, trust, trust_report};
-use crate::cli::args::GraphFormat;
-use crate::cli::graph::{GraphTerminalOptions, graphs, show};
-use crate::cli::history::{import_export, markdown};
-use crate::cli::models;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::settings::explain::explain_text;
-use crate::config::settings::show_text;
-use crate::config::trust::TrustVerdict;
-use crate::domain::ids::RunId;
-use crate::domain::workflow::WorkflowProgram;
-use crate::ports::tool::ToolPort as _;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::history::RunRecord;
-use crate::tui::backend::{LookupPage, ShellOutcome, UntrustedDefinitions};
-use crate::tui::editor::simulation_result::{EditorSimulatedRun, result_lines};
+use crate::cli_context::CliContext;
+use crate::probe_servers::{ProbeScope, ServerProbe};
+use crate::{bootstrap, recordings, sandbox_setup, system_context, trust, trust_report};
+use synthdev_adapters::file_io;
+use synthdev_cli::args::GraphFormat;
+use synthdev_cli::graph::{GraphTerminalOptions, graphs, show};
+use synthdev_cli::history::{import_export, markdown};
+use synthdev_cli::models;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::settings::explain::explain_text;
+use synthdev_config::settings::show_text;
+use synthdev_config::trust::TrustVerdict;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_ports::tool::ToolPort as _;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::history::RunRecord;
+use synthdev_tui::backend::{LookupPage, ShellOutcome, UntrustedDefinitions};
+use synthdev_tui::editor::simulation_result::{EditorSimulatedRun, result_lines};
 
 /// Columns of a drawing in the conversation.
 const COLUMNS: usize = 76;
@@ -191,9 +191,9 @@ fn export(
     } else {
         let done = file_io::create_large(&path, |out| handle.export(&id, env!("CARGO_PKG_VERSION"), out));
         let done = done.map_err(|error| match error {
-            crate::runtime::export_import::BundleError::Store(error) => store_error_text(&error),
-            crate::runtime::export_import::BundleError::Io(error) => refused(error),
-            crate::runtime::export_import::BundleError::Refused(reason) => reason,
+            synthdev_runtime::export_import::BundleError::Store(error) => store_error_text(&error),
+            synthdev_runtime::export_import::BundleError::Io(error) => refused(error),
+            synthdev_runtime::export_import::BundleError::Refused(reason) => reason,
         })?;
         import_export::exported(&done, Some(&file)).into_iter().collect::<Vec<String>>().join("\n")
     };

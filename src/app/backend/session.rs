@@ -1,12 +1,12 @@
 //! A session from its first lines to its end.
 
-use crate::app::cli_context::CliContext;
-use crate::app::trust::ProjectFiles;
-use crate::app::trust_report;
-use crate::config::trust::TrustVerdict;
-use crate::runtime::handle::RuntimeHandle;
-use crate::tui::terminal::ExternalShutdown;
-use crate::tui::{SessionOptions, TrustQuestion};
+use crate::cli_context::CliContext;
+use crate::trust::ProjectFiles;
+use crate::trust_report;
+use synthdev_config::trust::TrustVerdict;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_tui::terminal::ExternalShutdown;
+use synthdev_tui::{SessionOptions, TrustQuestion};
 
 /// The first line of every session.
 const WELCOME: &str =
@@ -24,7 +24,7 @@ pub(super) async fn played(
     handle: &RuntimeHandle,
 ) -> std::io::Result<Option<ExternalShutdown>> {
     let ended =
-        if linear { crate::tui::line_mode::run(session).await } else { crate::tui::run(session).await };
+        if linear { synthdev_tui::line_mode::run(session).await } else { synthdev_tui::run(session).await };
     // Runs that were told to end get a moment to write their last row.
     let patience = std::time::Duration::from_millis(500);
     let _ = tokio::time::timeout(patience, settled(handle)).await;

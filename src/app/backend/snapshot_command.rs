@@ -1,12 +1,12 @@
 //! `/snapshot`: stored files of the project, as texts for the screen.
 
 use super::error_text;
-use crate::app::interrupted_restore;
-use crate::cli::snapshots;
-use crate::domain::snapshot::SnapshotRequest;
-use crate::ports::snapshot::SnapshotError;
-use crate::runtime::handle::RuntimeHandle;
-use crate::tui::backend::SnapshotOperation;
+use crate::interrupted_restore;
+use synthdev_cli::snapshots;
+use synthdev_domain::snapshot::SnapshotRequest;
+use synthdev_ports::snapshot::SnapshotError;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_tui::backend::SnapshotOperation;
 
 pub(super) fn perform(handle: &RuntimeHandle, command: SnapshotOperation) -> Result<String, SnapshotError> {
     let store = &*handle.ports().snapshots;

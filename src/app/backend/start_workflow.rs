@@ -7,16 +7,16 @@ use futures_util::future::BoxFuture;
 
 use super::catalog_lines::unread;
 use super::{TuiBackend, away, past_runs};
-use crate::app::cli_context::CliContext;
-use crate::app::model_setup::ConfigCandidate;
-use crate::app::run_command::spec;
-use crate::app::windows;
-use crate::config::inputs;
-use crate::config::settings::layers::SettingOverrides;
-use crate::config::setup::{SettingChange, SetupChanges};
-use crate::engine::run_spec::RunSpec;
-use crate::engine::steering::BreakpointSet;
-use crate::tui::backend::{ConcurrentRunMode, StandingPermission, StartPreparation, WorkflowStart};
+use crate::cli_context::CliContext;
+use crate::model_setup::ConfigCandidate;
+use crate::run_command::spec;
+use crate::windows;
+use synthdev_config::inputs;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_config::setup::{SettingChange, SetupChanges};
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_tui::backend::{ConcurrentRunMode, StandingPermission, StartPreparation, WorkflowStart};
 
 impl TuiBackend {
     /// Starts a workflow; what is wrong with its file or its input is told.

@@ -10,28 +10,28 @@ use super::definition_files::stamps;
 use super::pending_breakpoints::PendingBreakpoints;
 use super::session::{first_lines, played, question};
 use super::{TuiBackend, problems, ui_settings};
-use crate::adapters::providers::scripted::ScriptedModel;
-use crate::app::cli_context::CliContext;
-use crate::app::run_command::runtime;
-use crate::app::{bootstrap, config_sources, logs, model_setup};
-use crate::cli::exit;
-use crate::config::catalog::ConfigCatalog;
-use crate::tui::terminal::ExternalShutdown;
-use crate::tui::{FirstAction, SessionOptions};
+use crate::cli_context::CliContext;
+use crate::run_command::runtime;
+use crate::{bootstrap, config_sources, logs, model_setup};
+use synthdev_adapters::providers::scripted::ScriptedModel;
+use synthdev_cli::exit;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_tui::terminal::ExternalShutdown;
+use synthdev_tui::{FirstAction, SessionOptions};
 
 /// How the screen begins.
 #[derive(Debug, Default)]
-pub(in crate::app) struct TuiStartup {
+pub(crate) struct TuiStartup {
     /// Answers instead of a model, and who says so.
-    pub(in crate::app) script: Option<(ScriptedModel, &'static str)>,
+    pub(crate) script: Option<(ScriptedModel, &'static str)>,
     /// A workflow with its input, started at once.
-    pub(in crate::app) start: Option<(String, String)>,
-    pub(in crate::app) banner: Vec<String>,
+    pub(crate) start: Option<(String, String)>,
+    pub(crate) banner: Vec<String>,
     /// Only a model is set up.
-    pub(in crate::app) setup: bool,
+    pub(crate) setup: bool,
 }
 
-pub(in crate::app) fn interactive(world: CliContext, opening: TuiStartup) -> Result<u8> {
+pub(crate) fn interactive(world: CliContext, opening: TuiStartup) -> Result<u8> {
     let shown = matches!(opening.script, Some((_, "demo")));
     let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
     let (script, overrides) = match opening.script {

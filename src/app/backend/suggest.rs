@@ -3,11 +3,11 @@
 use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, user_commands};
-use crate::app::bootstrap;
-use crate::domain::command_suggestion;
-use crate::domain::model::ModelError;
-use crate::runtime::one_shot_query::{OneShotOutcome, OneShotReport};
-use crate::tui::backend::{ShellSuggestion, ShellSuggestionReply};
+use crate::bootstrap;
+use synthdev_domain::command_suggestion;
+use synthdev_domain::model::ModelError;
+use synthdev_runtime::one_shot_query::{OneShotOutcome, OneShotReport};
+use synthdev_tui::backend::{ShellSuggestion, ShellSuggestionReply};
 
 /// The level that is asked for small things.
 pub(super) const LEVEL: &str = "fast";

@@ -3,8 +3,8 @@
 use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, away};
-use crate::adapters::task_list::TaskFile;
-use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
+use synthdev_adapters::task_list::TaskFile;
+use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
 
 impl TuiBackend {
     pub(super) fn task(

@@ -4,16 +4,16 @@ use serde_json::Value;
 
 use super::error_text::to_slash_commands;
 use super::past_runs::{ensure_runs_in_project, ensure_same_project, store_error_text, with_hint};
-use crate::app::{files_changed_by_run, isolation};
-use crate::cli::snapshots;
-use crate::config::did_you_mean::suggestion_hint;
-use crate::domain::ids::SnapshotId;
-use crate::domain::journal::{RunQuery, RunSummary};
-use crate::domain::snapshot::ChangedFile;
-use crate::ports::snapshot::SnapshotError;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::time_travel::{RunStep, StepChanges};
-use crate::tui::backend::{RunStepList, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use crate::{files_changed_by_run, isolation};
+use synthdev_cli::snapshots;
+use synthdev_config::did_you_mean::suggestion_hint;
+use synthdev_domain::ids::SnapshotId;
+use synthdev_domain::journal::{RunQuery, RunSummary};
+use synthdev_domain::snapshot::ChangedFile;
+use synthdev_ports::snapshot::SnapshotError;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::time_travel::{RunStep, StepChanges};
+use synthdev_tui::backend::{RunStepList, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
 
 /// Runs that are looked through for the last one that could have changed files.
 const LOOKED_THROUGH: usize = 50;

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use super::past_runs::store_error_text;
-use crate::adapters::file_io::ScratchFile;
-use crate::domain::ids::RunId;
-use crate::runtime::handle::RuntimeHandle;
-use crate::tui::past_run::SHOWN;
-use crate::tui::transcript::item::TranscriptItem;
-use crate::tui::update::past_run::PastRunBuilder;
+use synthdev_adapters::file_io::ScratchFile;
+use synthdev_domain::ids::RunId;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_tui::past_run::SHOWN;
+use synthdev_tui::transcript::item::TranscriptItem;
+use synthdev_tui::update::past_run::PastRunBuilder;
 
 /// The entries of one run, as far as they were read.
 #[derive(Debug)]
@@ -94,8 +94,8 @@ impl TranscriptPages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{CallId, Timestamp};
-    use crate::engine::event::RunEvent;
+    use synthdev_domain::ids::{CallId, Timestamp};
+    use synthdev_engine::event::RunEvent;
 
     /// Tools that end one after the other, the first of them late.
     fn events(count: u64) -> Vec<RunEvent> {

@@ -4,19 +4,19 @@
 use std::path::Path;
 
 use super::error_text::store_error_text;
-use crate::adapters::file_io;
-use crate::app::cli_context::CliContext;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::graph::WorkflowGraph;
-use crate::config::render::compact;
-use crate::config::source::SourceFile;
-use crate::domain::ids::RunId;
-use crate::domain::source_location::ConfigLayer;
-use crate::runtime::handle::RuntimeHandle;
-use crate::tui::keymap::{self, KeyBindings};
-use crate::tui::run_view::run_graph::RunDefinitionView;
-use crate::tui::theme::{ColorTheme, NAMES, TerminalEnvironment};
-use crate::tui::update::verbosity::details_at;
+use crate::cli_context::CliContext;
+use synthdev_adapters::file_io;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::graph::WorkflowGraph;
+use synthdev_config::render::compact;
+use synthdev_config::source::SourceFile;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_tui::keymap::{self, KeyBindings};
+use synthdev_tui::run_view::run_graph::RunDefinitionView;
+use synthdev_tui::theme::{ColorTheme, NAMES, TerminalEnvironment};
+use synthdev_tui::update::verbosity::details_at;
 
 /// What the screen begins with.
 pub(super) struct UiSettings {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::adapters::tools::ProjectTools;
-use crate::domain::tool::{ToolInvocation, ToolPreview};
-use crate::ports::tool::ToolPort as _;
+use synthdev_adapters::tools::ProjectTools;
+use synthdev_domain::tool::{ToolInvocation, ToolPreview};
+use synthdev_ports::tool::ToolPort as _;
 
 /// The tool that runs commands.
 const TERMINAL: &str = "execute_terminal";

@@ -3,24 +3,24 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use crate::adapters::git::OutsideFiles;
-use crate::adapters::sqlite::SqliteStore;
-use crate::adapters::system_info::{self, FoundRepository};
-use crate::app::cli_context::CliContext;
-use crate::app::{bootstrap, sandbox_setup};
-use crate::cli::doctor::DoctorFinding;
-use crate::cli::history::columns::bytes;
-use crate::cli::sandbox as policy_words;
-use crate::config::catalog::ConfigCatalog;
-use crate::domain::journal::RunQuery;
-use crate::domain::sandbox::WITHOUT_LAYER;
-use crate::ports::run_store::RunStore;
+use crate::cli_context::CliContext;
+use crate::{bootstrap, sandbox_setup};
+use synthdev_adapters::git::OutsideFiles;
+use synthdev_adapters::sqlite::SqliteStore;
+use synthdev_adapters::system_info::{self, FoundRepository};
+use synthdev_cli::doctor::DoctorFinding;
+use synthdev_cli::history::columns::bytes;
+use synthdev_cli::sandbox as policy_words;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_domain::journal::RunQuery;
+use synthdev_domain::sandbox::WITHOUT_LAYER;
+use synthdev_ports::run_store::RunStore;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 /// With less, a run may not be recorded to its end. Bytes.
 const LEAST_FREE: u64 = 200 << 20;
 
-pub(in crate::app) async fn git(world: &CliContext, outside: OutsideFiles) -> Vec<DoctorFinding> {
+pub(crate) async fn git(world: &CliContext, outside: OutsideFiles) -> Vec<DoctorFinding> {
     let mut lines = Vec::new();
     let library = system_info::git_library();
     let program = system_info::find_on_path("git", path(world));
@@ -63,7 +63,7 @@ pub(in crate::app) async fn git(world: &CliContext, outside: OutsideFiles) -> Ve
     lines
 }
 
-pub(in crate::app) fn store(world: &CliContext) -> Vec<DoctorFinding> {
+pub(crate) fn store(world: &CliContext) -> Vec<DoctorFinding> {
     let file = bootstrap::history(&world.dirs.data);
     let shown = file.display();
     let mut lines = Vec::new();
@@ -101,7 +101,7 @@ pub(in crate::app) fn store(world: &CliContext) -> Vec<DoctorFinding> {
 }
 
 /// Whether commands of agents are confined, and how.
-pub(in crate::app) fn sandbox(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
+pub(crate) fn sandbox(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
     const SANDBOX: &str = "sandbox";
     let report =
         sandbox_setup::describe(&sandbox_setup::sandbox(&world.project, &world.dirs.data, catalog), catalog);

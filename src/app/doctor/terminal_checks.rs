@@ -2,14 +2,14 @@
 
 use std::io::IsTerminal;
 
-use crate::app::cli_context::CliContext;
-use crate::cli::doctor::DoctorFinding;
+use crate::cli_context::CliContext;
+use synthdev_cli::doctor::DoctorFinding;
 
 const AREA: &str = "terminal";
 /// What the screen is laid out for.
 const LEAST: (u16, u16) = (80, 24);
 
-pub(in crate::app) fn terminal(world: &CliContext) -> Vec<DoctorFinding> {
+pub(crate) fn terminal(world: &CliContext) -> Vec<DoctorFinding> {
     let variable =
         |name: &str| world.environment.get(name).map(String::as_str).filter(|text| !text.is_empty());
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {

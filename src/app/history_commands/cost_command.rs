@@ -5,17 +5,17 @@ use std::io::Write;
 use anyhow::{Result, bail};
 
 use super::query;
-use crate::app::cli_context::CliContext;
-use crate::app::read_only::{reader, store_error};
-use crate::cli::args::{CostArgs, CostBy, RunFilterArgs};
-use crate::cli::exit;
-use crate::cli::history::costs::{self, CostReportScope, RunsCostReport};
-use crate::cli::output::{name, print_stderr};
-use crate::domain::cost::CostEntry;
-use crate::domain::cost_breakdown::CostGrouping;
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::RunSummary;
-use crate::runtime::handle::RuntimeHandle;
+use crate::cli_context::CliContext;
+use crate::read_only::{reader, store_error};
+use synthdev_cli::args::{CostArgs, CostBy, RunFilterArgs};
+use synthdev_cli::exit;
+use synthdev_cli::history::costs::{self, CostReportScope, RunsCostReport};
+use synthdev_cli::output::{name, print_stderr};
+use synthdev_domain::cost::CostEntry;
+use synthdev_domain::cost_breakdown::CostGrouping;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::RunSummary;
+use synthdev_runtime::handle::RuntimeHandle;
 
 pub(crate) fn cost(world: &CliContext, args: &CostArgs) -> Result<u8> {
     let handle = reader(world)?.handle;

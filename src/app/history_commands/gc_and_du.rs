@@ -4,16 +4,16 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::app::cli_context::CliContext;
-use crate::app::read_only::{reader, store_error};
-use crate::cli::exit;
-use crate::cli::history::disk_usage::{self, DiskUsageReport, RunsGcReport};
-use crate::cli::output::print_stderr;
-use crate::domain::journal::RunOutline;
+use crate::cli_context::CliContext;
+use crate::read_only::{reader, store_error};
+use synthdev_cli::exit;
+use synthdev_cli::history::disk_usage::{self, DiskUsageReport, RunsGcReport};
+use synthdev_cli::output::print_stderr;
+use synthdev_domain::journal::RunOutline;
 
 const MS_OF_DAY: i64 = 86_400_000;
 
-pub(in crate::app) fn gc(
+pub(crate) fn gc(
     world: &CliContext,
     (older, keep): (Option<u32>, Option<usize>),
     yes: bool,
@@ -61,7 +61,7 @@ fn worktree(run: &RunOutline) -> Option<&str> {
     run.worktree.as_ref().map(|tree| tree.path.as_str()).filter(|path| Path::new(path).exists())
 }
 
-pub(in crate::app) fn du(world: &CliContext, json: bool) -> Result<u8> {
+pub(crate) fn du(world: &CliContext, json: bool) -> Result<u8> {
     let handle = reader(world)?.handle;
     let store = &handle.ports().store;
     let runs = store.outlines().map_err(store_error)?;

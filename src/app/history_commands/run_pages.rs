@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::vec;
 
-use crate::domain::journal::{RunQuery, RunSummary};
-use crate::ports::run_store::{RunStore, StoreError};
+use synthdev_domain::journal::{RunQuery, RunSummary};
+use synthdev_ports::run_store::{RunStore, StoreError};
 
 const PAGE: usize = 500;
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use uuid::Uuid;
 
-use crate::adapters::file_io;
-use crate::cli::output::print_stderr;
-use crate::mcp::backend::McpBackend;
-use crate::mcp::serve_http;
+use synthdev_adapters::file_io;
+use synthdev_cli::output::print_stderr;
+use synthdev_mcp::backend::McpBackend;
+use synthdev_mcp::serve_http;
 
 /// Among the user's data: the token that was made here.
 const TOKEN: &str = "mcp-token";
@@ -71,7 +71,7 @@ pub(super) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Result<()> {
     let file = token.file.display();
-    let listening = |reachable: &crate::mcp::HttpServerUrl| {
+    let listening = |reachable: &synthdev_mcp::HttpServerUrl| {
         print_stderr(format!("the workflow server listens on {}", reachable.url));
         print_stderr(format!("clients send the token in {file}: Authorization: Bearer TOKEN"));
     };

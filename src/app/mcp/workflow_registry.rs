@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::adapters::file_io::FileStamp;
-use crate::app::backend::definition_files::stamps;
-use crate::app::backend::isolated_runs::IsolatedRuns;
-use crate::app::bootstrap::{self, WiredRuntime};
-use crate::app::cli_context::CliContext;
-use crate::app::config_sources::{self, GatheredSources};
-use crate::app::diagnostics;
-use crate::app::trust;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::render::compact;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::mcp::backend::{BrokenWorkflow, OfferedWorkflow};
+use crate::backend::definition_files::stamps;
+use crate::backend::isolated_runs::IsolatedRuns;
+use crate::bootstrap::{self, WiredRuntime};
+use crate::cli_context::CliContext;
+use crate::config_sources::{self, GatheredSources};
+use crate::diagnostics;
+use crate::trust;
+use synthdev_adapters::file_io::FileStamp;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::render::compact;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_mcp::backend::{BrokenWorkflow, OfferedWorkflow};
 
 /// How often it is looked whether a file was changed.
 const LOOK: Duration = Duration::from_millis(500);

@@ -5,22 +5,22 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use super::{header, local_place, outcome, plain, refused, roles, root};
-use crate::adapters::providers::recording::ModelCallRecorder;
-use crate::app::cli_context::CliContext;
-use crate::app::config_sources;
-use crate::app::read_only::store_error;
-use crate::config::catalog::ConfigCatalog;
-use crate::config::lower;
-use crate::config::settings::layers::SettingOverrides;
-use crate::domain::journal::RunStatus;
-use crate::domain::model::{ModelChoice, ModelRequest};
-use crate::domain::workflow::{Workflow, WorkflowProgram};
-use crate::runtime::handle::RuntimeHandle;
+use crate::cli_context::CliContext;
+use crate::config_sources;
+use crate::read_only::store_error;
+use synthdev_adapters::providers::recording::ModelCallRecorder;
+use synthdev_config::catalog::ConfigCatalog;
+use synthdev_config::lower;
+use synthdev_config::settings::layers::SettingOverrides;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::model::{ModelChoice, ModelRequest};
+use synthdev_domain::workflow::{Workflow, WorkflowProgram};
+use synthdev_runtime::handle::RuntimeHandle;
 
 /// How the name of such a file ends where nothing else says what is to be written.
 const ENDS: &str = ".cassette.jsonl";
 
-pub(in crate::app) fn is_meant(path: &Path) -> bool {
+pub(crate) fn is_meant(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.to_lowercase().ends_with(ENDS))
 }
 
@@ -29,7 +29,7 @@ pub(in crate::app) fn is_meant(path: &Path) -> bool {
 ///
 /// # Errors
 /// The run cannot be played, the file is there, or it cannot be written.
-pub(in crate::app) fn write_recording(
+pub(crate) fn write_recording(
     world: &CliContext,
     catalog: &ConfigCatalog,
     handle: &RuntimeHandle,

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::app::bootstrap;
-use crate::app::cli_context::CliContext;
-use crate::app::files_changed_by_run;
-use crate::app::isolation;
-use crate::app::read_only::{snapshot_error, store_error};
-use crate::app::run_command::load_quietly;
-use crate::cli::output::{TerminalSafeWriter, name, names, print_stderr as tell_line};
-use crate::cli::snapshots::{self, RunChangedFiles};
-use crate::domain::ids::{RunId, SnapshotId};
-use crate::domain::journal::{RunOrigin, RunSummary};
-use crate::domain::snapshot::{ChangedFile, SnapshotRestoreResult, UnrestoredChanges};
-use crate::ports::snapshot::SnapshotPort;
-use crate::runtime::handle::RuntimeHandle;
-use crate::runtime::time_travel::RunStep;
+use crate::bootstrap;
+use crate::cli_context::CliContext;
+use crate::files_changed_by_run;
+use crate::isolation;
+use crate::read_only::{snapshot_error, store_error};
+use crate::run_command::load_quietly;
+use synthdev_cli::output::{TerminalSafeWriter, name, names, print_stderr as tell_line};
+use synthdev_cli::snapshots::{self, RunChangedFiles};
+use synthdev_domain::ids::{RunId, SnapshotId};
+use synthdev_domain::journal::{RunOrigin, RunSummary};
+use synthdev_domain::snapshot::{ChangedFile, SnapshotRestoreResult, UnrestoredChanges};
+use synthdev_ports::snapshot::SnapshotPort;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::time_travel::RunStep;
 
 /// A state of the files to go back to.
 pub(super) struct FileRestorePlan {

@@ -3,9 +3,9 @@
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Map, Value};
 
-use crate::app::resume_command::json_or_words;
-use crate::cli::output::name;
-use crate::config::did_you_mean::suggestion_hint;
+use crate::resume_command::json_or_words;
+use synthdev_cli::output::name;
+use synthdev_config::did_you_mean::suggestion_hint;
 
 /// Paths below `common_data` with their values; what is no JSON is a text.
 ///

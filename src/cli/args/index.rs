@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
-use crate::domain::project_index::SizeLimit;
+use synthdev_domain::project_index::SizeLimit;
 
 #[derive(Args, Debug, Default)]
 pub struct IndexArgs {

@@ -2,8 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::cli::output::terminal_safe;
-use crate::domain::ids::Timestamp;
+use crate::output::terminal_safe;
+use synthdev_domain::ids::Timestamp;
 
 /// The first line of a text, made safe, cut to so many columns.
 pub(super) fn cut(text: &str, columns: usize) -> String {

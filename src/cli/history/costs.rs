@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::columns::{counted, cut, fit, money};
-use crate::cli::json_output;
-use crate::cli::output::{TerminalSafeWriter, name};
-use crate::domain::cost::{CostEntry, TokenUsage};
-use crate::domain::cost_breakdown::{CostGrouping, GroupedCost, sums, total};
-use crate::domain::journal::RunSummary;
+use crate::json_output;
+use crate::output::{TerminalSafeWriter, name};
+use synthdev_domain::cost::{CostEntry, TokenUsage};
+use synthdev_domain::cost_breakdown::{CostGrouping, GroupedCost, sums, total};
+use synthdev_domain::journal::RunSummary;
 
 /// What is summed up.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::columns::{cut, fit, money};
-use crate::cli::json_output;
-use crate::cli::output::{TerminalSafeWriter, name, time};
-use crate::cli::simulate::diff::values;
-use crate::domain::workflow::plain_text;
-use crate::runtime::diff_runs::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
+use crate::json_output;
+use crate::output::{TerminalSafeWriter, name, time};
+use crate::simulate::diff::values;
+use synthdev_domain::workflow::plain_text;
+use synthdev_runtime::diff_runs::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
 
 /// Lines that both have, next to one that only one has.
 const NEAR: usize = 2;

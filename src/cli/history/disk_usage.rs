@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::columns::{bytes, counted};
-use crate::cli::json_output;
-use crate::cli::output::{TerminalSafeWriter, name, time};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{HistoryStorageUsage, ReclaimedSpace};
+use crate::json_output;
+use crate::output::{TerminalSafeWriter, name, time};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace};
 
 /// What the history takes on the disk, with what hangs on it elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use super::columns::{bytes, counted};
 use super::list::origin_text;
-use crate::cli::output::name;
-use crate::domain::journal::RunStatus;
-use crate::runtime::export_import::{ExportedRun, ImportedRun, LARGEST};
+use crate::output::name;
+use synthdev_domain::journal::RunStatus;
+use synthdev_runtime::export_import::{ExportedRun, ImportedRun, LARGEST};
 
 /// Lines for people, beside the file.
 pub fn exported(done: &ExportedRun, to: Option<&str>) -> Vec<String> {

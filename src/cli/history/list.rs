@@ -8,10 +8,10 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{age, cut, fit, money};
-use crate::cli::json_output;
-use crate::cli::output::{TerminalSafeWriter, awaited_answer};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{OpenPause, RunOrigin, RunOriginKind, RunStatus, RunSummary, run_tree};
+use crate::json_output;
+use crate::output::{TerminalSafeWriter, awaited_answer};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{OpenPause, RunOrigin, RunOriginKind, RunStatus, RunSummary, run_tree};
 
 /// How the list is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -191,7 +191,7 @@ mod tests {
             started: Timestamp(0),
             origin,
             worktree: None,
-            progress: crate::domain::journal::RunProgress::new(Timestamp(0)),
+            progress: synthdev_domain::journal::RunProgress::new(Timestamp(0)),
         };
         let of = |run: &str| Some(RunOrigin { run: RunId::from(run), kind: RunOriginKind::Fork, step: None });
         let runs = [summary("aaaaaaaaaaaa", None), summary("bbbbbbbbbbbb", of("aaaaaaaaaaaa"))];

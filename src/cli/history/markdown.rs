@@ -8,10 +8,10 @@ mod steps;
 use std::io::{self, Write};
 
 use self::escape::{block, code, text};
-use crate::cli::output::{cost, time};
-use crate::domain::cost::CostEntry;
-use crate::domain::workflow::plain_text;
-use crate::runtime::history::RunRecord;
+use crate::output::{cost, time};
+use synthdev_domain::cost::CostEntry;
+use synthdev_domain::workflow::plain_text;
+use synthdev_runtime::history::RunRecord;
 
 /// # Errors
 /// `out` cannot be written.

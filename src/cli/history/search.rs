@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::cli::json_output;
-use crate::cli::output::{TerminalSafeWriter, name, terminal_safe, time};
-use crate::runtime::search::{SearchMatch, SearchSnippet, SearchTextKind};
+use crate::json_output;
+use crate::output::{TerminalSafeWriter, name, terminal_safe, time};
+use synthdev_runtime::search::{SearchMatch, SearchSnippet, SearchTextKind};
 
 /// Characters of a snippet.
 pub const WIDTH: usize = 76;

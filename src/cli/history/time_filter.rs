@@ -4,7 +4,7 @@
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-use crate::domain::ids::Timestamp;
+use synthdev_domain::ids::Timestamp;
 
 /// Which end of a day a date stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::cli::event_lines;
-use crate::cli::output::{name, names, one_line};
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::ids::{CallId, RunId, SnapshotId};
-use crate::engine::effect::UserQuestion;
-use crate::engine::event::RunEvent;
-use crate::engine::input::UserAnswer;
-use crate::engine::steering::Breakpoint;
+use crate::event_lines;
+use crate::output::{name, names, one_line};
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::{CallId, RunId, SnapshotId};
+use synthdev_engine::effect::UserQuestion;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::UserAnswer;
+use synthdev_engine::steering::Breakpoint;
 
 pub(super) struct TimelineFormatter<'a> {
     answers: &'a BTreeMap<CallId, UserAnswer>,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-pub use crate::domain::line_diff::lines;
+pub use synthdev_domain::line_diff::lines;
 
 /// Two JSON values as pretty lines; texts as they are if one of them has several lines.
 pub fn values(expected: &Value, actual: &Value) -> String {

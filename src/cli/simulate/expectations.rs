@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::diff;
 use super::run_facts::{SimulatedMessage, SimulationFacts};
-use crate::cli::output::{cost, one_line};
-use crate::config::test_file::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
-use crate::domain::mock_results::json_equal;
+use crate::output::{cost, one_line};
+use synthdev_config::test_file::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
+use synthdev_domain::mock_results::json_equal;
 
 /// Of a list in a report.
 const MOST_LINES: usize = 40;
@@ -202,7 +202,7 @@ fn output(expect: &TestExpectation, facts: &SimulationFacts, found: &mut Vec<Exp
     if let Some(expected) = expect.output.as_ref().filter(|expected| !json_equal(expected, &actual)) {
         found.push(different("output", expected.clone(), actual.clone()));
     }
-    let text = crate::domain::workflow::plain_text(&actual);
+    let text = synthdev_domain::workflow::plain_text(&actual);
     if let Some(fit) = expect.output_matches.as_ref().filter(|fit| !fit.fits(&text)) {
         found.push(different("output_matches", json!(fit.text()), actual));
     }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::expectations::ExpectationFailure;
 use super::run_facts::SimulationFacts;
-use crate::cli::output::{TerminalSafeWriter, cost, name, names, one_line, tokens};
-use crate::cli::{exit, json_output};
-use crate::domain::workflow::plain_text;
+use crate::output::{TerminalSafeWriter, cost, name, names, one_line, tokens};
+use crate::{exit, json_output};
+use synthdev_domain::workflow::plain_text;
 
 /// One scripted run, judged.
 #[derive(Clone, Debug)]

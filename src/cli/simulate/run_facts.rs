@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::context::MessageAuthor;
-use crate::domain::cost::TokenUsage;
-use crate::domain::journal::RunStatus;
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::{StateBody, StateSpec, Workflow, without_item_index};
-use crate::engine::event::RunEvent;
+use synthdev_domain::context::MessageAuthor;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{StateBody, StateSpec, Workflow, without_item_index};
+use synthdev_engine::event::RunEvent;
 
 #[derive(Clone, Debug)]
 pub struct SimulationFacts {

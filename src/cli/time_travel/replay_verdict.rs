@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::cli::json_output;
-use crate::cli::output::{TerminalSafeWriter, one_line, time};
-use crate::cli::simulate::diff;
-use crate::domain::ids::RunId;
-use crate::engine::event::RunEvent;
-use crate::runtime::time_travel::ReplayVerdict;
+use crate::json_output;
+use crate::output::{TerminalSafeWriter, one_line, time};
+use crate::simulate::diff;
+use synthdev_domain::ids::RunId;
+use synthdev_engine::event::RunEvent;
+use synthdev_runtime::time_travel::ReplayVerdict;
 
 /// Events of a diverging input that are shown.
 const MOST_EVENTS: usize = 5;

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::ConfigCatalog;
-use crate::config::models::base_url::same_origin;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::workflow::{ActionSpec, StateBody, StateSpec, ValueSource, WorkflowProgram};
+use crate::models::base_url::same_origin;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::workflow::{ActionSpec, StateBody, StateSpec, ValueSource, WorkflowProgram};
 
 const HTTP: &str = "http_request";
 

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use super::ConfigCatalog;
-use crate::config::companion_files;
-use crate::config::file_kind::FileKind;
-use crate::config::lower::{LinkContext, LookupFailure, chat, lower, lower_file};
-use crate::config::models::model_selector::ModelSelector;
-use crate::config::roles::{tools_for, unmatched_patterns};
-use crate::config::source::SourceFile;
-use crate::domain::context::DEFAULT_MAX_LENGTH;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::model::ModelChoice;
-use crate::domain::role::Role;
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
-use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::WorkflowProgram;
+use crate::companion_files;
+use crate::file_kind::FileKind;
+use crate::lower::{LinkContext, LookupFailure, chat, lower, lower_file};
+use crate::models::model_selector::ModelSelector;
+use crate::roles::{tools_for, unmatched_patterns};
+use crate::source::SourceFile;
+use synthdev_domain::context::DEFAULT_MAX_LENGTH;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::role::Role;
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::tool::ToolSpec;
+use synthdev_domain::workflow::WorkflowProgram;
 
 /// A program with its warnings and notes, or everything that stands in its way.
 pub type ProgramCheckResult = Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>>;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::programs::conversation_length;
-use crate::domain::model::ModelChoice;
-use crate::domain::workflow::{Workflow, WorkflowProgram};
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
 /// The models of unknown windows that a program may ask, each once.
 pub fn of_unknown_window(program: &WorkflowProgram) -> Vec<ModelChoice> {
@@ -64,9 +64,9 @@ fn set_in(workflow: &mut Workflow, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::lower::chat;
-    use crate::domain::context::{ContextSpec, DEFAULT_MAX_LENGTH};
-    use crate::domain::role::Role;
+    use crate::lower::chat;
+    use synthdev_domain::context::{ContextSpec, DEFAULT_MAX_LENGTH};
+    use synthdev_domain::role::Role;
 
     fn choice(model: &str, window: Option<u64>) -> ModelChoice {
         ModelChoice { model: model.to_owned(), context_size: window, ..ModelChoice::default() }

@@ -2,13 +2,13 @@
 //! that nothing reads, keys that would go astray. For the question about trust, which must not promise them.
 
 use super::ConfigCatalog;
-use crate::config::json::JsonNode;
-use crate::config::settings::project_restriction::NOT_TAKEN;
-use crate::config::settings::rules::environment_names;
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::config::workflow_file::{definitions, parse_workflow};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::ConfigLayer;
+use crate::json::JsonNode;
+use crate::settings::project_restriction::NOT_TAKEN;
+use crate::settings::rules::environment_names;
+use crate::source::{FileDiagnostics, SourceFile};
+use crate::workflow_file::{definitions, parse_workflow};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::ConfigLayer;
 
 impl ConfigCatalog {
     /// A finding for each, at its place in a file of the project; those that loading and checking make anyway.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::config::workflow_file::{StartCondition, read_heads};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
-use crate::domain::workflow::WorkflowParameter;
+use crate::source::{FileDiagnostics, SourceFile};
+use crate::workflow_file::{StartCondition, read_heads};
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::workflow::WorkflowParameter;
 
 /// A workflow as lists show it.
 #[derive(Clone, PartialEq, Debug)]

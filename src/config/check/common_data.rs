@@ -3,7 +3,7 @@
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{WorkflowForm, inside};
 use super::CompilationUnit;
-use crate::domain::diagnostic::DiagnosticSeverity;
+use synthdev_domain::diagnostic::DiagnosticSeverity;
 
 /// Members of `agents` and `contexts`.
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];

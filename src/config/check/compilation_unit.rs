@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::super::script_analysis::{ScriptFacts, ScriptLibrary};
 use super::super::source::SourceFile;
 use super::super::workflow_file::{AgentForm, FunctionForm, SpannedText, StateForm, WorkflowForm};
-use crate::domain::model::ModelChoice;
-use crate::domain::role::Role;
-use crate::domain::script::ScriptKind;
-use crate::domain::source_location::SourceLocation;
-use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::AgentFunction;
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::role::Role;
+use synthdev_domain::script::ScriptKind;
+use synthdev_domain::source_location::SourceLocation;
+use synthdev_domain::tool::ToolSpec;
+use synthdev_domain::workflow::AgentFunction;
 
 pub struct CompilationUnit {
     pub form: WorkflowForm,

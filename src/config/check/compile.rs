@@ -13,9 +13,9 @@ use super::super::workflow_file::{InputForm, RequestForm, SpannedText, StateForm
 use super::known_names::KnownNames;
 use super::template::{self, ParsedTemplate};
 use super::{InputScript, ParsedScript, StateScripts, TransitionScripts};
-use crate::domain::diagnostic::DiagnosticSeverity;
-use crate::domain::script::{HOST_NAMES, ScriptKind};
-use crate::domain::workflow::plain_text;
+use synthdev_domain::diagnostic::DiagnosticSeverity;
+use synthdev_domain::script::{HOST_NAMES, ScriptKind};
+use synthdev_domain::workflow::plain_text;
 
 /// A text file beside a workflow file, by its relative path; `None` if there is none. Errors: what is wrong, a hint.
 pub type CompanionLookup<'b> =

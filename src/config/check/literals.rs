@@ -3,7 +3,7 @@
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{InputForm, WaitForm, WorkForm};
 use super::{CompilationUnit, InputScript};
-use crate::domain::duration::{duration_text_ms, instant_ms};
+use synthdev_domain::duration::{duration_text_ms, instant_ms};
 
 pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {

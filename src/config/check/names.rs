@@ -6,8 +6,8 @@ use super::super::did_you_mean::{closest, listed, suggestion_hint};
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{FunctionForm, SpannedText, StateForm, WorkForm, WorkflowForm};
 use super::known_names::{DeclaredNames, KnownNames};
-use crate::domain::run_error::{ERROR_NAMES, error_pattern_matches};
-use crate::domain::workflow::AgentFunction;
+use synthdev_domain::run_error::{ERROR_NAMES, error_pattern_matches};
+use synthdev_domain::workflow::AgentFunction;
 
 pub(super) fn check<'w>(
     form: &WorkflowForm,

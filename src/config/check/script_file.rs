@@ -7,7 +7,7 @@ use super::super::workflow_file::WorkflowForm;
 use super::ScriptFile;
 use super::compile::unavailable;
 use super::known_names::KnownNames;
-use crate::domain::diagnostic::Diagnostic;
+use synthdev_domain::diagnostic::Diagnostic;
 
 /// Reads a script file. What is wrong with it is placed in it; with an error there is no script file.
 pub fn script_file(form: &WorkflowForm, file: SourceFile) -> (Option<ScriptFile>, Vec<Diagnostic>) {

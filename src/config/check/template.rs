@@ -2,7 +2,7 @@
 //! otherwise everything is text: strings as they are, objects and arrays as JSON. `undefined` in a text is an error.
 
 use super::super::script_analysis::{ScriptFacts, SyntaxError, analyze_script};
-use crate::domain::script::{ScriptForm, ScriptKind};
+use synthdev_domain::script::{ScriptForm, ScriptKind};
 
 /// Places where an expression may end that are tried before it counts as broken.
 const ENDS: usize = 50;

@@ -15,7 +15,7 @@ use super::schema_paths::{
 };
 use super::state_graph::StateFlowGraph;
 use super::{CompilationUnit, ParsedScript, ResolvedAgent};
-use crate::domain::tool::ParsingTool;
+use synthdev_domain::tool::ParsingTool;
 
 pub(super) fn check(unit: &CompilationUnit, graph: &StateFlowGraph, findings: &mut FileDiagnostics<'_>) {
     let speakers = LastSpeakers::new(unit, graph);

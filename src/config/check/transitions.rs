@@ -7,7 +7,7 @@ use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{NoMatchForm, OnErrorForm, StateForm, WorkForm};
 use super::exhaustiveness::open;
 use super::{CompilationUnit, StateScripts};
-use crate::domain::workflow::PauseKind;
+use synthdev_domain::workflow::PauseKind;
 
 pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {

@@ -11,7 +11,7 @@ use super::super::workflow_file::{InputForm, StateForm, WorkflowForm, inside};
 use super::schema_paths::article;
 use super::tool_decisions::clash;
 use super::{CompilationUnit, InputScript};
-use crate::domain::workflow::ParameterType;
+use synthdev_domain::workflow::ParameterType;
 
 pub(super) fn check<'w>(
     unit: &CompilationUnit,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::usage_amount::{PerCallUsage, UNBOUNDED, UsageAmount, attempts, times};
 use super::visit_bounds::{self, VisitLimitSource};
-use crate::domain::workflow::{StateBody, StateSpec, ValueSource, WorkflowProgram};
+use synthdev_domain::workflow::{StateBody, StateSpec, ValueSource, WorkflowProgram};
 
 /// Workflows inside each other that are followed.
 const DEEPEST: usize = 64;

@@ -1,17 +1,17 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::domain::agent::{AgentSpec, MemoryPolicy, ToolLoop};
-use crate::domain::context::{ContextSpec, ConversationSide, TrimPolicy};
-use crate::domain::cost::TokenPrice;
-use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
-use crate::domain::model::{ModelChoice, ModelParameters};
-use crate::domain::role::Role;
-use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
-use crate::domain::source_location::SourceLocation;
-use crate::domain::system_context::{SystemContext, SystemContextExclusions};
-use crate::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
-use crate::domain::workflow::{
+use synthdev_domain::agent::{AgentSpec, MemoryPolicy, ToolLoop};
+use synthdev_domain::context::{ContextSpec, ConversationSide, TrimPolicy};
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
+use synthdev_domain::model::{ModelChoice, ModelParameters};
+use synthdev_domain::role::Role;
+use synthdev_domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use synthdev_domain::source_location::SourceLocation;
+use synthdev_domain::system_context::{SystemContext, SystemContextExclusions};
+use synthdev_domain::tool::{ParsingTool, ToolRisk, ToolSpec};
+use synthdev_domain::workflow::{
     AgentFunction, BranchErrors, BranchSpec, Budget, BudgetCap, ForEachSpec, JoinPolicy, OnError,
     ParallelSpec, RetryBackoff, RetryRule, StateSpec, Transition, ValueSource, WorkflowLimits,
 };
@@ -65,7 +65,7 @@ fn workflow(name: &str, states: &[&str]) -> Workflow {
             ..StateSpec::default()
         });
     }
-    let chat = crate::config::lower::chat(Role::default(), ModelChoice::default(), Vec::new());
+    let chat = crate::lower::chat(Role::default(), ModelChoice::default(), Vec::new());
     Workflow {
         name: name.into(),
         states: all,
@@ -123,12 +123,15 @@ fn work(word: &str, at: &dyn Fn(&str) -> StateIx, scripts: &mut Vec<WorkflowScri
     }
 }
 
-impl Workflow {
+/// A sample with one thing changed.
+trait ChangedSample: Sized {
     fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 }
+
+impl ChangedSample for Workflow {}
 
 fn of(workflows: Vec<Workflow>) -> CostEstimate {
     told(workflows, &SystemContext::default())

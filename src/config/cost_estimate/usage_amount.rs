@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::domain::agent::{AgentSpec, ToolLoop};
-use crate::domain::context::{CHARACTERS_A_TOKEN, TrimPolicy};
-use crate::domain::cost::{TokenPrice, TokenUsage};
-use crate::domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
+use synthdev_domain::agent::{AgentSpec, ToolLoop};
+use synthdev_domain::context::{CHARACTERS_A_TOKEN, TrimPolicy};
+use synthdev_domain::cost::{TokenPrice, TokenUsage};
+use synthdev_domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
 
 /// Stands for "without end".
 pub(super) const UNBOUNDED: u64 = u64::MAX;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::super::cycles::strongly_connected_components;
 use super::usage_amount::UNBOUNDED;
-use crate::domain::agent::ToolLoop;
-use crate::domain::workflow::{NoMatch, OnError, StateBody, StateSpec, Workflow};
+use synthdev_domain::agent::ToolLoop;
+use synthdev_domain::workflow::{NoMatch, OnError, StateBody, StateSpec, Workflow};
 
 /// Which limits count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

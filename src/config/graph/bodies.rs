@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use super::model::GraphGroup;
-use crate::domain::ids::StateIx;
-use crate::domain::workflow::{StateBody, Workflow};
+use synthdev_domain::ids::StateIx;
+use synthdev_domain::workflow::{StateBody, Workflow};
 
 /// A body and how the names of its states begin.
 pub(super) struct GraphBody {

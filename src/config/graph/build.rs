@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::bodies::{GraphBodies, GraphBody, groups};
 use super::labels;
 use super::model::{EdgeKind, GraphEdge, GraphHandler, GraphNode, NodeKind, WorkflowGraph};
-use crate::domain::ids::{StateIx, WorkflowIx};
-use crate::domain::workflow::{
+use synthdev_domain::ids::{StateIx, WorkflowIx};
+use synthdev_domain::workflow::{
     NoMatch, OnError, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram,
 };
 

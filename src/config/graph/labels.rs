@@ -2,9 +2,9 @@
 //!
 //! Whatever comes from a file is made printable here, so that no drawing can forget it.
 
-use crate::domain::ids::ScriptIx;
-use crate::domain::terminal_safe;
-use crate::domain::workflow::{
+use synthdev_domain::ids::ScriptIx;
+use synthdev_domain::terminal_safe;
+use synthdev_domain::workflow::{
     ActionSpec, AgentFunction, ForEachSpec, JoinPolicy, ParallelSpec, PauseKind, StateBody, StateSpec,
     ValueSource, WaitSpec, Workflow, WorkflowProgram,
 };

@@ -1,7 +1,7 @@
 //! Puts what a run left behind onto its graph: how often, what it cost, whether it is there now.
 
 use super::model::{BodyStates, EdgeKind, GraphEdge, GraphVisitStatus, GraphVisitTally, WorkflowGraph};
-use crate::domain::trace::{RunTrace, StateExit, TraceCounts, TraceScope};
+use synthdev_domain::trace::{RunTrace, StateExit, TraceCounts, TraceScope};
 
 impl WorkflowGraph {
     /// Puts the trail of a run onto the graph. `part` says whether this is the workflow that was started, or one that

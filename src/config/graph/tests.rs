@@ -7,12 +7,12 @@ use serde_json::Map;
 
 use super::terminal::{GraphTone, draw, plain};
 use super::*;
-use crate::domain::ids::{ScriptIx, StateIx, WorkflowIx};
-use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
-use crate::domain::tool::ToolRisk;
-use crate::domain::trace::{RunTrace, StateExit, TraceScope};
-use crate::domain::workflow::*;
+use synthdev_domain::ids::{ScriptIx, StateIx, WorkflowIx};
+use synthdev_domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::trace::{RunTrace, StateExit, TraceScope};
+use synthdev_domain::workflow::*;
 
 /// A workflow under construction: states by name, targets too.
 #[derive(Default)]

@@ -8,14 +8,14 @@ use super::super::workflow_file::{
     AgentForm, ContextForm, NoMatchForm, ParameterForm, SpannedText, WorkflowForm,
 };
 use super::states::{StateIndex, WorkflowStateBuilder, on_error};
-use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
-use crate::domain::context::{ContextEntry, ContextSpec, MessageAuthor};
-use crate::domain::ids::{ContextIx, StateIx};
-use crate::domain::message::ChatRole;
-use crate::domain::model::ModelChoice;
-use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
-use crate::domain::source_location::SourceLocation;
-use crate::domain::workflow::{DeclaredLimits, NoMatch, StateSpec, SubAgents, Workflow, WorkflowLimits};
+use synthdev_domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
+use synthdev_domain::context::{ContextEntry, ContextSpec, MessageAuthor};
+use synthdev_domain::ids::{ContextIx, StateIx};
+use synthdev_domain::message::ChatRole;
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use synthdev_domain::source_location::SourceLocation;
+use synthdev_domain::workflow::{DeclaredLimits, NoMatch, StateSpec, SubAgents, Workflow, WorkflowLimits};
 
 /// `index` finds another workflow of the program by name.
 pub(super) fn build(
@@ -96,7 +96,7 @@ fn library(found: &ScriptFile) -> WorkflowScript {
 }
 
 /// The implicit `stop`.
-fn terminal(place: &crate::domain::source_location::SourceLocation) -> StateSpec {
+fn terminal(place: &synthdev_domain::source_location::SourceLocation) -> StateSpec {
     StateSpec { name: "stop".to_owned(), terminal: true, place: place.clone(), ..StateSpec::default() }
 }
 

@@ -1,14 +1,14 @@
 //! Single-agent mode as a workflow: one state that waits for the person, speaks, and waits again.
 
 use super::program;
-use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, MemoryPolicy, ToolLoop};
-use crate::domain::context::{ContextSpec, ConversationSide, DEFAULT_MAX_LENGTH};
-use crate::domain::ids::{AgentIx, ContextIx, StateIx};
-use crate::domain::model::ModelChoice;
-use crate::domain::role::Role;
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
-use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::{
+use synthdev_domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, MemoryPolicy, ToolLoop};
+use synthdev_domain::context::{ContextSpec, ConversationSide, DEFAULT_MAX_LENGTH};
+use synthdev_domain::ids::{AgentIx, ContextIx, StateIx};
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::role::Role;
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::tool::ToolSpec;
+use synthdev_domain::workflow::{
     AgentFunction, Budget, StateBody, StateSpec, Transition, ValueSource, Workflow, WorkflowLimits,
     WorkflowProgram,
 };

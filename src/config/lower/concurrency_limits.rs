@@ -3,7 +3,7 @@
 
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{StateForm, WorkForm, WorkflowForm};
-use crate::domain::workflow::WorkflowLimits;
+use synthdev_domain::workflow::WorkflowLimits;
 
 /// `root`: the workflow that is started, whose limit is for the whole run.
 pub(super) fn check_concurrency(

@@ -15,8 +15,8 @@ use super::missing_prices::{in_dollars, unpriced};
 use super::resolve_agents::{resolve_agent, sums_up};
 use super::steps::step_tools;
 use super::workflow_library::{DefinitionRef, WorkflowLibrary};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::workflow::Workflow;
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::workflow::Workflow;
 
 /// A root workflow (first) with everything that it reaches, checked.
 pub(super) struct LinkedWorkflows<'a> {

@@ -2,9 +2,9 @@
 
 use super::super::models::model_selector::ModelSelector;
 use super::super::source::SourceFile;
-use crate::domain::model::ModelChoice;
-use crate::domain::role::Role;
-use crate::domain::tool::ToolSpec;
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::role::Role;
+use synthdev_domain::tool::ToolSpec;
 
 /// A failed look-up: what is wrong, and a hint.
 pub type LookupFailure = (String, Option<String>);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::super::check::ResolvedAgent;
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::WorkflowForm;
-use crate::domain::workflow::{Budget, BudgetCap};
+use synthdev_domain::workflow::{Budget, BudgetCap};
 
 /// `whole`: the run has a budget in dollars, which is for everybody.
 pub(super) fn unpriced(

@@ -9,9 +9,9 @@ use super::super::source::FileDiagnostics;
 use super::super::tool_patterns::{ToolPattern, unknown_tool};
 use super::super::workflow_file::{AgentForm, ContextForm, SpannedText};
 use super::link_context::{LinkContext, LookupFailure};
-use crate::domain::model::ModelChoice;
-use crate::domain::role::Role;
-use crate::domain::tool::ToolSpec;
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::role::Role;
+use synthdev_domain::tool::ToolSpec;
 
 /// `None` where the role or its model is missing, which is a finding (E05).
 pub(super) fn resolve_agent(

@@ -2,7 +2,7 @@
 //! stands, and work that is held back.
 
 use super::super::render::remark;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 const AT_START: [&str; 2] = ["W07", "W12"];
 /// Of more of them only the number is told.

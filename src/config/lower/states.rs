@@ -10,11 +10,11 @@ use super::super::workflow_file::{
     WorkForm, WorkflowForm,
 };
 use super::steps::arguments;
-use crate::domain::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
-use crate::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
-use crate::domain::source_location::SourceLocation;
-use crate::domain::tool::ToolRisk;
-use crate::domain::workflow::{
+use synthdev_domain::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
+use synthdev_domain::script::{ScriptForm, ScriptKind, WorkflowScript};
+use synthdev_domain::source_location::SourceLocation;
+use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::workflow::{
     ActionSpec, AgentFunction, BranchSpec, CatchRule, ForEachSpec, OnError, ParallelSpec, PauseSpec,
     RecoveryPolicy, RetryRule, StateBody, StateSpec, Transition, ValueSource, WaitSpec,
 };

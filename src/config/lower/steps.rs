@@ -6,8 +6,8 @@ use super::super::did_you_mean::{or_list, suggestion_hint};
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{StepArguments, StepForm, WorkForm, WorkflowForm};
 use super::LinkContext;
-use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::ValueSource;
+use synthdev_domain::tool::ToolSpec;
+use synthdev_domain::workflow::ValueSource;
 
 /// Finds the tool of every `tool` state and takes its risk; judges the names of its arguments.
 pub(super) fn step_tools(

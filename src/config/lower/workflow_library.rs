@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::super::json::JsonNode;
 use super::super::source::{FileDiagnostics, SourceFile};
 use super::super::workflow_file::{SpannedText, definitions, name_of};
-use crate::domain::diagnostic::Diagnostic;
+use synthdev_domain::diagnostic::Diagnostic;
 
 /// One definition: file and position in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -15,12 +15,12 @@ use super::base_url::is_loopback;
 use super::key_scope::{KeyScope, KeyScopes};
 use super::provider_catalog::ProviderCatalog;
 use super::resolve::{ModelResolver, key_ring, provider_of};
-use crate::config::redaction::KeyRing;
-use crate::config::settings::environment::EnvironmentVars;
-use crate::config::settings::origin::SettingOrigin;
-use crate::config::settings::rules::LEVELS;
-use crate::config::settings::{EffectiveSetting, EffectiveSettings};
-use crate::domain::source_location::ConfigLayer;
+use crate::redaction::KeyRing;
+use crate::settings::environment::EnvironmentVars;
+use crate::settings::origin::SettingOrigin;
+use crate::settings::rules::LEVELS;
+use crate::settings::{EffectiveSetting, EffectiveSettings};
+use synthdev_domain::source_location::ConfigLayer;
 
 /// Whose words count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

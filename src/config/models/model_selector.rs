@@ -1,6 +1,6 @@
 //! What is asked of a model: by a role alone its level, by an agent of a workflow perhaps more.
 
-use crate::domain::role::Role;
+use synthdev_domain::role::Role;
 
 /// `None` is as the level's settings and the catalogue have it.
 #[derive(Clone, PartialEq, Debug, Default)]

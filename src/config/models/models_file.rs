@@ -1,13 +1,13 @@
 //! `models.json` → providers, with every problem and its place.
 
 use super::provider_catalog::{CatalogModel, CatalogPrices, CatalogProvider, ProviderCatalog};
-use crate::config::did_you_mean;
-use crate::config::fields::{ObjectFields, SpannedField, is_free};
-use crate::config::json::{JsonNode, JsonNodeKind};
-use crate::config::settings::value_type::{SettingValue, SettingValueType};
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::protocol::ModelProtocol;
+use crate::did_you_mean;
+use crate::fields::{ObjectFields, SpannedField, is_free};
+use crate::json::{JsonNode, JsonNodeKind};
+use crate::settings::value_type::{SettingValue, SettingValueType};
+use crate::source::{FileDiagnostics, SourceFile};
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::protocol::ModelProtocol;
 
 const PROVIDER_KEYS: &[&str] = &[
     "base_url",

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::cost::TokenPrice;
-use crate::domain::protocol::ModelProtocol;
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::protocol::ModelProtocol;
 
 /// Every known provider, in order of first appearance (built-in file first).
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -7,15 +7,15 @@ use super::key_scope::KeyScopes;
 use super::model_selector::ModelSelector;
 use super::models_file::PARAMETERS;
 use super::provider_catalog::{CatalogModel, CatalogProvider, ProviderCatalog};
-use crate::config::did_you_mean;
-use crate::config::redaction::{KeyRing, SecretText};
-use crate::config::settings::environment::EnvironmentVars;
-use crate::config::settings::rules::LEVELS;
-use crate::config::settings::value_type::{SettingValue, SettingValueType};
-use crate::config::settings::{EffectiveSetting, EffectiveSettings, has_own_provider};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::model::{ModelChoice, ModelParameters};
-use crate::domain::source_location::SourceLocation;
+use crate::did_you_mean;
+use crate::redaction::{KeyRing, SecretText};
+use crate::settings::environment::EnvironmentVars;
+use crate::settings::rules::LEVELS;
+use crate::settings::value_type::{SettingValue, SettingValueType};
+use crate::settings::{EffectiveSetting, EffectiveSettings, has_own_provider};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::model::{ModelChoice, ModelParameters};
+use synthdev_domain::source_location::SourceLocation;
 
 /// The provider that answers from a script instead of a server.
 pub const SCRIPTED: &str = "scripted";
@@ -62,8 +62,8 @@ pub fn key_ring(
 }
 
 /// What a level asks when no agent wants otherwise.
-pub(in crate::config) struct LevelEndpoint {
-    pub(in crate::config) url: String,
+pub(crate) struct LevelEndpoint {
+    pub(crate) url: String,
     /// The level's settings say so; else the provider's own.
     pub(super) typed: bool,
     pub(super) needs_key: bool,
@@ -200,7 +200,7 @@ impl ModelResolver<'_> {
     }
 
     /// Where a level goes by its settings alone.
-    pub(in crate::config) fn reached(&self, level: &str) -> Option<LevelEndpoint> {
+    pub(crate) fn reached(&self, level: &str) -> Option<LevelEndpoint> {
         let set = self
             .settings
             .level_setting(level, "model")

@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::base_url::{authority, is_loopback};
 use super::model_selector::ModelSelector;
 use super::resolve::{CUSTOM, ModelResolver, is_serverless, provider_key};
-use crate::config::settings::has_own_provider;
-use crate::config::settings::rules::LEVELS;
-use crate::domain::model::ModelChoice;
-use crate::domain::protocol::ModelProtocol;
+use crate::settings::has_own_provider;
+use crate::settings::rules::LEVELS;
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::protocol::ModelProtocol;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ConfiguredServer {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::ConfigLayer;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::ConfigLayer;
 
 use super::super::source::{LineStarts, SourceFile};
 
@@ -60,8 +60,8 @@ pub fn data(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::source::FileDiagnostics;
-    use crate::domain::source_location::SourceLocation;
+    use crate::source::FileDiagnostics;
+    use synthdev_domain::source_location::SourceLocation;
 
     #[test]
     fn a_finding_ends_behind_its_last_character() {

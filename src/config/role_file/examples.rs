@@ -1,11 +1,11 @@
 //! Few-shot examples of a role as messages that every provider accepts: each tool result directly behind
 //! its call, legacy `function` messages turned into calls and results.
 
-use crate::config::did_you_mean;
-use crate::config::fields::ObjectFields;
-use crate::config::json::JsonNode;
-use crate::config::source::FileDiagnostics;
-use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
+use crate::did_you_mean;
+use crate::fields::ObjectFields;
+use crate::json::JsonNode;
+use crate::source::FileDiagnostics;
+use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 
 const KEYS: &[&str] =
     &["role", "content", "name", "arguments", "tool_calls", "tool_call_id", "function_call"];

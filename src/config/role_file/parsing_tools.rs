@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::config::fields::ObjectFields;
-use crate::config::json::JsonNode;
-use crate::config::source::FileDiagnostics;
-use crate::domain::tool::ParsingTool;
+use crate::fields::ObjectFields;
+use crate::json::JsonNode;
+use crate::source::FileDiagnostics;
+use synthdev_domain::tool::ParsingTool;
 
 const KEYS: &[&str] = &["name", "description", "parameters", "parsingOnly", "parsing_only", "strict"];
 const OUTER: &[&str] = &["type", "function", "parsingOnly", "parsing_only"];
@@ -87,7 +87,7 @@ fn parameters(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> 
         if properties.is_none_or(|known| known.get(&name.value).is_none()) {
             let known = properties.and_then(JsonNode::members).unwrap_or_default();
             let known = known.iter().map(|member| member.key.as_str());
-            let hint = crate::config::did_you_mean::suggestion_hint(&name.value, known);
+            let hint = crate::did_you_mean::suggestion_hint(&name.value, known);
             let message = format!("`{}` is required but not among the properties", name.value);
             findings.warning("C11", name.span, message, hint);
         }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::did_you_mean;
-use crate::config::fields::SpannedField;
-use crate::config::role_file::RoleFragment;
-use crate::config::tool_patterns::{ToolPattern, unknown_tool};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::role::Role;
-use crate::domain::sandbox::RoleNetwork;
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::tool::ToolSpec;
+use crate::did_you_mean;
+use crate::fields::SpannedField;
+use crate::role_file::RoleFragment;
+use crate::tool_patterns::{ToolPattern, unknown_tool};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::role::Role;
+use synthdev_domain::sandbox::RoleNetwork;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::tool::ToolSpec;
 
 /// (group, name).
 type RoleKey = (String, String);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
-use crate::config::role_file;
+use crate::role_file;
 
 use SchemaShape::{Any, Either, Flag, List, Object, Ref, Text, Words};
 

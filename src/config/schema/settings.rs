@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::shape::{close, described};
-use crate::config::settings::rules::{RULES, SettingRule};
-use crate::config::settings::value_type::{HOME, KEY, SettingValueType};
+use crate::settings::rules::{RULES, SettingRule};
+use crate::settings::value_type::{HOME, KEY, SettingValueType};
 
 /// The nested object of all rules.
 pub(super) fn root() -> Value {

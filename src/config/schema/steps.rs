@@ -5,7 +5,7 @@ use super::workflow_shapes::{
     CATCHES, DURATION, HEADERS, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS,
 };
 use super::workflow_states::{EXPECTED, JOIN, MERGE};
-use crate::config::workflow_file::known_keys::{known_keys, steps};
+use crate::workflow_file::known_keys::{known_keys, steps};
 
 use SchemaShape::{Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
 

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::config::settings::rules::RULES;
-use crate::config::workflow_file::known_keys;
+use crate::settings::rules::RULES;
+use crate::workflow_file::known_keys;
 
 /// The keys that an object of a schema explains.
 fn explained<'s>(schema: &'s Value, object: &str) -> Vec<&'s str> {
@@ -13,7 +13,7 @@ fn explained<'s>(schema: &'s Value, object: &str) -> Vec<&'s str> {
 #[test]
 fn test_files_are_explained_as_they_are_read() {
     let schema = FileSchema::Test.value();
-    for (object, keys) in crate::config::test_file::VOCABULARY {
+    for (object, keys) in crate::test_file::VOCABULARY {
         let explained: BTreeSet<&str> = explained(&schema, object).into_iter().collect();
         assert_eq!(explained, keys.iter().copied().collect::<BTreeSet<_>>(), "{object}");
     }
@@ -46,8 +46,8 @@ fn the_schema_of_workflows_has_the_keys_that_are_read() {
 fn the_schema_of_roles_has_the_keys_that_are_read() {
     let schema = FileSchema::Role.value();
     let explained = explained(&schema, "role");
-    assert_eq!(explained.len(), crate::config::role_file::KEYS.len());
-    assert!(crate::config::role_file::KEYS.iter().all(|key| explained.contains(key)));
+    assert_eq!(explained.len(), crate::role_file::KEYS.len());
+    assert!(crate::role_file::KEYS.iter().all(|key| explained.contains(key)));
 }
 
 #[test]

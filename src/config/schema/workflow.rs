@@ -2,7 +2,7 @@
 
 use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
 use super::workflow_shapes::{DURATION, END, RETRIES, SCHEMA, TEXTS, TIME_END, VALUE, WORDS};
-use crate::config::workflow_file::known_keys::known_keys;
+use crate::workflow_file::known_keys::known_keys;
 
 use SchemaShape::{Any, Count, Either, Flag, List, Map, Number, Object, Port, Ref, Text, Whole, Words};
 

@@ -4,7 +4,7 @@ use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, Sch
 use super::workflow_shapes::{
     CATCHES, DURATION, HEADERS, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS,
 };
-use crate::config::workflow_file::known_keys::{known_keys, states};
+use crate::workflow_file::known_keys::{known_keys, states};
 
 use SchemaShape::{Any, Count, Either, Flag, Integer, List, Map, Number, Object, Ref, Text, Whole, Words};
 

@@ -1,6 +1,6 @@
 //! The facts themselves: what is known of a script, and why one cannot be compiled.
 
-use crate::domain::script::ScriptForm;
+use synthdev_domain::script::ScriptForm;
 
 /// A name in a script, with its byte offset in the source.
 #[derive(Clone, PartialEq, Eq, Debug)]

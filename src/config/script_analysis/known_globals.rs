@@ -1,6 +1,6 @@
 //! The names that a script may use: the host's and the language's. No I/O, timers or promises among them.
 
-use crate::domain::script::HOST_NAMES;
+use synthdev_domain::script::HOST_NAMES;
 
 /// The language's own, and `console`, which is a global of the host.
 const LANGUAGE: [&str; 56] = [

@@ -16,9 +16,9 @@ use oxc_span::SourceType;
 
 use super::visitor::{ScriptVisitor, free};
 use super::{LibraryExport, ScriptFacts, ScriptName, SyntaxError, is_known, nesting_limit};
-use crate::domain::script::shorthand::{RewrittenScript, rewrite};
-use crate::domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
 use names::LibraryNames;
+use synthdev_domain::script::shorthand::{RewrittenScript, rewrite};
+use synthdev_domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
 
 /// A script file as read.
 #[derive(Clone, PartialEq, Debug)]

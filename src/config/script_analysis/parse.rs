@@ -10,8 +10,8 @@ use oxc_span::{GetSpan, SourceType};
 use super::condition_formula::{literal, test};
 use super::visitor::{ScriptVisitor, free};
 use super::{ScriptFacts, ScriptName, SyntaxError, is_known};
-use crate::domain::script::shorthand::RewrittenScript;
-use crate::domain::script::{ScriptForm, ScriptKind};
+use synthdev_domain::script::shorthand::RewrittenScript;
+use synthdev_domain::script::{ScriptForm, ScriptKind};
 
 /// A parse error: message and offset in the text that was parsed.
 type ScriptParseError = (String, usize);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::script::ScriptForm;
+use synthdev_domain::script::ScriptForm;
 
 fn of(source: &str, kind: ScriptKind) -> ScriptFacts {
     analyze_script(source, kind).unwrap_or_else(|error| panic!("{source}: {error:?}"))

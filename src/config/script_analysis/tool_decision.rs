@@ -6,7 +6,7 @@ use oxc_ast::ast::{
 use oxc_span::GetSpan;
 
 use super::{ScriptName, ValuePathSegment};
-use crate::domain::script::shorthand::LOOKUP;
+use synthdev_domain::script::shorthand::LOOKUP;
 
 /// Members that are followed from a call. Without a limit, a long chain would be walked at each of its members.
 const MEMBERS: usize = 32;

@@ -1,7 +1,7 @@
 //! The scripts that need no parser: `true`, `false` and paths into `common_data`. Most of a file is made of them.
 
 use super::{ConditionFormula, ConditionTerm, ScriptFacts, ScriptLiteral, ScriptName};
-use crate::domain::script::ScriptForm;
+use synthdev_domain::script::ScriptForm;
 
 /// The facts of a trivial script, or `None` if it has to be parsed.
 pub(super) fn facts(source: &str) -> Option<ScriptFacts> {

@@ -18,7 +18,7 @@ use super::{
     ComparisonKind, ComparisonSubject, DecisionUse, LiteralComparison, ScriptFacts, ScriptName,
     ValuePathSegment,
 };
-use crate::domain::script::{HOST_MEMBERS, HOST_NAMES};
+use synthdev_domain::script::{HOST_MEMBERS, HOST_NAMES};
 
 /// Members of `agents` and `contexts` that are not an agent's or a context's name.
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::origin::SettingOrigin;
-use crate::config::dotenv::{DotenvAssignment, read};
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::source_location::ConfigLayer;
+use crate::dotenv::{DotenvAssignment, read};
+use crate::source::{FileDiagnostics, SourceFile};
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::source_location::ConfigLayer;
 
 /// Names with their text and where it stands. Empty texts are kept out: `NAME=` means "not set".
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

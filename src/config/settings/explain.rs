@@ -5,14 +5,14 @@ use serde::Serialize;
 use super::project_restriction::NOT_TAKEN;
 use super::rules::{RULES, SettingRule, children, environment_names, rule_of, rule_of_flag};
 use super::{EffectiveSetting, EffectiveSettings, has_own_provider, shown};
-use crate::config::did_you_mean;
-use crate::config::models::provider_catalog::ProviderCatalog;
-use crate::config::redaction::SecretText;
-use crate::config::settings::environment::EnvironmentVars;
-use crate::config::settings::origin::SettingOrigin;
-use crate::config::settings::value_type::SettingValue;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
+use crate::did_you_mean;
+use crate::models::provider_catalog::ProviderCatalog;
+use crate::redaction::SecretText;
+use crate::settings::environment::EnvironmentVars;
+use crate::settings::origin::SettingOrigin;
+use crate::settings::value_type::SettingValue;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 
 /// A setting, explained.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

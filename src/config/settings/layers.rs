@@ -5,12 +5,12 @@ use super::origin::SettingOrigin;
 use super::project_restriction::ProjectRestriction;
 use super::rules::{RULES, SettingRule, children, environment_names, rule_of, rule_of_flag};
 use super::value_type::{SettingValue, SettingValueType};
-use crate::config::did_you_mean;
-use crate::config::fields::is_free;
-use crate::config::json::{JsonMember, JsonNode, JsonNodeKind};
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
+use crate::did_you_mean;
+use crate::fields::is_free;
+use crate::json::{JsonMember, JsonNode, JsonNodeKind};
+use crate::source::{FileDiagnostics, SourceFile};
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 
 /// One value of one layer.
 #[derive(Clone, PartialEq, Debug)]

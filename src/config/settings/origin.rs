@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 
 /// The layer, and inside it the environment name, flag or place in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]

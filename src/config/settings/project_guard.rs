@@ -9,8 +9,8 @@ use super::layers::LayerSetting;
 use super::project_restriction::{NOT_TAKEN, ProjectRestriction};
 use super::rules::{SettingRule, rule_of};
 use super::value_type::SettingValue;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::source_location::SourceLocation;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::SourceLocation;
 
 /// The effective values without a word of the project.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ pub use super::rule::SettingRule;
 use super::rule::rule;
 use super::sandbox_rules;
 use super::value_type::SettingValueType;
-use crate::domain::secret_names::{begins_as_key, is_secret_name, looks_like_key};
+use synthdev_domain::secret_names::{begins_as_key, is_secret_name, looks_like_key};
 
 /// The three levels.
 pub const LEVELS: [&str; 3] = ["base", "smart", "fast"];

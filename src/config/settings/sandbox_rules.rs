@@ -3,7 +3,7 @@
 use super::project_restriction::ProjectRestriction;
 use super::rule::{SettingRule, rule};
 use super::value_type::SettingValueType;
-use crate::domain::sandbox::{NetworkAccess, SandboxLayer, SandboxMode};
+use synthdev_domain::sandbox::{NetworkAccess, SandboxLayer, SandboxMode};
 
 pub const MODE: SettingRule = rule(
     "sandbox.mode",

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::config::models::base_url::origin;
-use crate::config::redaction::SecretText;
+use crate::models::base_url::origin;
+use crate::redaction::SecretText;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SettingValueType {

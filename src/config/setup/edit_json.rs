@@ -4,7 +4,7 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
 use super::SettingChange;
-use crate::config::json::strict_but_commented;
+use crate::json::strict_but_commented;
 
 /// Applies `changes` in their order. An empty text counts as an empty object. A group that the last value was taken
 /// out of goes, too.

@@ -4,12 +4,12 @@
 use serde_json::Value;
 
 use super::fields::{fit, value_at, whole, wrong};
-use crate::config::did_you_mean;
-use crate::config::fields::{ObjectFields, SpannedField, is_free};
-use crate::config::json::{JsonNode, JsonNodeKind};
-use crate::config::source::FileDiagnostics;
-use crate::domain::journal::RunStatus;
-use crate::domain::mock_results::TextPattern;
+use crate::did_you_mean;
+use crate::fields::{ObjectFields, SpannedField, is_free};
+use crate::json::{JsonNode, JsonNodeKind};
+use crate::source::FileDiagnostics;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::mock_results::TextPattern;
 
 #[derive(Clone, Debug)]
 pub struct TestExpectation {

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::config::fields::{ObjectFields, SpannedField};
-use crate::config::json::{JsonNode, JsonNodeKind};
-use crate::config::source::FileDiagnostics;
-use crate::domain::mock_results::TextPattern;
+use crate::fields::{ObjectFields, SpannedField};
+use crate::json::{JsonNode, JsonNodeKind};
+use crate::source::FileDiagnostics;
+use synthdev_domain::mock_results::TextPattern;
 
 pub(super) fn value_at(node: &JsonNode) -> SpannedField<Value> {
     SpannedField { value: node.to_value(), span: node.span.clone() }

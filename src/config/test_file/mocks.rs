@@ -3,15 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::fields::{fit, has_any, whole, wrong};
-use crate::config::fields::{ObjectFields, SpannedField, is_free};
-use crate::config::json::{JsonNode, JsonNodeKind};
-use crate::config::source::FileDiagnostics;
-use crate::domain::cost::TokenPrice;
-use crate::domain::ids::Timestamp;
-use crate::domain::mock_results::{
+use crate::fields::{ObjectFields, SpannedField, is_free};
+use crate::json::{JsonNode, JsonNodeKind};
+use crate::source::FileDiagnostics;
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::mock_results::{
     ArgumentsPattern, MockReaction, MockToolResult, MockUserAnswer, TextPattern,
 };
-use crate::domain::workflow::plain_text;
+use synthdev_domain::workflow::plain_text;
 
 /// The results of every tool that has none of its own left.
 pub const ANY_TOOL: &str = "*";

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::{ANY_TOOL, TestScenario, finding};
-use crate::config::did_you_mean;
-use crate::config::json::{JsonNode, JsonNodeKind};
-use crate::config::source::SourceFile;
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::workflow::{WorkflowProgram, without_item_index};
+use crate::did_you_mean;
+use crate::json::{JsonNode, JsonNodeKind};
+use crate::source::SourceFile;
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::workflow::{WorkflowProgram, without_item_index};
 
 impl TestScenario {
     /// The workflow that the test, or the name of its file, is for does not exist (T05).

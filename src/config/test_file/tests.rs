@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::mock_results::MockReaction;
-use crate::domain::source_location::ConfigLayer;
+use synthdev_domain::mock_results::MockReaction;
+use synthdev_domain::source_location::ConfigLayer;
 
 fn found(text: &str) -> Vec<String> {
     let file = SourceFile::new(ConfigLayer::Project, "x.test.json", text);
@@ -170,7 +170,7 @@ fn answers_are_values_unless_they_say_more() {
 
 #[test]
 fn an_expected_error_changes_what_is_expected_of_the_status() {
-    use crate::domain::journal::RunStatus;
+    use synthdev_domain::journal::RunStatus;
     assert_eq!(one(&json!({})).expect.status, Some(RunStatus::Completed));
     assert_eq!(one(&json!({"expect": {"error": "limit"}})).expect.status, None);
     assert_eq!(

@@ -8,17 +8,17 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::config::catalog::stray_key_message;
-use crate::config::dotenv::{DotenvAssignment, read};
-use crate::config::json::{JsonNode, JsonNodeKind};
-use crate::config::redaction::{mask_address, mask_dotenv, mask_settings, mask_urls};
-use crate::config::settings::rules::{holds_key, is_harmless};
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::config::system_context::{GUIDANCE, TEMPLATE};
-use crate::domain::diagnostic::Diagnostic;
-use crate::domain::number_format::format_count;
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::terminal_safe;
+use crate::catalog::stray_key_message;
+use crate::dotenv::{DotenvAssignment, read};
+use crate::json::{JsonNode, JsonNodeKind};
+use crate::redaction::{mask_address, mask_dotenv, mask_settings, mask_urls};
+use crate::settings::rules::{holds_key, is_harmless};
+use crate::source::{FileDiagnostics, SourceFile};
+use crate::system_context::{GUIDANCE, TEMPLATE};
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::number_format::format_count;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::terminal_safe;
 
 /// The name under which a repository stands that leads out of the project; its text has a line for each way.
 pub const REPOSITORY: &str = ".git";

@@ -6,8 +6,8 @@ use super::error_policy::length;
 use super::fields::{choice, non_null_member, required_text, text, wrong};
 use super::inputs::{InputFormReader, arguments, texts_by_name};
 use super::{InputForm, SpannedText, SpannedValue, StepArguments, StepForm};
-use crate::domain::tool::ToolRisk;
-use crate::domain::workflow::ActionExpectation;
+use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::workflow::ActionExpectation;
 
 /// The longest time that the tools accept for one action.
 const LONGEST_SECONDS: u64 = 3_600;

@@ -9,8 +9,8 @@ use super::error_policy;
 use super::fields::{choice, count, object, required_text, text, wrong};
 use super::keys::AGENT;
 use super::spanned::{SpannedText, SpannedValue};
-use crate::domain::agent::{InputVisibility, MemoryPolicy, ToolLoop};
-use crate::domain::context::ConversationSide;
+use synthdev_domain::agent::{InputVisibility, MemoryPolicy, ToolLoop};
+use synthdev_domain::context::ConversationSide;
 
 pub(super) fn agent(
     node: &JsonNode,

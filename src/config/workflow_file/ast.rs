@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::domain::agent::{InputVisibility, MemoryPolicy, ToolLoop};
-use crate::domain::context::{ConversationSide, ToolVisibility, TrimPolicy};
-use crate::domain::message::ChatRole;
-use crate::domain::workflow::{
+use synthdev_domain::agent::{InputVisibility, MemoryPolicy, ToolLoop};
+use synthdev_domain::context::{ConversationSide, ToolVisibility, TrimPolicy};
+use synthdev_domain::message::ChatRole;
+use synthdev_domain::workflow::{
     AgentFunction, Budget, ParameterType, SnapshotPolicy, StateOutputSpec, WorkflowParameter,
 };
 

@@ -5,8 +5,8 @@ use super::super::source::FileDiagnostics;
 use super::ast::ContextForm;
 use super::fields::{choice, count, list, object, required_text, text};
 use super::keys::{CONTEXT, MESSAGE};
-use crate::domain::context::{CHARACTERS_A_TOKEN, DEFAULT_MAX_LENGTH, ToolVisibility, TrimPolicy};
-use crate::domain::message::ChatRole;
+use synthdev_domain::context::{CHARACTERS_A_TOKEN, DEFAULT_MAX_LENGTH, ToolVisibility, TrimPolicy};
+use synthdev_domain::message::ChatRole;
 
 pub(super) fn context(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ContextForm> {
     object(node, &CONTEXT, findings)?;

@@ -7,7 +7,7 @@ use super::definitions_lookup::NamedDefinitions;
 use super::fields::{count, duration, flag, non_null_member, number, object, required_text, text, texts};
 use super::keys::{BUDGET, CAP, CATCH, OUTPUT, RETRY};
 use super::{CatchForm, OnErrorForm, RetryForm, SpannedText, SpannedValue, schema};
-use crate::domain::workflow::{Budget, BudgetCap, RetryBackoff, StateOutputSpec};
+use synthdev_domain::workflow::{Budget, BudgetCap, RetryBackoff, StateOutputSpec};
 
 /// Attempts of a retry rule that does not say how many.
 const ATTEMPTS: u32 = 3;

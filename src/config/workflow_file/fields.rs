@@ -7,7 +7,7 @@ use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::{FileDiagnostics, SourceFile};
 use super::keys::ObjectKeys;
 use super::{SpannedText, SpannedValue};
-use crate::domain::duration::duration_ms;
+use synthdev_domain::duration::duration_ms;
 
 /// Checks that a node is an object and holds only known keys (E14). The object's members, or `None`.
 pub(super) fn object(node: &JsonNode, keys: &ObjectKeys, findings: &mut FileDiagnostics<'_>) -> Option<()> {

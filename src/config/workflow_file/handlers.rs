@@ -15,7 +15,7 @@ use super::{
     FunctionForm, HandlersForm, SpannedText, SpannedValue, StateForm, TransitionForm, WorkflowDialect,
     WorkflowForm,
 };
-use crate::domain::workflow::AgentFunction;
+use synthdev_domain::workflow::AgentFunction;
 
 /// Rewrites every state with handlers. `findings` are those of the workflow file; what is wrong inside the script
 /// file goes to `inside`.

@@ -9,9 +9,9 @@ use super::fields::{choice, count, flag, non_null_member, object, required_text,
 use super::keys::{LIMITS, PARAMETER};
 use super::schema;
 use super::{LimitsForm, NoMatchForm, ParameterForm, SpannedText, SpannedValue, StartCondition};
-use crate::config::settings::project_restriction::NOT_TAKEN;
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::workflow::{ParameterType, SnapshotPolicy};
+use crate::settings::project_restriction::NOT_TAKEN;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::workflow::{ParameterType, SnapshotPolicy};
 
 pub(super) fn start_condition(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> StartCondition {
     let words = [("immediate", StartCondition::Immediate), ("on_user_input", StartCondition::OnUserInput)];

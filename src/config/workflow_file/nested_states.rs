@@ -14,7 +14,7 @@ use super::fields::{
 use super::inputs::{InputFormReader, sub_inputs};
 use super::keys::BRANCH;
 use super::{ForEachForm, InputForm, ParallelForm, SpannedText, SpannedValue, StateForm, WorkForm};
-use crate::domain::workflow::{BranchErrors, JoinPolicy, MergeRule};
+use synthdev_domain::workflow::{BranchErrors, JoinPolicy, MergeRule};
 
 /// Reads the `states` of a body under a scope.
 pub(super) type ReadStates<'r> = dyn Fn(&JsonNode, &str, &mut FileDiagnostics<'_>) -> Vec<StateForm> + 'r;

@@ -8,9 +8,9 @@ use super::fields::{choice, duration, non_null_member, object, required_text, te
 use super::inputs::InputFormReader;
 use super::keys::REQUEST;
 use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, error_policy, schema};
-use crate::domain::delegation::DelegationSpec;
-use crate::domain::duration::duration_ms;
-use crate::domain::workflow::{PauseKind, plain_text};
+use synthdev_domain::delegation::DelegationSpec;
+use synthdev_domain::duration::duration_ms;
+use synthdev_domain::workflow::{PauseKind, plain_text};
 
 pub(super) fn pause(
     node: &JsonNode,

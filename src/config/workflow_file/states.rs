@@ -13,7 +13,7 @@ use super::{
     FunctionForm, HandlersForm, SpannedValue, StateForm, TransitionForm, WorkForm, actions, error_policy,
     pauses,
 };
-use crate::domain::workflow::AgentFunction;
+use synthdev_domain::workflow::AgentFunction;
 
 /// Reads states; those of bodies follow the state they belong to.
 #[derive(Clone, Copy)]

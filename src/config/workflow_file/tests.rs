@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::source_location::ConfigLayer;
+use synthdev_domain::source_location::ConfigLayer;
 
 fn parsed(text: &str) -> (Option<WorkflowForm>, Vec<Diagnostic>) {
     let file = SourceFile::new(ConfigLayer::User, "w.json", text);

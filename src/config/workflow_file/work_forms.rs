@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::spanned::{InputForm, SpannedText};
-use crate::domain::delegation::DelegationSpec;
-use crate::domain::tool::ToolRisk;
-use crate::domain::workflow::{
+use synthdev_domain::delegation::DelegationSpec;
+use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::workflow::{
     ActionExpectation, BranchErrors, JoinPolicy, MergeRule, PauseKind, RetryBackoff,
 };
 

@@ -82,8 +82,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::context::{AnsweredCall, MessageAuthor};
-    use crate::domain::message::{ChatRole, OpaqueBlock, ToolCall};
+    use crate::context::{AnsweredCall, MessageAuthor};
+    use crate::message::{ChatRole, OpaqueBlock, ToolCall};
 
     #[test]
     fn entries_come_back_as_they_were() {

@@ -4,7 +4,7 @@
 //! A number takes a byte for each seven bits of it, a time is told by its distance to the one before.
 
 use super::token_usage::TokenUsage;
-use crate::domain::ids::Timestamp;
+use crate::ids::Timestamp;
 
 /// An entry with the places of its names: agent, role, state, model.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

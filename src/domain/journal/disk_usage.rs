@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::ids::Timestamp;
+use crate::ids::Timestamp;
 
 /// What was removed from the history. Its room is used again by later runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::ids::RunId;
+use crate::ids::RunId;
 
 /// The run that another one began from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! What can be asked of the history: lists of runs, and words in their journals.
 
 use super::{JournalRow, RunStatus};
-use crate::domain::ids::{RunId, Timestamp};
+use crate::ids::{RunId, Timestamp};
 
 /// Which runs a list shows, newest first. The default is all of them.
 #[derive(Clone, PartialEq, Debug, Default)]

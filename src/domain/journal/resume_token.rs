@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::ids::{CallId, RunId, Timestamp};
 
 /// One token of one pause.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::domain::ids::RunId;
+use crate::ids::RunId;
 
 /// Deeper runs are not moved further to the right.
 const DEEPEST: usize = 6;

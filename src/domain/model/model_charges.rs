@@ -1,7 +1,7 @@
 //! What one call is charged: a line for each model that was asked or has answered, however its name is written.
 
 use super::is_same_model;
-use crate::domain::cost::CostEntry;
+use crate::cost::CostEntry;
 
 /// Adds what an attempt used to the line of its model, or a line of its own.
 pub fn add_charge(lines: &mut Vec<CostEntry>, attempt: CostEntry) {

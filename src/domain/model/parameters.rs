@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::protocol::ModelProtocol;
+use crate::protocol::ModelProtocol;
 
 /// Sampling parameters; only what the model accepts is set.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

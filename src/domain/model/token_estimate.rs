@@ -2,8 +2,8 @@
 //! and once rather too few, for what cannot be sent.
 
 use super::ModelRequest;
-use crate::domain::context::CHARACTERS_A_TOKEN;
-use crate::domain::message::ToolCall;
+use crate::context::CHARACTERS_A_TOKEN;
+use crate::message::ToolCall;
 
 /// An answer of fewer tokens is not worth its prompt.
 pub const LEAST_ANSWER: u64 = 256;
@@ -133,9 +133,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::message::{ChatMessage, ChatRole, OpaqueBlock};
-    use crate::domain::model::{ModelChoice, ToolChoice};
-    use crate::domain::protocol::ModelProtocol;
+    use crate::message::{ChatMessage, ChatRole, OpaqueBlock};
+    use crate::model::{ModelChoice, ToolChoice};
+    use crate::protocol::ModelProtocol;
 
     /// What goes back to a server counts there, and nowhere else.
     #[test]

@@ -1,7 +1,7 @@
 //! What making an index will come to, before anybody is asked: from the sizes of files, as usual text has tokens.
 
 use super::{IndexPlan, summary_requests};
-use crate::domain::cost::{TokenPrice, TokenUsage};
+use crate::cost::{TokenPrice, TokenUsage};
 
 /// What a plan comes to before anybody is asked.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use super::estimate::IndexCostEstimate;
 use super::{IndexPlan, UnindexedFiles};
-use crate::domain::cost::{CostEntry, TokenUsage};
-use crate::domain::number_format::{dollars, format_count, thousands};
-use crate::domain::terminal_safe;
+use crate::cost::{CostEntry, TokenUsage};
+use crate::number_format::{dollars, format_count, thousands};
+use crate::terminal_safe;
 
 /// Names that are given of each kind; the rest is counted.
 const NAMED: usize = 5;

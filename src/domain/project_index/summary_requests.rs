@@ -2,9 +2,9 @@
 //! two marks; a summary is one paragraph of plain characters.
 
 use super::{ProjectIndexEntry, ROOT, ScannedDirectory};
-use crate::domain::message::{ChatMessage, ChatRole};
-use crate::domain::model::{FinishReason, ModelChoice, ModelReply, ModelRequest, ToolChoice};
-use crate::domain::terminal_safe;
+use crate::message::{ChatMessage, ChatRole};
+use crate::model::{FinishReason, ModelChoice, ModelReply, ModelRequest, ToolChoice};
+use crate::terminal_safe;
 
 /// Who asks, in the ledger.
 pub const ASKER: &str = "/index";

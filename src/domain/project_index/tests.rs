@@ -1,7 +1,7 @@
 use super::report::{IndexOutcome, IndexReport, proposal};
 use super::*;
-use crate::domain::cost::{CostEntry, TokenPrice, TokenUsage};
-use crate::domain::model::{FinishReason, ModelChoice, ModelReply};
+use crate::cost::{CostEntry, TokenPrice, TokenUsage};
+use crate::model::{FinishReason, ModelChoice, ModelReply};
 
 fn entry(path: &str, sum: &str, summary: &str) -> ProjectIndexEntry {
     let (path, directory) = match path.strip_suffix('/') {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::context::ContextEntry;
-use crate::domain::context::compressed_entries::CompressedEntries;
+use crate::context::ContextEntry;
+use crate::context::compressed_entries::CompressedEntries;
 
 /// A message of a context as scripts see it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::ids::RunId;
+use synthdev_domain::ids::RunId;
 
 /// Why the run entered a state.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

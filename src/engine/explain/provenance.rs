@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::explanation::{OriginToolCall, ValueOrigin, ValueOriginKind};
 use super::reads::{ReadTarget, ResolvedRead};
 use super::state_path::{around, body, find};
-use crate::domain::workflow::{StateBody, WorkflowProgram};
+use synthdev_domain::workflow::{StateBody, WorkflowProgram};
 
 #[derive(Default)]
 pub(super) struct ProvenanceLog {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::message::ToolCall;
-use crate::domain::script::shorthand::{NameRead, names};
-use crate::domain::script::{LOOPS, ScopeView};
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::script::shorthand::{NameRead, names};
+use synthdev_domain::script::{LOOPS, ScopeView};
 
 /// Something that is read: as written, what kind of thing it is, and its value; `None` is `undefined`.
 #[derive(Clone, PartialEq, Debug)]

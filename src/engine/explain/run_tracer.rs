@@ -10,15 +10,15 @@ use super::explanation::{
 use super::provenance::ProvenanceLog;
 use super::reads;
 use super::state_path::{LocatedState, body, find};
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::script::{ScriptJob, ScriptOutcome, ScriptTask, WorkflowScript};
-use crate::domain::tool::ASKED_BY;
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::machine::Machine;
-use crate::engine::run_spec::RunSpec;
+use crate::effect::Effect;
+use crate::event::RunEvent;
+use crate::input::Input;
+use crate::machine::Machine;
+use crate::run_spec::RunSpec;
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::script::{ScriptJob, ScriptOutcome, ScriptTask, WorkflowScript};
+use synthdev_domain::tool::ASKED_BY;
+use synthdev_domain::workflow::WorkflowProgram;
 
 pub(super) struct RunTracer {
     machine: Machine,

@@ -1,6 +1,6 @@
 //! Which state a path name means: its workflow, and what stands in front of its name.
 
-use crate::domain::workflow::{StateSpec, Workflow, WorkflowProgram, without_item_index};
+use synthdev_domain::workflow::{StateSpec, Workflow, WorkflowProgram, without_item_index};
 
 pub(super) struct LocatedState<'p> {
     pub(super) workflow: &'p Workflow,

@@ -10,10 +10,10 @@ use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Input, UserAnswer};
-use crate::domain::ids::CallId;
-use crate::domain::model::ModelReply;
-use crate::domain::script::ScriptOutcome;
-use crate::domain::tool::ToolOutcome;
+use synthdev_domain::ids::CallId;
+use synthdev_domain::model::ModelReply;
+use synthdev_domain::script::ScriptOutcome;
+use synthdev_domain::tool::ToolOutcome;
 
 const TAG: &str = "input";
 

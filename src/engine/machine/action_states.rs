@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::Machine;
 use super::guidance_files::UNASKED;
-use crate::domain::approval::ToolPermission;
-use crate::domain::run_error::RunError;
-use crate::domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
-use crate::domain::workflow::{ActionExpectation, ActionSpec, StateBody, ValueSource};
+use synthdev_domain::approval::ToolPermission;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
+use synthdev_domain::workflow::{ActionExpectation, ActionSpec, StateBody, ValueSource};
 
 /// The tool whose headers may be secrets.
 const HTTP: &str = "http_request";
@@ -206,9 +206,9 @@ fn put(into: &mut Value, path: &[String], value: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::ScriptIx;
-    use crate::domain::tool::ToolRisk;
     use serde_json::json;
+    use synthdev_domain::ids::ScriptIx;
+    use synthdev_domain::tool::ToolRisk;
 
     fn built(rows: &[(&str, ValueSource)], values: &[Option<Value>]) -> Result<Value, String> {
         let path = |path: &str| path.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();

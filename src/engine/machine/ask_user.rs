@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{CallId, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome};
-use crate::domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
-use crate::engine::answer_validation;
-use crate::engine::effect::UserQuestion;
-use crate::engine::input::UserAnswer;
+use crate::answer_validation;
+use crate::effect::UserQuestion;
+use crate::input::UserAnswer;
+use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
 
 impl Machine {
     /// Shows the question of the call in front and waits.

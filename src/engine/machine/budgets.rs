@@ -10,14 +10,14 @@ mod budget_scopes;
 mod raise_budget;
 
 use super::{Branch, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::agent::AgentSpec;
-use crate::domain::cost::{TokenPrice, TokenUsage};
-use crate::domain::model::{ModelChoice, ModelRequest};
-use crate::domain::workflow::Budget;
-use crate::engine::branch::BudgetScope;
-use crate::engine::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
-use crate::engine::model_caller::ModelCaller;
-use crate::engine::run_spec::{FORESEES_SINCE, MEASURES_SINCE};
+use crate::branch::BudgetScope;
+use crate::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
+use crate::model_caller::ModelCaller;
+use crate::run_spec::{FORESEES_SINCE, MEASURES_SINCE};
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::cost::{TokenPrice, TokenUsage};
+use synthdev_domain::model::{ModelChoice, ModelRequest};
+use synthdev_domain::workflow::Budget;
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;

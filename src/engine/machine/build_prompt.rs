@@ -1,16 +1,16 @@
 //! What the agent of a visit is shown for its next request: where its view begins, what that costs it, the messages.
 
 use super::context_summary::SummaryRequest;
-use crate::domain::agent::AgentSpec;
-use crate::domain::context::{ContextSpec, ConversationSide};
-use crate::domain::message::ChatMessage;
-use crate::domain::system_context::SystemContext;
-use crate::domain::workflow::Workflow;
-use crate::engine::agent_turn::{AgentTurn, SummarizationState};
-use crate::engine::conversation::LiveConversation;
-use crate::engine::prompt::{
+use crate::agent_turn::{AgentTurn, SummarizationState};
+use crate::conversation::LiveConversation;
+use crate::prompt::{
     self, ContextOverflow, DroppedEntries, PromptMessages, PromptOutline, PromptSources, summary,
 };
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::context::{ContextSpec, ConversationSide};
+use synthdev_domain::message::ChatMessage;
+use synthdev_domain::system_context::SystemContext;
+use synthdev_domain::workflow::Workflow;
 
 /// An agent where it sits.
 pub(super) struct PromptBuilder<'a> {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use serde_json::Map;
 
 use super::{Branch, BudgetScope, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::cost::TokenUsage;
-use crate::domain::workflow::StateBody;
-use crate::engine::budget_usage::{BudgetUnit, BudgetUsage};
-use crate::engine::effect::UserQuestion;
-use crate::engine::run_spec::RESTS_SINCE;
+use crate::budget_usage::{BudgetUnit, BudgetUsage};
+use crate::effect::UserQuestion;
+use crate::run_spec::RESTS_SINCE;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::workflow::StateBody;
 
 /// So many points are kept of one errand.
 pub const POINTS: usize = 20;

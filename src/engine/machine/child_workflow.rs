@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{CallFrame, Machine, RunEvent};
-use crate::domain::ids::WorkflowIx;
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::{ValueSource, Workflow, WorkflowParameter};
+use synthdev_domain::ids::WorkflowIx;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{ValueSource, Workflow, WorkflowParameter};
 
 impl Machine {
     pub(super) fn begin_child(

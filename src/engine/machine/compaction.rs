@@ -5,10 +5,10 @@
 //! all of it.
 
 use super::Machine;
-use crate::domain::context::compressed_entries::CompressedEntries;
-use crate::domain::context::{ContextSpec, TrimPolicy};
-use crate::domain::ids::{AgentIx, ContextIx};
-use crate::engine::conversation::LiveConversation;
+use crate::conversation::LiveConversation;
+use synthdev_domain::context::compressed_entries::CompressedEntries;
+use synthdev_domain::context::{ContextSpec, TrimPolicy};
+use synthdev_domain::ids::{AgentIx, ContextIx};
 
 /// Inputs from one look for what can be let go of to the next.
 const APART: u32 = 512;

@@ -2,13 +2,13 @@
 //! inside its visit. Whatever goes wrong with it, the visit goes on without.
 
 use super::{CallId, Effect, Machine, RunEvent, WaitState};
-use crate::domain::agent::AgentSpec;
-use crate::domain::context::ContextSpec;
-use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
-use crate::engine::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart};
-use crate::engine::conversation::ConversationSummary;
-use crate::engine::model_caller::ModelCaller;
-use crate::engine::prompt::summary;
+use crate::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart};
+use crate::conversation::ConversationSummary;
+use crate::model_caller::ModelCaller;
+use crate::prompt::summary;
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::context::ContextSpec;
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
 
 impl Machine {
     /// Asks the model that the context names, or else the agent's own, for a summary of the part that has to make room.
@@ -138,5 +138,5 @@ impl Machine {
 pub(super) struct SummaryRequest {
     pub(super) covering: SummaryCoverage,
     /// `None`: nobody will be asked.
-    pub(super) messages: Option<Vec<crate::domain::message::ChatMessage>>,
+    pub(super) messages: Option<Vec<synthdev_domain::message::ChatMessage>>,
 }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use super::{Branch, Machine, RunEvent, WaitState};
-use crate::domain::cost::{AttemptUsage, CostEntry, TokenPrice, TokenUsage};
-use crate::domain::ids::CallId;
-use crate::domain::model::{ModelChoice, ModelReply, add_charge};
-use crate::engine::agent_turn::SummarizationState;
-use crate::engine::branch::BudgetScope;
-use crate::engine::model_caller::{ModelCaller, StateVisitRef};
-use crate::engine::run_spec::COUNTS_ALL_SINCE;
+use crate::agent_turn::SummarizationState;
+use crate::branch::BudgetScope;
+use crate::model_caller::{ModelCaller, StateVisitRef};
+use crate::run_spec::COUNTS_ALL_SINCE;
+use synthdev_domain::cost::{AttemptUsage, CostEntry, TokenPrice, TokenUsage};
+use synthdev_domain::ids::CallId;
+use synthdev_domain::model::{ModelChoice, ModelReply, add_charge};
 
 /// What a call came to, with all its attempts.
 pub(super) struct CallCharge {

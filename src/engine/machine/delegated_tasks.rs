@@ -6,14 +6,14 @@
 use serde_json::{Map, Value};
 
 use super::{Branch, Machine, PendingQuestion, WaitState};
-use crate::domain::approval::ToolPermission;
-use crate::domain::ids::{CallId, WorkflowIx};
-use crate::domain::journal::OpenPause;
-use crate::domain::run_error::RunError;
-use crate::domain::script::LOOPS;
-use crate::domain::tool::{ASKED_BY, ToolInvocation};
-use crate::domain::workflow::{PauseKind, PauseSpec, StateBody};
-use crate::engine::run_spec::{JUDGES_HELD_SINCE, WITHDRAWS_SINCE};
+use crate::run_spec::{JUDGES_HELD_SINCE, WITHDRAWS_SINCE};
+use synthdev_domain::approval::ToolPermission;
+use synthdev_domain::ids::{CallId, WorkflowIx};
+use synthdev_domain::journal::OpenPause;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::LOOPS;
+use synthdev_domain::tool::{ASKED_BY, ToolInvocation};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody};
 
 /// Steps that a sub-agent does itself. All others are the run's own.
 const THEIRS: [&str; 2] = ["shell", "mcp"];

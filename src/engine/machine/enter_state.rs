@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::{BranchContinuation, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::ids::{ScriptIx, StateIx};
-use crate::domain::script::ScriptTask;
-use crate::domain::workflow::{
+use crate::effect::UserQuestion;
+use crate::state_visit::StateVisit;
+use synthdev_domain::ids::{ScriptIx, StateIx};
+use synthdev_domain::script::ScriptTask;
+use synthdev_domain::workflow::{
     AgentFunction, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, plain_text,
 };
-use crate::engine::effect::UserQuestion;
-use crate::engine::state_visit::StateVisit;
 
 /// Names that a run's path holds; what comes after them is one `…`.
 const MOST_NAMES: usize = 500;
@@ -164,7 +164,7 @@ impl Machine {
 
     pub(super) fn begin_agent(
         &mut self,
-        agent: crate::domain::ids::AgentIx,
+        agent: synthdev_domain::ids::AgentIx,
         function: AgentFunction,
         input: Option<String>,
     ) {

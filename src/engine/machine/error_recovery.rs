@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::on_failure::CHILD_FAILED;
 use super::{Branch, BranchContinuation, Effect, Machine, RunEvent, WaitState};
-use crate::domain::ids::StateIx;
-use crate::domain::run_error::RunError;
-use crate::domain::script::ScriptTask;
-use crate::domain::workflow::{OnError, RetryBackoff};
-use crate::engine::call_frame::WorkResult;
+use crate::call_frame::WorkResult;
+use synthdev_domain::ids::StateIx;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::ScriptTask;
+use synthdev_domain::workflow::{OnError, RetryBackoff};
 
 /// What becomes of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

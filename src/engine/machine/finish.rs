@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::child_workflow::fitting;
 use super::snapshot_progress::SnapshotProgress;
 use super::{Effect, Machine, RunEvent, WaitState};
-use crate::domain::journal::RunStatus;
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::Workflow;
-use crate::engine::call_frame::WorkResult;
+use crate::call_frame::WorkResult;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::Workflow;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output.

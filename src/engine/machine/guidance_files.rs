@@ -2,10 +2,10 @@
 //! would else steer every later run.
 
 use super::Machine;
-use crate::domain::approval::ToolPermission;
-use crate::domain::system_context::is_guidance;
-use crate::domain::tool::{ToolInvocation, ToolRisk};
-use crate::engine::run_spec::GUARDS_GUIDANCE_SINCE;
+use crate::run_spec::GUARDS_GUIDANCE_SINCE;
+use synthdev_domain::approval::ToolPermission;
+use synthdev_domain::system_context::is_guidance;
+use synthdev_domain::tool::{ToolInvocation, ToolRisk};
 
 /// Why such a change is refused where the user cannot be asked.
 pub(super) const UNASKED: &str = "AGENTS.md steers agents, so a person has to allow each change of it, also with --yes; \

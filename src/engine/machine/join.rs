@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::spawn_branches::branch_name;
 use super::{Branch, Machine, RunEvent};
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::{BranchErrors, ForEachSpec, JoinPolicy, ParallelSpec, StateBody, StateSpec};
-use crate::engine::branch::BranchResult;
-use crate::engine::merge::{self, BranchConflict};
-use crate::engine::parallel::{BranchWrites, ParallelProgress, failed_output};
+use crate::branch::BranchResult;
+use crate::merge::{self, BranchConflict};
+use crate::parallel::{BranchWrites, ParallelProgress, failed_output};
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{BranchErrors, ForEachSpec, JoinPolicy, ParallelSpec, StateBody, StateSpec};
 
 /// What to do after a branch or item has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,12 +2,12 @@
 //! pauses. Where nobody can be asked, a branch or item fails alone if that is tolerated.
 
 use super::{Branch, CallFrame, Machine, PendingQuestion, WaitState};
-use crate::domain::ids::StateIx;
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
-use crate::engine::branch::BudgetScope;
-use crate::engine::conversation::LiveConversation;
-use crate::engine::effect::UserQuestion;
+use crate::branch::BudgetScope;
+use crate::conversation::LiveConversation;
+use crate::effect::UserQuestion;
+use synthdev_domain::ids::StateIx;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
 
 /// Events of one input: a circle of states that do nothing must not fill the memory, whatever `max_steps` says.
 const RESTLESS: usize = 300_000;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Machine;
-use crate::domain::model::{ModelChoice, ModelError};
-use crate::engine::agent_turn::SummarizationState;
-use crate::engine::model_caller::ModelCaller;
+use crate::agent_turn::SummarizationState;
+use crate::model_caller::ModelCaller;
+use synthdev_domain::model::{ModelChoice, ModelError};
 
 impl Machine {
     /// Lets the next model of the row take the place of one that could not be had, for the rest of the run and for

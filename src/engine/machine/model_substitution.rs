@@ -1,7 +1,7 @@
 //! The model that a server says has answered: another one than was asked for is told, once.
 
 use super::Machine;
-use crate::domain::model::{ModelChoice, ModelReply};
+use synthdev_domain::model::{ModelChoice, ModelReply};
 
 impl Machine {
     pub(super) fn tell_substitution(&mut self, choice: &ModelChoice, reply: &ModelReply) {

@@ -3,9 +3,9 @@
 //! How a single state deals with an error stands in `recover`; here is who is asked, and what is left when nobody does.
 
 use super::{Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::StateBody;
-use crate::engine::effect::UserQuestion;
+use crate::effect::UserQuestion;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::StateBody;
 
 /// What a child's error is called where the child was started.
 pub(super) const CHILD_FAILED: &str = "sub_workflow_failed";

@@ -3,12 +3,12 @@
 //! What had been said stays in the visit, marked, and so does what the person says to it; then the model is asked again.
 
 use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::context::{ContextEntry, MessageAuthor};
-use crate::domain::message::ChatRole;
-use crate::engine::agent_turn::{SummarizationState, TurnEntry};
-use crate::engine::branch::BreakSite;
-use crate::engine::input::UserAnswer;
-use crate::engine::steering::Breakpoint;
+use crate::agent_turn::{SummarizationState, TurnEntry};
+use crate::branch::BreakSite;
+use crate::input::UserAnswer;
+use crate::steering::Breakpoint;
+use synthdev_domain::context::{ContextEntry, MessageAuthor};
+use synthdev_domain::message::ChatRole;
 
 impl Machine {
     /// A conversation is not interrupted: it is cancelled, and waits for the next text.

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::{CallId, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::agent::AgentSpec;
-use crate::domain::context::AnsweredCall;
-use crate::domain::cost::AttemptUsage;
-use crate::domain::message::{OpaqueBlock, ToolCall};
-use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
-use crate::domain::run_error::RunError;
-use crate::domain::tool::ParsingTool;
-use crate::engine::agent_turn::{OpenReply, with_unique_ids};
-use crate::engine::model_caller::ModelCaller;
+use crate::agent_turn::{OpenReply, with_unique_ids};
+use crate::model_caller::ModelCaller;
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::context::AnsweredCall;
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::message::{OpaqueBlock, ToolCall};
+use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::tool::ParsingTool;
 
 const MAX_REPAIRS: u32 = 2;
 

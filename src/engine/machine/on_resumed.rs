@@ -5,14 +5,14 @@
 use serde_json::Value;
 
 use super::{CallId, Effect, Input, Machine, PendingQuestion, RunEvent, WaitState, ask_user};
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::RunStatus;
-use crate::domain::tool::ToolOutcome;
-use crate::domain::workflow::{StateBody, plain_text};
-use crate::engine::answer_validation::{self, UncertainCallResolution, parse_resolution};
-use crate::engine::effect::UserQuestion;
-use crate::engine::input::{ResumeInput, UserAnswer};
-use crate::engine::run_spec::RESTS_SINCE;
+use crate::answer_validation::{self, UncertainCallResolution, parse_resolution};
+use crate::effect::UserQuestion;
+use crate::input::{ResumeInput, UserAnswer};
+use crate::run_spec::RESTS_SINCE;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::tool::ToolOutcome;
+use synthdev_domain::workflow::{StateBody, plain_text};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: ResumeInput) {

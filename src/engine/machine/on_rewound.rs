@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{Machine, RunEvent};
-use crate::domain::journal::RunStatus;
-use crate::engine::input::RewindInput;
+use crate::input::RewindInput;
+use synthdev_domain::journal::RunStatus;
 
 impl Machine {
     /// Stands still before the n-th state is entered. Replays use it for the last input that still counts.

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::{BranchContinuation, CallId, Machine, RunEvent, WaitState};
-use crate::domain::ids::{ScriptIx, StateIx};
-use crate::domain::run_error::RunError;
-use crate::domain::script::{
+use crate::script_scope;
+use synthdev_domain::ids::{ScriptIx, StateIx};
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::{
     ScopePatch, ScriptError, ScriptErrorKind, ScriptKind, ScriptOutcome, ScriptTask, TransitionGuard,
     TriedGuard, WorkflowScript,
 };
-use crate::domain::source_location::SourceLocation;
-use crate::domain::workflow::{NoMatch, StateBody, StateSpec, ValueSource, Workflow, plain_text};
-use crate::engine::script_scope;
+use synthdev_domain::source_location::SourceLocation;
+use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, ValueSource, Workflow, plain_text};
 
 impl Machine {
     pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) {

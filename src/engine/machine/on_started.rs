@@ -1,8 +1,8 @@
 //! `Input::Started`: the first frame, the snapshot, the start state.
 
 use super::{BudgetUsage, CallFrame, Machine, RunEvent, WaitState};
-use crate::domain::ids::WorkflowIx;
-use crate::domain::workflow::{SnapshotPolicy, plain_text};
+use synthdev_domain::ids::WorkflowIx;
+use synthdev_domain::workflow::{SnapshotPolicy, plain_text};
 
 impl Machine {
     pub(super) fn on_started(&mut self, seed: u64) {

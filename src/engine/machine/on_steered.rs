@@ -7,11 +7,11 @@
 use serde_json::Value;
 
 use super::{CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::ids::StateIx;
-use crate::domain::run_error::RunError;
-use crate::engine::branch::BreakSite;
-use crate::engine::effect::UserQuestion;
-use crate::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use crate::branch::BreakSite;
+use crate::effect::UserQuestion;
+use crate::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use synthdev_domain::ids::StateIx;
+use synthdev_domain::run_error::RunError;
 
 impl Machine {
     pub(super) fn on_steered(&mut self, steering: SteeringAction) {

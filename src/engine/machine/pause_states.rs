@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 use super::delegated_tasks::for_sub_agents;
 use super::{BranchContinuation, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::ids::Timestamp;
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::{PauseKind, PauseSpec, StateBody, plain_text};
-use crate::engine::answer_validation;
-use crate::engine::effect::UserQuestion;
-use crate::engine::input::UserAnswer;
-use crate::engine::run_spec::KEEPS_SINCE;
+use crate::answer_validation;
+use crate::effect::UserQuestion;
+use crate::input::UserAnswer;
+use crate::run_spec::KEEPS_SINCE;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody, plain_text};
 
 impl Machine {
     pub(super) fn begin_pause(&mut self, pause: &PauseSpec, message: Option<Value>) {
@@ -199,7 +199,7 @@ impl Machine {
     }
 
     /// At a transition of the whole workflow: what was said goes to the state `resume`.
-    pub(super) fn take_resume(&mut self) -> Option<crate::domain::ids::StateIx> {
+    pub(super) fn take_resume(&mut self) -> Option<synthdev_domain::ids::StateIx> {
         if self.lane.parent.is_some() || self.lane.frames.len() != 1 {
             return None;
         }

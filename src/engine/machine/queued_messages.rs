@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::{Branch, CallId, Machine, RunEvent};
-use crate::engine::queued_messages::QueuedMessage;
-use crate::engine::run_spec::OFFERS_SINCE;
+use crate::queued_messages::QueuedMessage;
+use crate::run_spec::OFFERS_SINCE;
 
 impl Machine {
     pub(super) fn offers(&self) -> bool {

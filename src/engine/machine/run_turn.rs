@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use super::build_prompt::{PromptBuilder, WindowUpdate};
 use super::{CallFrame, CallId, Effect, Machine, RunEvent, WaitState};
-use crate::domain::agent::{AgentSpec, MemoryPolicy};
-use crate::domain::context::{ContextEntry, ContextSpec, ConversationSide, MessageAuthor, TrimPolicy};
-use crate::domain::ids::AgentIx;
-use crate::domain::message::{ChatRole, ToolCall};
-use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::{AgentFunction, StateBody};
-use crate::engine::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
-use crate::engine::call_frame::{TurnContinuation, WorkResult, speaker};
-use crate::engine::conversation::LiveConversation;
-use crate::engine::prompt;
-use crate::engine::replay_skips::SkippedCallKind;
-use crate::engine::run_spec::TELLS_BEGUN_SINCE;
+use crate::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
+use crate::call_frame::{TurnContinuation, WorkResult, speaker};
+use crate::conversation::LiveConversation;
+use crate::prompt;
+use crate::replay_skips::SkippedCallKind;
+use crate::run_spec::TELLS_BEGUN_SINCE;
+use synthdev_domain::agent::{AgentSpec, MemoryPolicy};
+use synthdev_domain::context::{ContextEntry, ContextSpec, ConversationSide, MessageAuthor, TrimPolicy};
+use synthdev_domain::ids::AgentIx;
+use synthdev_domain::message::{ChatRole, ToolCall};
+use synthdev_domain::model::{ModelChoice, ModelRequest, ToolChoice};
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{AgentFunction, StateBody};
 
 impl Machine {
     pub(super) fn begin_visit(&mut self, ix: AgentIx, input: Option<String>) {
@@ -276,7 +276,7 @@ fn is_guidance(turn: &TurnEntry) -> bool {
     turn.entry.author == MessageAuthor::Human
 }
 
-pub(super) fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {
+pub(super) fn context_name(workflow: &synthdev_domain::workflow::Workflow, agent: &AgentSpec) -> String {
     workflow.contexts.get(agent.context.0).map(|context| context.name.clone()).unwrap_or_default()
 }
 

@@ -2,7 +2,7 @@
 
 use super::snapshot_progress::SnapshotProgress;
 use super::{Branch, Effect, Input, Machine, PendingQuestion, WaitState};
-use crate::domain::ids::StateIx;
+use synthdev_domain::ids::StateIx;
 
 impl Machine {
     /// Makes the lane current that an input is for. `false`: nobody waits for it any more, because a cancel, a

@@ -1,6 +1,6 @@
 //! How far the snapshot is that a tool which changes things waits for.
 
-use crate::domain::ids::CallId;
+use synthdev_domain::ids::CallId;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum SnapshotProgress {

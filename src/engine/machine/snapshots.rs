@@ -2,10 +2,10 @@
 
 use super::snapshot_progress::SnapshotProgress;
 use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::run_error::RunError;
-use crate::domain::snapshot::{SkippedPath, SnapshotInfo};
-use crate::domain::workflow::SnapshotPolicy;
-use crate::engine::effect::UserQuestion;
+use crate::effect::UserQuestion;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::snapshot::{SkippedPath, SnapshotInfo};
+use synthdev_domain::workflow::SnapshotPolicy;
 
 /// Files that a warning names.
 const NAMED: usize = 3;

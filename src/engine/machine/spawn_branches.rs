@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{Branch, Machine, RunEvent, WaitState};
-use crate::domain::ids::StateIx;
-use crate::domain::run_error::RunError;
-use crate::domain::script::LOOPS;
-use crate::domain::workflow::{ForEachSpec, ParallelSpec, StateBody, value_kind};
-use crate::engine::call_frame::CallFrame;
-use crate::engine::parallel::{ParallelKind, ParallelProgress};
+use crate::call_frame::CallFrame;
+use crate::parallel::{ParallelKind, ParallelProgress};
+use synthdev_domain::ids::StateIx;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::LOOPS;
+use synthdev_domain::workflow::{ForEachSpec, ParallelSpec, StateBody, value_kind};
 
 impl Machine {
     pub(super) fn begin_parallel(&mut self, spec: &ParallelSpec) {

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Machine, RunEvent};
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::StateOutputSpec;
-use crate::engine::call_frame::WorkResult;
+use crate::call_frame::WorkResult;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::StateOutputSpec;
 
 impl Machine {
     /// Work without an agent is done.

@@ -11,14 +11,14 @@ use super::on_steered::{stand_failure, stand_words};
 use super::snapshot_progress::SnapshotProgress;
 use super::spawn_branches::branch_name;
 use super::{Branch, Effect, Input, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::delegation::DelegationRequest;
-use crate::domain::ids::{CallId, StateIx, Timestamp};
-use crate::domain::journal::{FREE, OpenPause, PauseReason, RunStatus};
-use crate::domain::question_text::{approval_message, uncertain_message};
-use crate::domain::run_error::RunError;
-use crate::domain::tool::ASKED_BY;
-use crate::domain::workflow::StateBody;
-use crate::engine::effect::UserQuestion;
+use crate::effect::UserQuestion;
+use synthdev_domain::delegation::DelegationRequest;
+use synthdev_domain::ids::{CallId, StateIx, Timestamp};
+use synthdev_domain::journal::{FREE, OpenPause, PauseReason, RunStatus};
+use synthdev_domain::question_text::{approval_message, uncertain_message};
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::tool::ASKED_BY;
+use synthdev_domain::workflow::StateBody;
 
 const BY_YOU: &str = "stopped by you";
 

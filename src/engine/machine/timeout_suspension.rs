@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{Effect, Machine, PendingQuestion, WaitState};
-use crate::engine::run_spec::RESTS_SINCE;
+use crate::run_spec::RESTS_SINCE;
 
 impl Machine {
     /// After each input: stops the time limits of lanes that stand, and of what is around them; those of all others go

@@ -1,9 +1,9 @@
 //! Timers: those that ran out, and stopping those that are no longer needed. A late one finds nobody who waits.
 
 use super::{BranchContinuation, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::StateSpec;
-use crate::engine::time_limit::TimeLimit;
+use crate::time_limit::TimeLimit;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::StateSpec;
 
 impl Machine {
     pub(super) fn on_elapsed(&mut self, call: CallId) {

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::guidance_files::UNASKED;
 use super::{Branch, CallId, Effect, Machine, RunEvent, WaitState};
-use crate::domain::agent::{AgentSpec, ToolLoop};
-use crate::domain::approval::{ApprovalDecision, ToolPermission};
-use crate::domain::ids::Timestamp;
-use crate::domain::message::ToolCall;
-use crate::domain::run_error::RunError;
-use crate::domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
+use synthdev_domain::agent::{AgentSpec, ToolLoop};
+use synthdev_domain::approval::{ApprovalDecision, ToolPermission};
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 
 impl Machine {
     /// Goes on with the next waiting call, or with the visit when none is left.
@@ -264,7 +264,7 @@ impl Machine {
         }
         self.fail(
             RunError::new("tool.denied", "A command needs a sandbox, and none works", why)
-                .hint(crate::domain::sandbox::WITHOUT_LAYER),
+                .hint(synthdev_domain::sandbox::WITHOUT_LAYER),
         );
     }
 

@@ -19,12 +19,12 @@ use serde_json::Map;
 use self::migrate::ProgramMigration;
 use self::position_map::PositionMap;
 use super::{Branch, BranchContinuation, Effect, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::script::ScriptTask;
-use crate::domain::workflow::WorkflowProgram;
-use crate::engine::agent_turn::SummarizationState;
-use crate::engine::effect::UserQuestion;
-use crate::engine::parallel::ParallelKind;
-use crate::engine::run_spec::RunSpec;
+use crate::agent_turn::SummarizationState;
+use crate::effect::UserQuestion;
+use crate::parallel::ParallelKind;
+use crate::run_spec::RunSpec;
+use synthdev_domain::script::ScriptTask;
+use synthdev_domain::workflow::WorkflowProgram;
 
 impl Machine {
     /// Moves the run to another definition: `Ok` tells what is different, for people. What was said, stored, counted

@@ -1,15 +1,15 @@
 //! Questions to the person, their answers, and cancelling.
 
 use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
-use crate::domain::context::{ContextEntry, MessageAuthor};
-use crate::domain::ids::StateIx;
-use crate::domain::journal::RunStatus;
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::StateBody;
-use crate::engine::agent_turn::TurnEntry;
-use crate::engine::answer_validation;
-use crate::engine::effect::UserQuestion;
-use crate::engine::input::UserAnswer;
+use crate::agent_turn::TurnEntry;
+use crate::answer_validation;
+use crate::effect::UserQuestion;
+use crate::input::UserAnswer;
+use synthdev_domain::context::{ContextEntry, MessageAuthor};
+use synthdev_domain::ids::StateIx;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::StateBody;
 
 impl Machine {
     pub(super) fn ask_person(&mut self, asked: PendingQuestion, question: UserQuestion) {

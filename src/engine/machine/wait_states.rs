@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{BranchContinuation, Machine, RunEvent, WaitState};
-use crate::domain::duration;
-use crate::domain::ids::Timestamp;
-use crate::domain::run_error::RunError;
-use crate::domain::workflow::{WaitSpec, plain_text};
+use synthdev_domain::duration;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{WaitSpec, plain_text};
 
 impl Machine {
     pub(super) fn begin_wait(&mut self, wait: &WaitSpec, value: Option<Value>) {

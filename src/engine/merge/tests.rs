@@ -1,9 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::context::{ContextEntry, MessageAuthor};
-use crate::domain::message::ChatRole;
-use crate::engine::parallel::LastAnswer;
+use crate::parallel::LastAnswer;
+use synthdev_domain::context::{ContextEntry, MessageAuthor};
+use synthdev_domain::message::ChatRole;
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()

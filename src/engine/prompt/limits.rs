@@ -2,7 +2,7 @@
 //! server sealed take room in its window, and are none of the conversation that the context limits.
 
 use super::sources::PromptSources;
-use crate::engine::context_index::SpanTotals;
+use crate::context_index::SpanTotals;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PromptBounds {

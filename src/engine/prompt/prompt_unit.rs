@@ -2,12 +2,12 @@
 //! the summary in the place of what it covers, the input, what the visit has brought so far.
 
 use super::sources::PromptSources;
-use crate::domain::agent::AgentSpec;
-use crate::domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor, ToolVisibility};
-use crate::domain::message::{ChatRole, OpaqueBlock};
-use crate::engine::agent_turn::{AgentTurn, SummaryPart};
-use crate::engine::context_index::{ContextIndex, ContextRange, EntryRef, SpanTotals};
-use crate::engine::conversation::{ConversationSummary, LiveConversation};
+use crate::agent_turn::{AgentTurn, SummaryPart};
+use crate::context_index::{ContextIndex, ContextRange, EntryRef, SpanTotals};
+use crate::conversation::{ConversationSummary, LiveConversation};
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor, ToolVisibility};
+use synthdev_domain::message::{ChatRole, OpaqueBlock};
 
 /// Characters that a short text of another's call takes of its arguments and of its answer, at most.
 pub(super) const ARGUMENTS: usize = 200;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::prompt_unit::{ANSWER, ARGUMENTS, PromptUnit, answer_length};
 use super::sources::PromptSources;
 use super::truncate::TruncationPlan;
-use crate::domain::context::{AnsweredCall, ContextEntry, MessageAuthor, ToolVisibility};
-use crate::domain::message::{ChatMessage, ChatRole};
+use synthdev_domain::context::{AnsweredCall, ContextEntry, MessageAuthor, ToolVisibility};
+use synthdev_domain::message::{ChatMessage, ChatRole};
 
 pub(super) const CUT: &str = "\n[… cut to fit the context …]\n";
 

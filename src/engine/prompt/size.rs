@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::prompt_unit::{PromptUnit, is_own, sealed_length, sum};
 use super::render::messages;
 use super::sources::{PromptSources, around};
-use crate::domain::context::ContextEntry;
-use crate::engine::context_index::{ContextIndex, EntryMetrics, EntryRef, SpanTotals};
-use crate::engine::conversation::LiveConversation;
+use crate::context_index::{ContextIndex, EntryMetrics, EntryRef, SpanTotals};
+use crate::conversation::LiveConversation;
+use synthdev_domain::context::ContextEntry;
 
 /// Brings what is known of the agent's sight up to the present end of its thread.
 pub(super) fn extend_index(sight: &mut ContextIndex, scene: &PromptSources<'_>) {

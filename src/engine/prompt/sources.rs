@@ -1,13 +1,13 @@
 //! What a view is made of, and how long it may be: what the model cannot take is not sent.
 
-use crate::domain::agent::AgentSpec;
-use crate::domain::context::{CHARACTERS_A_TOKEN, ContextSpec, ConversationSide};
-use crate::domain::model::ModelChoice;
-use crate::domain::system_context::SystemContext;
-use crate::engine::agent_turn::AgentTurn;
-use crate::engine::context_index::ContextIndex;
-use crate::engine::conversation::LiveConversation;
-use crate::engine::run_spec::{MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
+use crate::agent_turn::AgentTurn;
+use crate::context_index::ContextIndex;
+use crate::conversation::LiveConversation;
+use crate::run_spec::{MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::context::{CHARACTERS_A_TOKEN, ContextSpec, ConversationSide};
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::system_context::SystemContext;
 
 /// As the limit is called to people.
 pub const WINDOW: &str = "the model's window";

@@ -11,10 +11,10 @@ use super::render::{cut, said, summary_line};
 use super::size::sight;
 use super::sources::{PromptSources, prompt};
 
-use crate::domain::context::{ContextEntry, MessageAuthor, ToolVisibility, TrimPolicy};
-use crate::domain::message::{ChatMessage, ChatRole};
-use crate::engine::agent_turn::{AgentTurn, SummaryCoverage, SummaryPart};
-use crate::engine::conversation::{ConversationSummary, LiveConversation};
+use crate::agent_turn::{AgentTurn, SummaryCoverage, SummaryPart};
+use crate::conversation::{ConversationSummary, LiveConversation};
+use synthdev_domain::context::{ContextEntry, MessageAuthor, ToolVisibility, TrimPolicy};
+use synthdev_domain::message::{ChatMessage, ChatRole};
 
 /// Characters of material that any model can take.
 const MATERIAL: usize = 4_000;

@@ -4,21 +4,21 @@ use serde_json::json;
 
 use super::prompt_unit::PromptUnit;
 use super::*;
-use crate::domain::agent::AgentSpec;
-use crate::domain::agent::{InputVisibility, MemoryPolicy};
-use crate::domain::context::{AnsweredCall, ContextEntry, ContextSpec, ConversationSide, MessageAuthor};
-use crate::domain::context::{ToolVisibility, TrimPolicy};
-use crate::domain::ids::{AgentIx, ContextIx};
-use crate::domain::message::{ChatRole, OpaqueBlock, ToolCall};
-use crate::domain::model::{ModelChoice, ToolChoice};
-use crate::domain::protocol::ModelProtocol;
-use crate::domain::system_context::{SystemContext, SystemContextExclusions};
-use crate::domain::tool::ParsingTool;
-use crate::engine::agent_turn::AgentTurn;
-use crate::engine::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart, TurnEntry};
-use crate::engine::conversation::ConversationSummary;
-use crate::engine::conversation::LiveConversation;
-use crate::engine::run_spec::{MACHINE_VERSION, MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
+use crate::agent_turn::AgentTurn;
+use crate::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart, TurnEntry};
+use crate::conversation::ConversationSummary;
+use crate::conversation::LiveConversation;
+use crate::run_spec::{MACHINE_VERSION, MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::agent::{InputVisibility, MemoryPolicy};
+use synthdev_domain::context::{AnsweredCall, ContextEntry, ContextSpec, ConversationSide, MessageAuthor};
+use synthdev_domain::context::{ToolVisibility, TrimPolicy};
+use synthdev_domain::ids::{AgentIx, ContextIx};
+use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
+use synthdev_domain::model::{ModelChoice, ToolChoice};
+use synthdev_domain::protocol::ModelProtocol;
+use synthdev_domain::system_context::{SystemContext, SystemContextExclusions};
+use synthdev_domain::tool::ParsingTool;
 
 static NONE: SystemContext = SystemContext { environment: String::new(), guidance: String::new() };
 

@@ -3,7 +3,7 @@
 use super::limits::PromptBounds;
 use super::prompt_unit::{PromptUnit, sum};
 use super::sources::{PromptSources, WINDOW};
-use crate::domain::context::TrimPolicy;
+use synthdev_domain::context::TrimPolicy;
 
 /// The view cannot be brought below the limit: what may not be left out is too long by itself.
 #[derive(Debug, PartialEq, Eq)]

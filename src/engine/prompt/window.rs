@@ -8,9 +8,9 @@ use super::prompt_unit::{PromptUnit, TurnInput, range, sum, summary, visit};
 use super::render::said;
 use super::size::{sight, size};
 use super::sources::PromptSources;
-use crate::domain::context::{ContextEntry, ToolVisibility, TrimPolicy};
-use crate::engine::agent_turn::SummaryPart;
-use crate::engine::context_index::{ContextIndex, EntryRef, SpanTotals};
+use crate::agent_turn::SummaryPart;
+use crate::context_index::{ContextIndex, EntryRef, SpanTotals};
+use synthdev_domain::context::{ContextEntry, ToolVisibility, TrimPolicy};
 
 /// Providers cache a beginning from 1,024 tokens on. A view with a smaller limit loses no more than it must; in larger
 /// ones as much is left out at once as makes room for many further requests.

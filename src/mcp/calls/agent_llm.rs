@@ -7,8 +7,8 @@ use super::super::error::{McpCallError, ToolResultError, invalid, short};
 use super::super::llm_reply::{error, reply};
 use super::recovered_calls::{self, RecoveredCall};
 use super::tool_call::McpToolCall;
-use crate::domain::model::ModelError;
-use crate::runtime::delegated_calls::DelegatedAnswerOutcome;
+use synthdev_domain::model::ModelError;
+use synthdev_runtime::delegated_calls::DelegatedAnswerOutcome;
 
 const PROCESSED: &str = "agent_response_processed_by_taskmaster";
 const PROCESSED_WITH_ERROR: &str = "agent_response_processed_by_taskmaster_with_error";

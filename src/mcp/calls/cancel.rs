@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError};
 use super::tool_call::{McpToolCall, run_of};
-use crate::domain::journal::RunStatus;
-use crate::runtime::cancel::CancelOutcome;
+use synthdev_domain::journal::RunStatus;
+use synthdev_runtime::cancel::CancelOutcome;
 
 pub(super) async fn cancel(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::read(call.arguments.take(), &["workflowId"], &[])?;

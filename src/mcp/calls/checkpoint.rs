@@ -9,10 +9,10 @@ use super::super::error::{McpCallError, invalid};
 use super::super::steps::SubAgentError;
 use super::find_task::find_task;
 use super::tool_call::McpToolCall;
-use crate::engine::machine::POINTS;
-use crate::engine::steering::SteeringAction;
-use crate::runtime::command::RunCommand;
-use crate::runtime::task_queue::{DelegatedTaskStatus, SubmitError};
+use synthdev_engine::machine::POINTS;
+use synthdev_engine::steering::SteeringAction;
+use synthdev_runtime::command::RunCommand;
+use synthdev_runtime::task_queue::{DelegatedTaskStatus, SubmitError};
 
 /// The run does it between two inputs; it may have much to do before.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError, from_resume_error};
 use super::tool_call::{McpToolCall, run_of};
-use crate::domain::ids::CallId;
-use crate::domain::journal::{PauseReason, RunStatus, RunSummary};
-use crate::engine::input::UserAnswer;
+use synthdev_domain::ids::CallId;
+use synthdev_domain::journal::{PauseReason, RunStatus, RunSummary};
+use synthdev_engine::input::UserAnswer;
 
 pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::read(call.arguments.take(), &["workflowId"], &[])?;

@@ -6,9 +6,9 @@ use super::super::backend::McpBackend;
 use super::super::error::McpCallError;
 use super::super::steps::SubAgentError;
 use super::tool_call::run_of;
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
-use crate::runtime::task_queue::may_belong_to_run;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_runtime::task_queue::may_belong_to_run;
 
 /// Who takes the same run up at the same moment is waited for: how long each time, and how often.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);

@@ -9,7 +9,7 @@ use super::super::timestamp::iso;
 use super::super::tool_schema;
 use super::super::tools::names;
 use super::tool_call::McpToolCall;
-use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 
 const RUNS: usize = 20;
 const MOST_RUNS: usize = 200;

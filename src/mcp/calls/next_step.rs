@@ -9,8 +9,8 @@ use super::super::error::McpCallError;
 use super::super::steps::{MOST_STEPS, SubAgentError, completed_step_json, step_json};
 use super::find_task::{FoundTask, find_task, worker};
 use super::tool_call::McpToolCall;
-use crate::domain::journal::RunStatus;
-use crate::runtime::task_queue::{NextAssignment, TaskOutcome};
+use synthdev_domain::journal::RunStatus;
+use synthdev_runtime::task_queue::{NextAssignment, TaskOutcome};
 
 /// What the run does itself between two steps mostly takes less.
 const SOON: Duration = Duration::from_millis(1_000);

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError};
 use super::tool_call::{McpToolCall, run_of};
-use crate::domain::journal::RunStatus;
-use crate::runtime::control_requests::PauseOutcome;
+use synthdev_domain::journal::RunStatus;
+use synthdev_runtime::control_requests::PauseOutcome;
 
 /// How long it is waited for what is under way.
 const PATIENCE: Duration = Duration::from_secs(10);

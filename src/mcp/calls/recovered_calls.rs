@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::super::backend::McpBackend;
 use super::find_task::searched;
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunStatus;
-use crate::domain::model::ModelReply;
-use crate::runtime::delegated_calls::{is_id_valid, may_belong_to_run, recorded_replies};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::model::ModelReply;
+use synthdev_runtime::delegated_calls::{is_id_valid, may_belong_to_run, recorded_replies};
 
 /// How long each time, and how often, it is waited for until the run asks.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);

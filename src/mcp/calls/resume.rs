@@ -8,8 +8,8 @@ use super::super::await_run::summary;
 use super::super::error::{McpCallError, NO_TOKEN, ToolResultError, from_token_error, invalid};
 use super::super::response::{ANSWER, action, may_answer};
 use super::tool_call::McpToolCall;
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
-use crate::runtime::resume_tokens::{TokenError, wrapped};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
+use synthdev_runtime::resume_tokens::{TokenError, wrapped};
 
 pub(super) async fn resume(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let (token, results) = read(&mut call)?;

@@ -6,8 +6,8 @@ use super::super::arguments::{ToolArguments, check_size, missing_arguments};
 use super::super::backend::{DelegationOptions, FileSharingMode, OfferedWorkflow};
 use super::super::error::{McpCallError, ToolResultError, invalid, short};
 use super::tool_call::McpToolCall;
-use crate::config::inputs;
-use crate::domain::workflow::{SubAgents, WorkflowParameter};
+use synthdev_config::inputs;
+use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
 
 pub(super) async fn workflow(
     offered: &OfferedWorkflow,

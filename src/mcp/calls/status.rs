@@ -8,7 +8,7 @@ use super::super::arguments::ToolArguments;
 use super::super::await_run;
 use super::super::error::McpCallError;
 use super::tool_call::{McpToolCall, run_of, status_json};
-use crate::domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::journal::{RunStatus, RunSummary};
 
 /// How often a run is looked at that another process drives.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);

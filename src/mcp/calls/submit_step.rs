@@ -10,7 +10,7 @@ use super::super::steps::{MOST_BYTES, MOST_STEPS, SubAgentError, as_input};
 use super::find_task::{find_task, worker};
 use super::next_step::next;
 use super::tool_call::McpToolCall;
-use crate::runtime::task_queue::{StepSubmission, SubmitOutcome};
+use synthdev_runtime::task_queue::{StepSubmission, SubmitOutcome};
 
 const FURTHER: &str = "further_results";
 

@@ -8,14 +8,14 @@ use super::super::backend::McpBackend;
 use super::super::error::{McpCallError, unknown_workflow_id};
 use super::super::response;
 use super::super::steps;
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::runtime::handle::EventReceiver;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_runtime::handle::EventReceiver;
 
-pub(in crate::mcp) struct McpToolCall<'c> {
-    pub(in crate::mcp) backend: &'c dyn McpBackend,
-    pub(in crate::mcp) arguments: Option<JsonObject>,
-    pub(in crate::mcp) client: RequestClient<'c>,
+pub(crate) struct McpToolCall<'c> {
+    pub(crate) backend: &'c dyn McpBackend,
+    pub(crate) arguments: Option<JsonObject>,
+    pub(crate) client: RequestClient<'c>,
 }
 
 impl McpToolCall<'_> {
@@ -47,7 +47,7 @@ impl McpToolCall<'_> {
 }
 
 /// A run of this project, by its whole id.
-pub(in crate::mcp) fn run_of(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
+pub(crate) fn run_of(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
     let known = backend.handle().summary(id).ok();
     let run = known.filter(|run| run.id.as_str() == id && run.project == backend.project());
     run.ok_or_else(|| unknown_workflow_id(id))

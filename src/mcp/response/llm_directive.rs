@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::super::timestamp::iso;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::RunSummary;
-use crate::domain::message::ChatMessage;
-use crate::domain::model::{ModelRequest, ToolChoice};
-use crate::domain::tool::ParsingTool;
-use crate::runtime::delegated_calls::{DelegatedCall, PROVIDER};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::RunSummary;
+use synthdev_domain::message::ChatMessage;
+use synthdev_domain::model::{ModelRequest, ToolChoice};
+use synthdev_domain::tool::ParsingTool;
+use synthdev_runtime::delegated_calls::{DelegatedCall, PROVIDER};
 
 pub(super) const PENDING: &str = "pending_agent_llm_action";
 
@@ -18,7 +18,7 @@ const INSTRUCTIONS: &str = "Agent, please perform the LLM call using llmRequestF
     tool with your response, including this interactionId.";
 
 /// The parsing tool that must be called: what is asked for is its arguments, an object of that schema.
-pub(in crate::mcp) fn required_decision(request: &ModelRequest) -> Option<&ParsingTool> {
+pub(crate) fn required_decision(request: &ModelRequest) -> Option<&ParsingTool> {
     let ToolChoice::Named(name) = &request.tool_choice else { return None };
     request.parsing_tools.iter().find(|tool| tool.name == *name)
 }
@@ -59,7 +59,7 @@ fn one(run: &RunSummary, interaction: &DelegatedCall, now: Timestamp) -> Map<Str
 }
 
 /// A model call as somebody is asked to make it.
-pub(in crate::mcp) fn llm_request_json(request: &ModelRequest, command: &str, conversation: &str) -> Value {
+pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversation: &str) -> Value {
     let choice = &request.choice;
     let model = Some(&choice.model).filter(|model| !model.is_empty() && *model != PROVIDER);
     let wanted = required_decision(request);

@@ -3,24 +3,24 @@
 use serde_json::{Map, Value, json};
 
 use super::super::timestamp::iso;
-use crate::domain::journal::{OpenPause, PauseReason, RunSummary};
-use crate::runtime::resume_tokens::ResumeToken;
+use synthdev_domain::journal::{OpenPause, PauseReason, RunSummary};
+use synthdev_runtime::resume_tokens::ResumeToken;
 
 /// Under which name a client gives an answer that has no name of its own.
-pub(in crate::mcp) const ANSWER: &str = "answer";
+pub(crate) const ANSWER: &str = "answer";
 
 pub(super) const AWAITING: &str = "awaiting_llm_action";
 
 /// Something that the run waits for; with a token if the client may answer it.
 #[derive(Clone, PartialEq, Debug)]
-pub(in crate::mcp) struct PendingAction {
-    pub(in crate::mcp) pause: OpenPause,
-    pub(in crate::mcp) token: Option<ResumeToken>,
-    pub(in crate::mcp) ttl_seconds: u64,
+pub(crate) struct PendingAction {
+    pub(crate) pause: OpenPause,
+    pub(crate) token: Option<ResumeToken>,
+    pub(crate) ttl_seconds: u64,
 }
 
 /// Whether a client may answer it: what a person must decide only where the server was started so.
-pub(in crate::mcp) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
+pub(crate) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
     match pause.reason {
         PauseReason::Input => match pause.kind.as_deref() {
             Some("approval") => remote_approvals,
@@ -104,7 +104,7 @@ fn left_open(pause: &OpenPause) -> Value {
 }
 
 /// S3.7, field for field.
-pub(in crate::mcp) fn action(pause: &OpenPause) -> Value {
+pub(crate) fn action(pause: &OpenPause) -> Value {
     let outputs = &pause.required_outputs;
     let mut action = match &pause.action {
         Some(asked) => json!({

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::domain::workflow::plain_text;
+use synthdev_domain::workflow::plain_text;
 
 /// The status of a run whose tasks are for sub-agents.
-pub(in crate::mcp) const SUB_AGENTS: &str = "awaiting_sub_agents";
+pub(crate) const SUB_AGENTS: &str = "awaiting_sub_agents";
 
 /// Everything that is needed to go on stands in it.
 pub(super) fn readable(answer: &Value) -> String {

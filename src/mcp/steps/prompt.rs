@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::domain::workflow::{
+use synthdev_domain::workflow::{
     PauseKind, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram, plain_text,
 };
-use crate::engine::machine::DelegatedTask;
-use crate::runtime::task_queue::DelegatedTaskInfo;
+use synthdev_engine::machine::DelegatedTask;
+use synthdev_runtime::task_queue::DelegatedTaskInfo;
 
 /// Facts of an item that stand elsewhere in the prompt.
 const FACTS: [&str; 5] = ["item", "index", "total", "is_first", "is_last"];

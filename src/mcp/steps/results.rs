@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 
 use super::super::llm_reply::{error, located, reply};
-use crate::domain::ids::CallId;
-use crate::domain::journal::OpenPause;
-use crate::domain::tool::{ToolInvocation, ToolOutcome};
-use crate::domain::workflow::{PauseKind, PauseSpec, ValueSource as Given, plain_text};
-use crate::engine::answer_validation::validate_answer;
-use crate::engine::input::{Input, UserAnswer};
-use crate::runtime::task_queue::{TaskStep, TaskStepWork, step_id};
+use synthdev_domain::ids::CallId;
+use synthdev_domain::journal::OpenPause;
+use synthdev_domain::tool::{ToolInvocation, ToolOutcome};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource as Given, plain_text};
+use synthdev_engine::answer_validation::validate_answer;
+use synthdev_engine::input::{Input, UserAnswer};
+use synthdev_runtime::task_queue::{TaskStep, TaskStepWork, step_id};
 
 /// Larger results are refused: what is large belongs into a file, and its path into the result.
-pub(in crate::mcp) const MOST_BYTES: usize = 1 << 20;
+pub(crate) const MOST_BYTES: usize = 1 << 20;
 
 /// What a result means for the run.
 ///
 /// # Errors
 /// Everything that is wrong with it, for the sub-agent.
-pub(in crate::mcp) fn as_input(step: &TaskStep, result: &Value) -> Result<Input, String> {
+pub(crate) fn as_input(step: &TaskStep, result: &Value) -> Result<Input, String> {
     let call = step.call;
     match &step.work {
         TaskStepWork::Tool(invocation) if invocation.tool == "mcp" => {
@@ -157,8 +157,8 @@ fn prompt(pause: &OpenPause, result: &Value) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::Timestamp;
-    use crate::domain::journal::PauseReason;
+    use synthdev_domain::ids::Timestamp;
+    use synthdev_domain::journal::PauseReason;
 
     fn tool(name: &str) -> TaskStepWork {
         let arguments = json!({"command": "ls", "server": "s", "tool": "t"});

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::super::response::{action, llm_request_json};
-use crate::domain::journal::OpenPause;
-use crate::runtime::task_queue::{
+use synthdev_domain::journal::OpenPause;
+use synthdev_runtime::task_queue::{
     AckedAction, AssignedAck, AssignedStep, TaskStepKind, TaskStepWork, step_id,
 };
 
 /// `task` is the name under which the sub-agent knows its work, `id` its workflow id: nothing else of what is around it
 /// is told.
-pub(in crate::mcp) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> Value {
+pub(crate) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> Value {
     let step = &handed.step;
     let kind = step.work.kind();
     let parameters = match &step.work {
@@ -38,7 +38,7 @@ pub(in crate::mcp) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> 
 }
 
 /// What the server has done itself: to be acknowledged, with whatever result.
-pub(in crate::mcp) fn completed_step_json(told: &AssignedAck) -> Value {
+pub(crate) fn completed_step_json(told: &AssignedAck) -> Value {
     let (kind, parameters) = match &told.ack.done {
         AckedAction::Set { set, removed } if removed.is_empty() => ("set_state", json!({"updates": set})),
         AckedAction::Set { set, removed } => ("set_state", json!({"updates": set, "removed": removed})),

@@ -2,36 +2,36 @@
 
 use serde_json::{Value, json};
 
-use crate::runtime::task_queue::{SubmitError, TaskOutcome};
+use synthdev_runtime::task_queue::{SubmitError, TaskOutcome};
 
 /// Why a sub-agent does not get what it asks for: a code for programs and a text.
 #[derive(Clone, PartialEq, Debug)]
-pub(in crate::mcp) struct SubAgentError {
-    pub(in crate::mcp) code: String,
-    pub(in crate::mcp) text: String,
+pub(crate) struct SubAgentError {
+    pub(crate) code: String,
+    pub(crate) text: String,
     /// More fields of the answer.
     more: Value,
 }
 
 impl SubAgentError {
-    pub(in crate::mcp) fn new(code: &str, text: impl Into<String>) -> Self {
+    pub(crate) fn new(code: &str, text: impl Into<String>) -> Self {
         Self { code: code.to_owned(), text: text.into(), more: json!({}) }
     }
 
-    pub(in crate::mcp) fn with(mut self, name: &str, value: Value) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
         self.more[name] = value;
         self
     }
 
-    pub(in crate::mcp) fn unknown() -> Self {
+    pub(crate) fn unknown() -> Self {
         Self::from_submit_error(SubmitError::UnknownWorkflow)
     }
 
-    pub(in crate::mcp) fn from_end(code: &str, text: &str) -> Self {
+    pub(crate) fn from_end(code: &str, text: &str) -> Self {
         Self::new(code, text)
     }
 
-    pub(in crate::mcp) fn from_submit_error(error: SubmitError) -> Self {
+    pub(crate) fn from_submit_error(error: SubmitError) -> Self {
         let text = error.to_string();
         match error {
             SubmitError::UnknownWorkflow => Self::new("unknown_workflow", text),
@@ -51,7 +51,7 @@ impl SubAgentError {
     }
 
     /// `field` is where the tool has its text: `error` or `message`.
-    pub(in crate::mcp) fn into_json(self, field: &str) -> Value {
+    pub(crate) fn into_json(self, field: &str) -> Value {
         let mut told = json!({"status": "error", "code": self.code});
         told[field] = json!(self.text);
         if let (Some(told), Value::Object(more)) = (told.as_object_mut(), self.more) {

@@ -4,16 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::super::response::{SUB_AGENTS, head};
 use super::prompt::prompt;
-use crate::domain::journal::RunSummary;
-use crate::domain::workflow::WorkflowProgram;
-use crate::runtime::task_queue::DelegatedTaskInfo;
+use synthdev_domain::journal::RunSummary;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_runtime::task_queue::DelegatedTaskInfo;
 
 const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `started`, with its prompt. They work through \
     get_next_step and submit_step_result. get_workflow_status with \"wait\": true answers when the workflow has ended, \
     waits for you, or has new tasks.";
 
 /// `debug`: sub-agents are told how to look for what is wrong.
-pub(in crate::mcp) fn fields(
+pub(crate) fn fields(
     run: &RunSummary,
     tasks: &[DelegatedTaskInfo],
     program: &WorkflowProgram,

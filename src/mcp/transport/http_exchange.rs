@@ -21,20 +21,20 @@ const ROOM: usize = 256;
 const KEPT: usize = 64;
 
 /// A message on its way to the client.
-pub(in crate::mcp) struct OutgoingMessage {
-    pub(in crate::mcp) text: String,
+pub(crate) struct OutgoingMessage {
+    pub(crate) text: String,
     /// It answers the request: nothing follows.
-    pub(in crate::mcp) last: bool,
+    pub(crate) last: bool,
     /// The code of the error that it is.
-    pub(in crate::mcp) code: Option<i32>,
+    pub(crate) code: Option<i32>,
 }
 
 /// What comes for one request, or for a client that listens.
-pub(in crate::mcp) type OutgoingReceiver = mpsc::Receiver<OutgoingMessage>;
+pub(crate) type OutgoingReceiver = mpsc::Receiver<OutgoingMessage>;
 
 /// Where answers are handed out.
 #[derive(Default)]
-pub(in crate::mcp) struct ResponseRouter {
+pub(crate) struct ResponseRouter {
     state: Mutex<ResponseRouterState>,
 }
 
@@ -54,12 +54,12 @@ struct OpenRequest {
 
 impl ResponseRouter {
     /// For one request.
-    pub(in crate::mcp) fn alone() -> Self {
+    pub(crate) fn alone() -> Self {
         Self { state: Mutex::new(ResponseRouterState { alone: true, ..ResponseRouterState::default() }) }
     }
 
     /// Before a request is handed on; `None` if another one with this id is open.
-    pub(in crate::mcp) fn expect<R: GetMeta<Metadata = rmcp::model::RequestMetaObject>>(
+    pub(crate) fn expect<R: GetMeta<Metadata = rmcp::model::RequestMetaObject>>(
         &self,
         request: &JsonRpcRequest<R>,
     ) -> Option<OutgoingReceiver> {
@@ -74,12 +74,12 @@ impl ResponseRouter {
     }
 
     /// A request gets no answer any more.
-    pub(in crate::mcp) fn forget(&self, id: &RequestId) {
+    pub(crate) fn forget(&self, id: &RequestId) {
         self.state().open.remove(id);
     }
 
     /// What belongs to no request; `None` if somebody listens already.
-    pub(in crate::mcp) fn listen(&self) -> Option<OutgoingReceiver> {
+    pub(crate) fn listen(&self) -> Option<OutgoingReceiver> {
         let mut state = self.state();
         if state.listening.as_ref().is_some_and(|listening| !listening.is_closed()) {
             return None;
@@ -92,14 +92,14 @@ impl ResponseRouter {
         Some(waiting)
     }
 
-    pub(in crate::mcp) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         let state = self.state();
         let listening = state.listening.as_ref().is_some_and(|listening| !listening.is_closed());
         listening || !state.open.is_empty()
     }
 
     /// Nothing comes any more: everybody who waits is told so.
-    pub(in crate::mcp) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut state = self.state();
         state.open.clear();
         state.listening = None;
@@ -148,9 +148,9 @@ impl ResponseRouter {
     }
 }
 
-pub(in crate::mcp) struct HttpExchange {
-    pub(in crate::mcp) inbox: mpsc::Receiver<ClientJsonRpcMessage>,
-    pub(in crate::mcp) desk: Arc<ResponseRouter>,
+pub(crate) struct HttpExchange {
+    pub(crate) inbox: mpsc::Receiver<ClientJsonRpcMessage>,
+    pub(crate) desk: Arc<ResponseRouter>,
 }
 
 impl HttpExchange {

@@ -22,7 +22,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 type JsonLineInput = Box<dyn AsyncRead + Unpin + Send>;
 type JsonLineOutput = Box<dyn AsyncWrite + Unpin + Send>;
 
-pub(in crate::mcp) struct JsonLineTransport {
+pub(crate) struct JsonLineTransport {
     input: BufReader<JsonLineInput>,
     output: Arc<Mutex<JsonLineOutput>>,
     line: Vec<u8>,
@@ -48,7 +48,7 @@ impl UnansweredRequests {
 struct LineTooLong;
 
 impl JsonLineTransport {
-    pub(in crate::mcp) fn new(
+    pub(crate) fn new(
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
         presence: Arc<ClientPresence>,

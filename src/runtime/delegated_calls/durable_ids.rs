@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{JournalRowKind, RunHeader};
-use crate::domain::model::{ModelReply, ModelRequest};
-use crate::engine::input::Input;
-use crate::ports::run_store::{JournalRowRef, RunReader, RunStore};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{JournalRowKind, RunHeader};
+use synthdev_domain::model::{ModelReply, ModelRequest};
+use synthdev_engine::input::Input;
+use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore};
 
 /// How long an answer is waited for.
 pub const TTL: Duration = Duration::from_secs(15 * 60);
@@ -135,7 +135,7 @@ fn hex(text: &str, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::model::{ModelChoice, ToolChoice};
+    use synthdev_domain::model::{ModelChoice, ToolChoice};
 
     #[test]
     fn an_id_is_proof_only_for_its_run_its_request_and_its_time() {

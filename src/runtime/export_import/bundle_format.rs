@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{JournalRowKind, RunOrigin, RunProgress};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{JournalRowKind, RunOrigin, RunProgress};
 
 /// What the first line says of every version of the format.
 pub(super) const FORMAT: &str = "synthdev-run";

@@ -1,6 +1,6 @@
 //! Why a run was not written or not taken in.
 
-use crate::ports::run_store::StoreError;
+use synthdev_ports::run_store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {

@@ -8,9 +8,9 @@ use super::bundle_format::{
     BundleFormatLine, BundleLine, BundleRow, BundleRunHeader, BundleTrailer, FORMAT, VERSION, hex,
 };
 use super::error::BundleError;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{JournalRow, JournalRowKind, RunProgress};
-use crate::engine::run_spec::MACHINE_VERSION;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, RunProgress};
+use synthdev_engine::run_spec::MACHINE_VERSION;
 
 /// Bytes that a bundle may have.
 pub const LARGEST: u64 = 512 << 20;

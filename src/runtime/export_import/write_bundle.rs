@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 use super::bundle_format::{
     BundleFormatLine, BundleLine, BundleRow, BundleRunHeader, BundleTrailer, FORMAT, VERSION, hex,
 };
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::{JournalRow, RunHeader, RunProgress};
-use crate::domain::terminal_safe;
-use crate::engine::run_spec::MACHINE_VERSION;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
+use synthdev_domain::terminal_safe;
+use synthdev_engine::run_spec::MACHINE_VERSION;
 
 const NOTE: &str =
     "a run of synthdev, to be taken in with `synthdev runs import FILE`; stored files are not in it";

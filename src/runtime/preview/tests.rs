@@ -1,10 +1,10 @@
 use serde_json::{Map, json};
 
 use super::*;
-use crate::domain::context::MessageAuthor;
-use crate::domain::ids::CallId;
-use crate::domain::journal::RunStatus;
-use crate::domain::message::ChatRole;
+use synthdev_domain::context::MessageAuthor;
+use synthdev_domain::ids::CallId;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::message::ChatRole;
 
 fn started() -> RunEvent {
     RunEvent::RunStarted {

@@ -2,7 +2,7 @@
 
 use super::key_form::{CUT, KeyFormMatch};
 use super::{SHORTEST, SecretRedactor};
-use crate::domain::secret::REDACTION_MARK;
+use synthdev_domain::secret::REDACTION_MARK;
 
 /// Around the number of bytes that a cap left out.
 const NOTICE: (&str, &str) = ("[… ", " bytes left out …]");

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::word_boundaries::is_word_of_its_own;
+use synthdev_domain::word_boundaries::is_word_of_its_own;
 
 /// A part of a text, in one line.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]

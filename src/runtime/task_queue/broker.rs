@@ -8,9 +8,9 @@ use tokio::sync::watch;
 use super::acknowledgements::StepAck;
 use super::run_tasks::{QueuedTask, RunTasks, TaskStep};
 use super::{BEGIN_SECONDS, LEASE_SECONDS, TaskOutcome, TaskTimeouts, step_id};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::engine::input::Input;
-use crate::engine::machine::{DelegatedTask, Machine, MachineOutput};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_engine::input::Input;
+use synthdev_engine::machine::{DelegatedTask, Machine, MachineOutput};
 
 /// A step that is handed out.
 #[derive(Clone, PartialEq, Debug)]
@@ -74,12 +74,12 @@ pub struct DelegatedTaskInfo {
 
 /// What an input answered.
 #[derive(Default)]
-pub(in crate::runtime) struct AppliedAnswer {
-    pub(in crate::runtime) call: Option<CallId>,
+pub(crate) struct AppliedAnswer {
+    pub(crate) call: Option<CallId>,
     /// What makes it the same as another result, if a sub-agent gave it.
-    pub(in crate::runtime) mark: Option<String>,
+    pub(crate) mark: Option<String>,
     /// It could not be written down so far.
-    pub(in crate::runtime) unwritten: bool,
+    pub(crate) unwritten: bool,
 }
 
 #[derive(Default)]
@@ -110,14 +110,14 @@ impl Default for TaskBroker {
 
 impl TaskBroker {
     /// Sub-agents can be reached from now on.
-    pub(in crate::runtime) fn enable(&self, patience: TaskTimeouts) {
+    pub(crate) fn enable(&self, patience: TaskTimeouts) {
         let ms = |given: Option<u64>, usual: u64| given.unwrap_or(usual).max(1).saturating_mul(1_000);
         let mut table = self.table();
         table.lease_ms = ms(patience.lease_seconds, LEASE_SECONDS);
         table.begin_ms = ms(patience.begin_seconds, BEGIN_SECONDS);
     }
 
-    pub(in crate::runtime) fn is_enabled(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.table().lease_ms > 0
     }
 
@@ -247,7 +247,7 @@ impl TaskBroker {
     }
 
     /// What an input led to.
-    pub(in crate::runtime) fn apply_output(
+    pub(crate) fn apply_output(
         &self,
         (now, run): (Timestamp, &RunId),
         machine: &Machine,
@@ -280,26 +280,26 @@ impl TaskBroker {
 
     /// The end of a run is about to be written down: whoever reads of it there is handed no step of it any more, and is
     /// told of it here when it is written.
-    pub(in crate::runtime) fn mark_ending(&self, run: &RunId) {
+    pub(crate) fn mark_ending(&self, run: &RunId) {
         if let Some(book) = self.table().runs.get_mut(run) {
             book.ending = true;
         }
     }
 
     /// All that is known of the run stands in its journal.
-    pub(in crate::runtime) fn mark_written(&self, run: &RunId) {
+    pub(crate) fn mark_written(&self, run: &RunId) {
         if let Some(book) = self.table().runs.get_mut(run) {
             book.unwritten.clear();
         }
     }
 
     /// Another process drives the run by now.
-    pub(in crate::runtime) fn forget(&self, run: &RunId) {
+    pub(crate) fn forget(&self, run: &RunId) {
         self.table().runs.remove(run);
     }
 
     /// Inputs for runs whose steps nobody does.
-    pub(in crate::runtime) fn fail_overdue_steps(&self, now: Timestamp) -> Vec<(RunId, Input)> {
+    pub(crate) fn fail_overdue_steps(&self, now: Timestamp) -> Vec<(RunId, Input)> {
         let mut table = self.table();
         let begin_ms = table.begin_ms;
         let swept = table.runs.iter_mut();

@@ -7,25 +7,25 @@ use std::sync::Arc;
 
 use super::broker::{BrokerState, TaskBroker};
 use super::run_tasks::{RunRevision, RunTasks};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::engine::event::RunEvent;
-use crate::engine::input::Input;
-use crate::engine::replay::StepwiseReplay;
-use crate::engine::run_spec::RunSpec;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::Input;
+use synthdev_engine::replay::StepwiseReplay;
+use synthdev_engine::run_spec::RunSpec;
 
 /// Runs without a driver here whose errands are kept; those of others are read again when somebody asks.
 const KEPT: usize = 16;
 
 /// An input of a journal.
-pub(in crate::runtime) struct JournaledInput<'j> {
-    pub(in crate::runtime) at: Timestamp,
-    pub(in crate::runtime) input: &'j Input,
+pub(crate) struct JournaledInput<'j> {
+    pub(crate) at: Timestamp,
+    pub(crate) input: &'j Input,
     /// What makes it the same as another result, if a sub-agent gave it.
-    pub(in crate::runtime) submitted: Option<&'j str>,
+    pub(crate) submitted: Option<&'j str>,
 }
 
 /// A run is being taken up: as long as this lives, only who does it tells the desk of the run.
-pub(in crate::runtime) struct ResumeGuard<'d> {
+pub(crate) struct ResumeGuard<'d> {
     desk: &'d TaskBroker,
     run: RunId,
 }
@@ -44,18 +44,18 @@ impl Drop for ResumeGuard<'_> {
 
 impl TaskBroker {
     /// Before a run is claimed; to be kept until it is driven, or will not be.
-    pub(in crate::runtime) fn begin_resume(&self, run: &RunId) -> ResumeGuard<'_> {
+    pub(crate) fn begin_resume(&self, run: &RunId) -> ResumeGuard<'_> {
         *self.table().rising.entry(run.clone()).or_insert(0) += 1;
         ResumeGuard { desk: self, run: run.clone() }
     }
 
     /// Whether the run is just being taken up here.
-    pub(in crate::runtime) fn is_resuming(&self, run: &RunId) -> bool {
+    pub(crate) fn is_resuming(&self, run: &RunId) -> bool {
         self.table().rising.contains_key(run)
     }
 
     /// Until nobody here is taking the run up: only then it is known whether it is driven here.
-    pub(in crate::runtime) async fn wait_until_resumed(&self, run: &RunId) {
+    pub(crate) async fn wait_until_resumed(&self, run: &RunId) {
         let mut news = self.watch();
         while self.is_resuming(run) {
             // the desk outlives whoever asks it
@@ -64,7 +64,7 @@ impl TaskBroker {
     }
 
     /// Everything that the journal tells of the errands of a run that is taken up. Leases begin anew.
-    pub(in crate::runtime) fn recover_tasks<'j>(
+    pub(crate) fn recover_tasks<'j>(
         &self,
         (now, run): (Timestamp, &RunId),
         spec: &Arc<RunSpec>,
@@ -80,7 +80,7 @@ impl TaskBroker {
 
     /// The same of a run that others drive, or nobody. `false`: it is driven or taken up here by now, and what was read
     /// counts no longer.
-    pub(in crate::runtime) fn recover_idle_tasks<'j>(
+    pub(crate) fn recover_idle_tasks<'j>(
         &self,
         (now, run, stand): (Timestamp, &RunId, RunRevision),
         spec: &Arc<RunSpec>,
@@ -101,12 +101,12 @@ impl TaskBroker {
     }
 
     /// Whether nothing has happened to a run since its journal was read.
-    pub(in crate::runtime) fn is_current(&self, run: &RunId, stand: RunRevision) -> bool {
+    pub(crate) fn is_current(&self, run: &RunId, stand: RunRevision) -> bool {
         self.table().runs.get(run).is_some_and(|book| book.read_as == Some(stand))
     }
 
     /// Nobody drives the run here any more.
-    pub(in crate::runtime) fn mark_idle(&self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
+    pub(crate) fn mark_idle(&self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
         self.table().rest(run, driven);
     }
 

@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::super::leases::{EnqueueError, LeaseQueue, StepLease};
 use super::acknowledgements::{AckedAction, PendingAcks};
 use super::{TaskOutcome, is_delegated, task_id};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{OpenPause, RunStatus};
-use crate::domain::model::ModelRequest;
-use crate::domain::run_error::RunError;
-use crate::domain::tool::ToolInvocation;
-use crate::domain::workflow::{self as flow, StateSpec, WorkflowProgram};
-use crate::engine::effect::Effect;
-use crate::engine::event::RunEvent;
-use crate::engine::machine::{DelegatedTask, Machine};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{OpenPause, RunStatus};
+use synthdev_domain::model::ModelRequest;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::tool::ToolInvocation;
+use synthdev_domain::workflow::{self as flow, StateSpec, WorkflowProgram};
+use synthdev_engine::effect::Effect;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::machine::{DelegatedTask, Machine};
 
 /// What a sub-agent is asked to do.
 #[derive(Clone, PartialEq, Debug)]
@@ -88,7 +88,7 @@ pub(super) struct QueuedTask {
 }
 
 /// If it is the same at two times, nothing has happened to the run between them.
-pub(in crate::runtime) type RunRevision = (RunStatus, Timestamp);
+pub(crate) type RunRevision = (RunStatus, Timestamp);
 
 pub(super) struct RunTasks {
     run: RunId,

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::super::leases::ExpiredLease;
 use super::run_tasks::{QueuedTask, RunTasks, TaskStep, TaskStepWork};
 use super::{LOSSES, TRIES, later};
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::model::ModelError;
-use crate::domain::tool::ToolOutcome;
-use crate::engine::input::{Input, UserAnswer};
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::model::ModelError;
+use synthdev_domain::tool::ToolOutcome;
+use synthdev_engine::input::{Input, UserAnswer};
 
 impl RunTasks {
     /// Steps whose sub-agent did not do them, as the run is to hear of it. A task that no sub-agent has begun waits as long

@@ -16,11 +16,11 @@ use super::recovery::JournaledInput;
 use super::run_tasks::TaskStep;
 use super::step_failures::unfit;
 use super::{BEGIN_SECONDS, LEASE_SECONDS, TaskOutcome, TaskTimeouts, parse_step_id};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::engine::input::Input;
-use crate::ports::run_store::StoreError;
-use crate::runtime::leases::LeaseOwnership;
+use crate::leases::LeaseOwnership;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_engine::input::Input;
+use synthdev_ports::run_store::StoreError;
 
 /// How often it is looked for leases that ran out, at most and at least.
 const SWEEPS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -204,7 +204,7 @@ impl RuntimeHandle {
     }
 
     /// Tells the desk what a run has come to that is taken up here.
-    pub(in crate::runtime) fn recover_resumed_tasks(&self, story: &JournaledRun) {
+    pub(crate) fn recover_resumed_tasks(&self, story: &JournaledRun) {
         self.shared.desk.recover_tasks(
             (self.ports().clock.now(), &story.header.id),
             &story.spec,

@@ -1,6 +1,6 @@
 //! Long pastes: a placeholder in the text, the whole of it when the text is sent.
 
-use crate::tui::text::format_count;
+use crate::text::format_count;
 
 /// A paste of this many lines or bytes is folded.
 const FOLD_LINES: usize = 30;

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{DialogKind, QuestionDialog};
-use crate::domain::ids::{CallId, RunId};
-use crate::domain::question_text::{QuestionLine, approval_lines, own_lines};
-use crate::domain::terminal_safe::escape_invisible_name;
-use crate::domain::tool::ToolPreview;
-use crate::engine::event::RunEvent;
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_domain::question_text::{QuestionLine, approval_lines, own_lines};
+use synthdev_domain::terminal_safe::escape_invisible_name;
+use synthdev_domain::tool::ToolPreview;
+use synthdev_engine::event::RunEvent;
 
 impl QuestionDialog {
     /// `None`: the event asks nothing of this kind.

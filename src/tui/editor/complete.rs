@@ -246,7 +246,7 @@ fn data(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
 mod tests {
     use super::super::symbols::ToolSymbol;
     use super::*;
-    use crate::config::schema::FileSchema;
+    use synthdev_config::schema::FileSchema;
 
     fn known() -> CatalogSymbols {
         let tool = |name: &str, arguments: &[&str]| ToolSymbol {

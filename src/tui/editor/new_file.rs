@@ -1,7 +1,7 @@
 //! A new workflow or role: the text it begins with is chosen, then it gets a name.
 
 use super::EditFileKind;
-use crate::domain::source_location::ConfigLayer;
+use synthdev_domain::source_location::ConfigLayer;
 
 /// A text that a new file can begin with.
 #[derive(Clone, PartialEq, Eq, Debug)]

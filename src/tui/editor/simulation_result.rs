@@ -1,8 +1,8 @@
 //! What a simulation of the text came to, as lines for the pane beside it.
 
-use crate::domain::terminal_safe;
-use crate::tui::text::{format_count, wrap};
-use crate::tui::transcript::item::ItemTone;
+use crate::text::{format_count, wrap};
+use crate::transcript::item::ItemTone;
+use synthdev_domain::terminal_safe;
 
 /// States of a path that are shown, from its beginning.
 const PATH: usize = 200;

@@ -2,7 +2,7 @@
 //! backend: what it refuses is shown, too.
 
 use super::RunRow;
-use crate::domain::journal::RunStatus;
+use synthdev_domain::journal::RunStatus;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunAction {

@@ -5,8 +5,8 @@
 use std::collections::HashSet;
 
 use super::in_view;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{RunStatus, run_tree};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{RunStatus, run_tree};
 
 /// Runs that are asked for at once.
 pub const PAGE: usize = 200;

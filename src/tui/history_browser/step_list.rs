@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::domain::context::MessageAuthor;
-use crate::domain::cost::TokenUsage;
-use crate::domain::ids::{CallId, Timestamp};
-use crate::engine::effect::UserQuestion;
-use crate::engine::event::RunEvent;
+use synthdev_domain::context::MessageAuthor;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_engine::effect::UserQuestion;
+use synthdev_engine::event::RunEvent;
 
 /// A state that the run entered.
 #[derive(Clone, PartialEq, Debug, Default)]

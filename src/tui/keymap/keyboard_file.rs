@@ -5,10 +5,10 @@
 use std::ops::Range;
 
 use super::{ACTIONS, KeyBindingOrigin, KeyBindingScope, KeyBindings, KeyChord};
-use crate::config::did_you_mean::or_list;
-use crate::config::json::JsonNode;
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::domain::diagnostic::Diagnostic;
+use synthdev_config::did_you_mean::or_list;
+use synthdev_config::json::JsonNode;
+use synthdev_config::source::{FileDiagnostics, SourceFile};
+use synthdev_domain::diagnostic::Diagnostic;
 
 /// Beside the user's settings.json. Not keys.json: that holds the keys of providers.
 pub const FILE: &str = "keyboard.json";
@@ -154,9 +154,9 @@ fn take_from_built_in(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::source_location::ConfigLayer;
-    use crate::tui::keymap::{KeyAction, KeyFocusState};
-    use crate::tui::layout::PaneKind;
+    use crate::keymap::{KeyAction, KeyFocusState};
+    use crate::layout::PaneKind;
+    use synthdev_domain::source_location::ConfigLayer;
 
     fn of(text: &str) -> (KeyBindings, Vec<String>) {
         let (keymap, found) = read(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));

@@ -1,10 +1,10 @@
 //! The table of actions with their built-in keys.
 
 use super::{KeyAction, KeyActionRow, KeyBindingScope};
-use crate::tui::composer::ComposerEdit;
-use crate::tui::editor::action::EditorAction;
-use crate::tui::history_browser::RunAction;
-use crate::tui::layout::PaneKind;
+use crate::composer::ComposerEdit;
+use crate::editor::action::EditorAction;
+use crate::history_browser::RunAction;
+use crate::layout::PaneKind;
 
 const fn row(
     action: KeyAction,

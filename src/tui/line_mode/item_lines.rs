@@ -1,7 +1,7 @@
 //! An entry of the conversation as lines: who, where, what. `None` while it is not finished.
 
-use crate::tui::text::{duration, format_count};
-use crate::tui::transcript::item::{AgentReplyItem, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem};
+use crate::text::{duration, format_count};
+use crate::transcript::item::{AgentReplyItem, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem};
 
 /// Lines of a tool's result that are told; the rest is counted.
 const RESULT: usize = 20;

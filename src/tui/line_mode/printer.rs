@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use super::{item_lines, questions};
-use crate::domain::ids::RunId;
-use crate::domain::question_text::QuestionLine;
-use crate::domain::terminal_safe;
-use crate::tui::model::UiModel;
-use crate::tui::update::run_events::speaker_lines;
+use crate::model::UiModel;
+use crate::update::run_events::speaker_lines;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::question_text::QuestionLine;
+use synthdev_domain::terminal_safe;
 
 #[derive(Default)]
 pub(super) struct LineModePrinter {
@@ -158,14 +158,14 @@ impl LineModePrinter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::context::MessageAuthor;
-    use crate::domain::ids::Timestamp;
-    use crate::domain::message::ChatRole;
-    use crate::engine::event::{PublishedEvent, RunEvent};
-    use crate::tui::msg::UiMessage;
-    use crate::tui::run_view::RunView;
-    use crate::tui::transcript::item::TranscriptItem;
-    use crate::tui::update::update;
+    use crate::msg::UiMessage;
+    use crate::run_view::RunView;
+    use crate::transcript::item::TranscriptItem;
+    use crate::update::update;
+    use synthdev_domain::context::MessageAuthor;
+    use synthdev_domain::ids::Timestamp;
+    use synthdev_domain::message::ChatRole;
+    use synthdev_engine::event::{PublishedEvent, RunEvent};
 
     fn said(text: &str) -> RunEvent {
         let (context, text) = ("main".to_owned(), text.to_owned());

@@ -2,9 +2,9 @@
 
 use ratatui::crossterm::event::KeyCode;
 
-use crate::domain::question_text::{COLUMNS, plain_rows};
-use crate::tui::answer_fields::AnswerFields;
-use crate::tui::dialog::{DialogKind, QuestionDialog};
+use crate::answer_fields::AnswerFields;
+use crate::dialog::{DialogKind, QuestionDialog};
+use synthdev_domain::question_text::{COLUMNS, plain_rows};
 
 /// The question with its choices, a line each.
 pub(super) fn question_lines(dialog: &QuestionDialog) -> Vec<String> {
@@ -95,8 +95,8 @@ fn choices(dialog: &QuestionDialog) -> Vec<(String, Vec<KeyCode>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{CallId, RunId};
-    use crate::tui::msg::UiCommand;
+    use crate::msg::UiCommand;
+    use synthdev_domain::ids::{CallId, RunId};
 
     #[test]
     fn numbers_stand_for_keys() {

@@ -3,9 +3,9 @@
 use ratatui::text::{Line, Span};
 
 use super::body::PaneRow;
-use crate::tui::run_view::{AgentActivity, AgentLine, RunView};
-use crate::tui::text::{dollars, fit, format_count, short_number, width};
-use crate::tui::theme::ColorTheme;
+use crate::run_view::{AgentActivity, AgentLine, RunView};
+use crate::text::{dollars, fit, format_count, short_number, width};
+use crate::theme::ColorTheme;
 
 pub fn rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let mut rows = Vec::new();

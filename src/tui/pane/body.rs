@@ -6,12 +6,12 @@ use std::borrow::Cow;
 
 use ratatui::text::{Line, Span};
 
-use crate::config::graph::terminal::GraphSheetColumns;
-use crate::domain::ids::Timestamp;
-use crate::tui::run_view::run_graph::RunGraphDrawing;
-use crate::tui::run_view::timeline::{RunTimeline, TimelineDuration, TimelineKind};
-use crate::tui::text::{duration, fit, thousands, width, wrap};
-use crate::tui::theme::ColorTheme;
+use crate::run_view::run_graph::RunGraphDrawing;
+use crate::run_view::timeline::{RunTimeline, TimelineDuration, TimelineKind};
+use crate::text::{duration, fit, thousands, width, wrap};
+use crate::theme::ColorTheme;
+use synthdev_config::graph::terminal::GraphSheetColumns;
+use synthdev_domain::ids::Timestamp;
 
 pub type PaneGraphLayout = Vec<GraphSheetColumns>;
 

@@ -3,11 +3,11 @@
 use ratatui::text::{Line, Span};
 
 use super::body::PaneRow;
-use crate::domain::workflow::Budget;
-use crate::tui::run_view::RunView;
-use crate::tui::run_view::run_costs::{CostCurvePoint, CostSubtotals};
-use crate::tui::text::{dollars, fit, short_number, width};
-use crate::tui::theme::ColorTheme;
+use crate::run_view::RunView;
+use crate::run_view::run_costs::{CostCurvePoint, CostSubtotals};
+use crate::text::{dollars, fit, short_number, width};
+use crate::theme::ColorTheme;
+use synthdev_domain::workflow::Budget;
 
 /// From here on a bar warns.
 const NEARLY: f64 = 0.8;

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::PaneSet;
 use super::body::{PaneRow, PaneRowCopy, paragraph};
-use crate::tui::json_text::value_text;
-use crate::tui::run_view::common_data::{DataChangeAge, RunCommonData, below};
-use crate::tui::text::{clean, fit, format_count, one_line, width};
-use crate::tui::theme::ColorTheme;
+use crate::json_text::value_text;
+use crate::run_view::common_data::{DataChangeAge, RunCommonData, below};
+use crate::text::{clean, fit, format_count, one_line, width};
+use crate::theme::ColorTheme;
 
 /// Rows of the whole tree.
 const ROWS: usize = 20_000;

@@ -5,9 +5,9 @@ use ratatui::text::{Line, Span};
 
 use super::PaneSet;
 use super::body::{PaneRow, paragraph};
-use crate::tui::run_view::tool_calls::{CallApproval, ToolCallEntry, ToolCallLog, ToolCallStatus};
-use crate::tui::text::{duration, fit, thousands, width};
-use crate::tui::theme::ColorTheme;
+use crate::run_view::tool_calls::{CallApproval, ToolCallEntry, ToolCallLog, ToolCallStatus};
+use crate::text::{duration, fit, thousands, width};
+use crate::theme::ColorTheme;
 
 pub fn rows(calls: &ToolCallLog, panes: &PaneSet, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let mut rows = Vec::new();

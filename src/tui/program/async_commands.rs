@@ -2,11 +2,11 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::ids::RunId;
-use crate::tui::backend::{SessionBackend, StandingPermission};
-use crate::tui::editor::EditorRequest as EditAsked;
-use crate::tui::msg::{BackendReply, UiCommand};
-use crate::tui::terminal;
+use crate::backend::{SessionBackend, StandingPermission};
+use crate::editor::EditorRequest as EditAsked;
+use crate::msg::{BackendReply, UiCommand};
+use crate::terminal;
+use synthdev_domain::ids::RunId;
 
 /// What takes a while, away from the screen; outside, what is answered from memory.
 pub(super) fn later(

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use crate::tui::model::UiModel;
-use crate::tui::text::{dollars, thousands};
+use crate::model::UiModel;
+use crate::text::{dollars, thousands};
 
 /// What stays in the terminal after the screen is gone.
 pub fn farewell(model: &UiModel) -> Option<String> {

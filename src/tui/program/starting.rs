@@ -3,8 +3,8 @@
 use futures_util::future::BoxFuture;
 
 use super::UiCommandRunner;
-use crate::tui::backend::{ConcurrentRunMode, DeferredStart, WorkflowStart};
-use crate::tui::msg::{BackendReply, PendingStart};
+use crate::backend::{ConcurrentRunMode, DeferredStart, WorkflowStart};
+use crate::msg::{BackendReply, PendingStart};
 
 impl UiCommandRunner {
     pub(super) fn start(

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, Fuse};
 
-use crate::tui::backend::SessionBackend;
+use crate::backend::SessionBackend;
 
 #[derive(Default)]
 pub struct StoreChangeWatch(Option<Fuse<BoxStream<'static, ()>>>);

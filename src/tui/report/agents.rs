@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::table;
-use crate::domain::limits::Budget;
-use crate::tui::run_view::{AgentActivity, AgentLine, RunView};
-use crate::tui::text::{dollars, duration, format_count, thousands};
-use crate::tui::transcript::item::TranscriptItem;
+use crate::run_view::{AgentActivity, AgentLine, RunView};
+use crate::text::{dollars, duration, format_count, thousands};
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::limits::Budget;
 
 /// Messages of an agent that are shown.
 const LAST: usize = 5;

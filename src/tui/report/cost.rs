@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 
 use super::table;
-use crate::domain::cost::{BilledTokens, CostLedger, TokenPrice, TokenUsage};
-use crate::domain::cost_breakdown::{CostGrouping, GroupedCost, sums, total};
-use crate::domain::model::is_same_model;
-use crate::tui::run_view::RunView;
-use crate::tui::text::{dollars, format_count, one_line, thousands};
+use crate::run_view::RunView;
+use crate::text::{dollars, format_count, one_line, thousands};
+use synthdev_domain::cost::{BilledTokens, CostLedger, TokenPrice, TokenUsage};
+use synthdev_domain::cost_breakdown::{CostGrouping, GroupedCost, sums, total};
+use synthdev_domain::model::is_same_model;
 
 /// The session, each run that spent something in it, and what was asked beside them.
 pub fn cost(

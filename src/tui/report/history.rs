@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use super::table;
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
-use crate::tui::answer_fields::AnswerFields;
-use crate::tui::backend::{RunStepList, SearchHitLine};
-use crate::tui::history_browser::RunRow;
-use crate::tui::text::{dollars, fit, one_line, thousands, width};
+use crate::answer_fields::AnswerFields;
+use crate::backend::{RunStepList, SearchHitLine};
+use crate::history_browser::RunRow;
+use crate::text::{dollars, fit, one_line, thousands, width};
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back tells nothing.
 pub fn ago(then: Timestamp, now: Timestamp) -> String {

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use crate::domain::ids::CallId;
-use crate::engine::event::RunEvent;
-use crate::tui::text::{one_line, short_number};
+use crate::text::{one_line, short_number};
+use synthdev_domain::ids::CallId;
+use synthdev_engine::event::RunEvent;
 
 /// Parts that are kept; what is over goes first.
 const MOST: usize = 200;
@@ -227,8 +227,8 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::domain::context::ConversationSide;
-    use crate::domain::cost::TokenUsage;
+    use synthdev_domain::context::ConversationSide;
+    use synthdev_domain::cost::TokenUsage;
 
     fn called(call: u64, state: &str, agent: &str) -> RunEvent {
         RunEvent::ModelCalled {

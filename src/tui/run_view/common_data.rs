@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
-use crate::engine::event::RunEvent;
-use crate::tui::text::format_count;
+use crate::text::format_count;
+use synthdev_engine::event::RunEvent;
 
 /// Bytes of one text that are kept.
 const TEXT: usize = 16 << 10;

@@ -6,10 +6,10 @@ use super::run_costs::RunCostView;
 use super::run_graph::{RunDefinitionView, RunGraphDrawing};
 use super::timeline::RunTimeline;
 use super::tool_calls::ToolCallLog;
-use crate::domain::ids::Timestamp;
-use crate::domain::trace::RunTrace;
-use crate::engine::event::RunEvent;
-use crate::engine::trace::record_event;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::trace::RunTrace;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::trace::record_event;
 
 #[derive(Clone, Debug, Default)]
 pub struct RunPaneData {

@@ -5,8 +5,8 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 
-use crate::domain::cost::{CostEntry, TokenUsage};
-use crate::domain::ids::Timestamp;
+use synthdev_domain::cost::{CostEntry, TokenUsage};
+use synthdev_domain::ids::Timestamp;
 
 /// Points of the curve that are kept; twice as far apart when there are more.
 const POINTS: usize = 128;

@@ -5,11 +5,11 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::journal::RunStatus;
-use crate::engine::effect::UserQuestion;
-use crate::engine::event::RunEvent;
-use crate::tui::text::{fit, one_line};
+use crate::text::{fit, one_line};
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::journal::RunStatus;
+use synthdev_engine::effect::UserQuestion;
+use synthdev_engine::event::RunEvent;
 
 /// Rows that are kept.
 pub const MOST: usize = 20_000;

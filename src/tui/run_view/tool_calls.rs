@@ -6,11 +6,11 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::ids::{CallId, Timestamp};
-use crate::engine::event::RunEvent;
-use crate::tui::json_text;
-use crate::tui::text::{clean, format_count, one_line};
+use crate::json_text;
+use crate::text::{clean, format_count, one_line};
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_engine::event::RunEvent;
 
 /// Calls that are kept.
 pub const MOST: usize = 500;

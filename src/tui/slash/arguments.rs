@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::tui::backend::LookupPage;
+use crate::backend::LookupPage;
 
 /// Where to go back to; without a step the steps are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,10 +3,10 @@
 use super::arguments::EditArgument;
 use super::cmd::ShellLine;
 use super::steering::SteerAction;
-use crate::domain::journal::RunStatus;
-use crate::domain::project_index::SizeLimit;
-use crate::domain::task_list::TaskListCommand;
-use crate::tui::backend::{ConcurrentRunMode, LookupPage, SnapshotOperation, TimeTravelRequest};
+use crate::backend::{ConcurrentRunMode, LookupPage, SnapshotOperation, TimeTravelRequest};
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::project_index::SizeLimit;
+use synthdev_domain::task_list::TaskListCommand;
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

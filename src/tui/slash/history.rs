@@ -4,8 +4,8 @@ use super::arguments::{self, unquote, word};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::named;
 use super::snapshots;
-use crate::domain::journal::RunStatus;
-use crate::tui::backend::TimeTravelRequest;
+use crate::backend::TimeTravelRequest;
+use synthdev_domain::journal::RunStatus;
 
 pub(super) const RUNS: SlashCommand = SlashCommand {
     name: "runs",

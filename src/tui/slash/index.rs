@@ -1,7 +1,7 @@
 //! `/index`: the project's files are described for `explain_codebase`.
 
 use super::command::{SlashAction, SlashArgument, SlashCommand};
-use crate::domain::project_index::SizeLimit;
+use synthdev_domain::project_index::SizeLimit;
 
 pub(super) const INDEX: SlashCommand = SlashCommand::new(
     ("index", "[50|100|200|none]"),

@@ -2,7 +2,7 @@
 
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::named;
-use crate::tui::backend::LookupPage;
+use crate::backend::LookupPage;
 
 pub(super) const TOOLS: SlashCommand = SlashCommand {
     name: "tools",

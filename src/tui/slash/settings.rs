@@ -2,7 +2,7 @@
 
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::{named, switch};
-use crate::config::settings::rules::LEVELS;
+use synthdev_config::settings::rules::LEVELS;
 
 pub(super) const CONFIGURE: SlashCommand = SlashCommand {
     name: "configure",

@@ -2,7 +2,7 @@
 
 use super::arguments::{unquote, word};
 use super::edit_distance::closest;
-use crate::tui::backend::SnapshotOperation;
+use crate::backend::SnapshotOperation;
 
 pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
 

@@ -3,7 +3,7 @@
 use super::arguments::{unquote, word};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::steering;
-use crate::tui::backend::ConcurrentRunMode;
+use crate::backend::ConcurrentRunMode;
 
 pub(super) const WORKFLOW: SlashCommand = SlashCommand {
     name: "workflow",

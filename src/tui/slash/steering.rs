@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::engine::steering::Breakpoint;
-use crate::runtime::command::ControlAction;
-use crate::tui::slash::arguments::word;
+use crate::slash::arguments::word;
+use synthdev_engine::steering::Breakpoint;
+use synthdev_runtime::command::ControlAction;
 
 /// What is asked of the run in front.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -299,7 +299,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tui::slash::{self, SlashAction};
+    use crate::slash::{self, SlashAction};
 
     #[test]
     fn commands_that_steer_are_understood() {

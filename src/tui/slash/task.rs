@@ -3,7 +3,7 @@
 use super::arguments::{unquote, word};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::edit_distance::closest;
-use crate::domain::task_list::TaskListCommand;
+use synthdev_domain::task_list::TaskListCommand;
 
 pub(super) const TASK: SlashCommand = SlashCommand {
     name: "task",

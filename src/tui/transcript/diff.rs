@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::line_wrap::{LinePrefix, TextLayoutOptions, blank, push, put};
-use crate::tui::theme::ColorTheme;
+use crate::theme::ColorTheme;
 
 /// Colours of a unified diff's line.
 pub fn diff_style(line: &str, theme: ColorTheme) -> Style {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::item::TranscriptItem;
 use super::{ItemLayoutOptions, TranscriptList, TranscriptScroll, layout, weight_of};
-use crate::tui::text::thousands;
+use crate::text::thousands;
 
 /// From one item to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

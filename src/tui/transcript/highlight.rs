@@ -4,7 +4,7 @@
 use ratatui::style::Style;
 
 use super::line_wrap::StyledPiece;
-use crate::tui::theme::ColorTheme;
+use crate::theme::ColorTheme;
 
 mod languages;
 

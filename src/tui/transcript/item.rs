@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::TextDiff;
 
-use crate::domain::context::ConversationSide;
-use crate::tui::text::{clean, one_line};
+use crate::text::{clean, one_line};
+use synthdev_domain::context::ConversationSide;
 
 /// Two texts that have little in common are not compared for longer.
 const DIFF_TIME: Duration = Duration::from_millis(20);

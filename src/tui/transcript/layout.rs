@@ -7,8 +7,8 @@ use super::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use super::layout_options::{INDENT, lay_more, lay_plain};
 use super::line_wrap::push;
 use super::{diff, markdown};
-use crate::tui::text::{fit, width};
-use crate::tui::theme::ColorTheme;
+use crate::text::{fit, width};
+use crate::theme::ColorTheme;
 
 pub use super::layout_options::ItemLayoutOptions;
 pub use reply::{ReplyLayoutTail, extend};

@@ -4,8 +4,8 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::line_wrap::{TextLayoutOptions, push};
-use crate::tui::text::format_count;
-use crate::tui::theme::ColorTheme;
+use crate::text::format_count;
+use crate::theme::ColorTheme;
 
 /// Columns that stay free before what belongs to a title.
 pub const INDENT: usize = 2;

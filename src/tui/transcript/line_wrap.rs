@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::tui::text::{width, wrap_hanging};
-use crate::tui::theme::ColorTheme;
+use crate::text::{width, wrap_hanging};
+use crate::theme::ColorTheme;
 
 /// A part of a line and how it looks.
 pub type StyledPiece<'a> = (Style, &'a str);

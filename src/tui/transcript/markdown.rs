@@ -12,7 +12,7 @@ use ratatui::text::Line;
 use super::diff::diff_style;
 use super::highlight::{self, HighlightState, LanguageSyntax};
 use super::line_wrap::{LinePrefix, TextLayoutOptions, blank, put};
-use crate::tui::text::width;
+use crate::text::width;
 use inline::inline;
 use segments::{LineSegment, segment};
 use table::MarkdownTable;

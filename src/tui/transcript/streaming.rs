@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::TranscriptList;
 use super::item::TranscriptItem;
-use crate::domain::terminal_safe;
-use crate::tui::text::{clean, clean_first};
+use crate::text::{clean, clean_first};
+use synthdev_domain::terminal_safe;
 
 impl TranscriptList {
     /// Appends what streams to an open reply, cleaned; only what may still change is laid out again.

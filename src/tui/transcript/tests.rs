@@ -1,7 +1,7 @@
 use super::item::{ItemTone, ToolFileDiff, TranscriptBlock};
 use super::*;
-use crate::domain::context::ConversationSide;
-use crate::tui::text::clean;
+use crate::text::clean;
+use synthdev_domain::context::ConversationSide;
 
 fn shown(transcript: &TranscriptList) -> Vec<String> {
     transcript.visible().map(|row| row.map(ToString::to_string).unwrap_or_default()).collect()
@@ -100,7 +100,7 @@ fn blocks_are_set_apart_and_hidden_details_take_no_room() {
     list.push(TranscriptItem::rule("r"));
     assert_eq!(arrange(&mut list, 8, 20), ["one", "", "  a", "  b", "", "── r ───"]);
     list.arrange(
-        ItemLayoutOptions { columns: 8, details: true, theme: crate::tui::theme::ColorTheme::default() },
+        ItemLayoutOptions { columns: 8, details: true, theme: crate::theme::ColorTheme::default() },
         20,
     );
     assert_eq!(shown(&list), ["one", "  data", "", "  a", "  b", "", "── r ───"]);
@@ -371,7 +371,7 @@ mod any_text {
     use proptest::test_runner::RngSeed;
 
     use super::*;
-    use crate::tui::text::width;
+    use crate::text::width;
 
     fn texts() -> impl Strategy<Value = String> {
         let scrap = prop::sample::select(vec![
@@ -421,7 +421,7 @@ mod any_text {
             _ => unreachable!(),
         };
         tool.change = change.map(Box::new);
-        tool.summary = crate::tui::text::one_line(text);
+        tool.summary = crate::text::one_line(text);
         let mut list = TranscriptList::default();
         let at = list.push(open_reply(text, ConversationSide::User, text, Some(text)));
         list.append_reasoning(at, text);

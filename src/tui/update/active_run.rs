@@ -1,12 +1,12 @@
 //! The workflow in front: the one that commands and plain text are for.
 
-use crate::domain::ids::RunId;
-use crate::engine::steering::SteeringAction;
-use crate::runtime::command::RunCommand;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::run_view::RunView;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::run_view::RunView;
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::ids::RunId;
+use synthdev_engine::steering::SteeringAction;
+use synthdev_runtime::command::RunCommand;
 
 pub fn active_run(model: &UiModel) -> Option<&RunView> {
     if let Some(id) = &model.workflow {

@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 
 use super::dialog_keys;
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::runtime::command::RunCommand;
-use crate::tui::backend::StandingPermission;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::slash::steering::ApprovalAction;
-use crate::tui::text::{duration, one_line};
-use crate::tui::transcript::item::TranscriptItem;
+use crate::backend::StandingPermission;
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::slash::steering::ApprovalAction;
+use crate::text::{duration, one_line};
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_runtime::command::RunCommand;
 
 /// Numbered as `/approvals N` counts, the one on screen first.
 pub fn list(model: &UiModel) -> String {

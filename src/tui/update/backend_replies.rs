@@ -4,19 +4,19 @@ use super::{
     busy, editing_keys, editor, history, history_browser, index, keys, lookups, mention, setup,
     shell_commands, start_facts, steering, submit, verbosity,
 };
-use crate::domain::ids::RunId;
-use crate::tui::backend::{
+use crate::backend::{
     ConfigReload, RecalledInput, RoleLine, SnapshotOperation, StartPreparation, StatusFacts, WorkflowLine,
 };
-use crate::tui::complete::CompletionNames;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::{BackendReply, PendingStart, SnapshotPurpose, UiCommand};
-use crate::tui::report;
-use crate::tui::run_view::RunView;
-use crate::tui::slash::closest;
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
+use crate::complete::CompletionNames;
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::{BackendReply, PendingStart, SnapshotPurpose, UiCommand};
+use crate::report;
+use crate::run_view::RunView;
+use crate::slash::closest;
+use crate::theme::ColorTheme;
+use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::ids::RunId;
 
 pub fn reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
     match reply {

@@ -1,10 +1,10 @@
 //! What has to be over before something else begins.
 
-use crate::runtime::command::RunCommand;
-use crate::tui::backend::StartPreparation;
-use crate::tui::model::UiModel;
-use crate::tui::msg::{PendingStart, UiCommand};
-use crate::tui::transcript::item::TranscriptItem;
+use crate::backend::StartPreparation;
+use crate::model::UiModel;
+use crate::msg::{PendingStart, UiCommand};
+use crate::transcript::item::TranscriptItem;
+use synthdev_runtime::command::RunCommand;
 
 /// Says what is in the way, if something is.
 pub fn refuse_while_busy(model: &mut UiModel, what: &str) -> bool {

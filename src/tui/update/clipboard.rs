@@ -1,7 +1,7 @@
 //! What goes into the terminal's clipboard, and what is said of it.
 
-use crate::tui::msg::UiCommand;
-use crate::tui::text::format_count;
+use crate::msg::UiCommand;
+use crate::text::format_count;
 
 /// Bytes that go there: terminals drop more without a word.
 const MOST: usize = 64 << 10;

@@ -1,8 +1,8 @@
 //! Which commands can do nothing now, in the list of commands and where lines come and go.
 
 use super::busy;
-use crate::tui::model::UiModel;
-use crate::tui::slash::availability::{SlashCommandContext, blocked};
+use crate::model::UiModel;
+use crate::slash::availability::{SlashCommandContext, blocked};
 
 /// Says in the list of commands which of them can do nothing now.
 pub fn explain(model: &mut UiModel) {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
 use super::{editor, history, history_browser, lookups, panes, setup, steering};
-use crate::tui::backend::{ConcurrentRunMode, SnapshotOperation};
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::{SnapshotPurpose, UiCommand};
-use crate::tui::slash::{self, SlashAction};
-use crate::tui::theme;
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::backend::{ConcurrentRunMode, SnapshotOperation};
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::{SnapshotPurpose, UiCommand};
+use crate::slash::{self, SlashAction};
+use crate::theme;
+use crate::transcript::item::{ItemTone, TranscriptItem};
 
 /// Runs a command line; one that is not understood says why and changes nothing.
 pub fn run(model: &mut UiModel, line: &str) -> Vec<UiCommand> {

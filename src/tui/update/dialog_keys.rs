@@ -3,17 +3,17 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::index;
-use crate::domain::approval::ApprovalDecision;
-use crate::domain::ids::{CallId, RunId};
-use crate::engine::input::UserAnswer;
-use crate::runtime::command::RunCommand;
-use crate::runtime::network_access::NetworkAnswer;
-use crate::tui::backend::StandingPermission;
-use crate::tui::dialog::{DialogKind, QuestionDialog, REPEAT};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::slash;
-use crate::tui::text::{fit, one_line};
+use crate::backend::StandingPermission;
+use crate::dialog::{DialogKind, QuestionDialog, REPEAT};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::slash;
+use crate::text::{fit, one_line};
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_engine::input::UserAnswer;
+use synthdev_runtime::command::RunCommand;
+use synthdev_runtime::network_access::NetworkAnswer;
 
 /// Whether a dialog waits for this key; any other letter is the beginning of a text.
 pub fn is_meant(dialog: &QuestionDialog, key: KeyEvent) -> bool {

@@ -3,10 +3,10 @@
 
 use ratatui::crossterm::event::KeyEvent;
 
-use crate::tui::composer::ComposerEdit;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::composer::ComposerEdit;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::transcript::item::TranscriptItem;
 
 /// The number of the editor that the input box is: those of workflows and roles count from 1.
 pub const ELSEWHERE: u64 = 0;

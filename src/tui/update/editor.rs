@@ -2,19 +2,19 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 
-use crate::domain::diagnostic::DiagnosticSeverity;
-use crate::tui::editor::action::EditorAction;
-use crate::tui::editor::{
+use crate::editor::action::EditorAction;
+use crate::editor::{
     DefinitionEditor, EditFileList, EditorCheckReport, EditorPrompt, EditorReply, EditorRequest,
     EditorSaveError, EditorScreen, LARGEST, OpenedEditFile, SavedEditFile,
 };
-use crate::tui::keymap::chord::KeyChord;
-use crate::tui::keymap::{KeyAction, KeyFocusState};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::run_view::run_graph::RunGraphDrawing;
-use crate::tui::text::format_count;
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::keymap::chord::KeyChord;
+use crate::keymap::{KeyAction, KeyFocusState};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::run_view::run_graph::RunGraphDrawing;
+use crate::text::format_count;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_domain::diagnostic::DiagnosticSeverity;
 
 mod actions;
 mod keys;

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 
 use super::{busy, history_browser, mention, open_run, resuming, unread_input};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::tui::backend::{RunFilter, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
-use crate::tui::complete::complete;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::{BackendReply, RunListPurpose, UiCommand};
-use crate::tui::past_run::PastRun;
-use crate::tui::report::history as report;
-use crate::tui::text::format_count;
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::backend::{RunFilter, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use crate::complete::complete;
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::{BackendReply, RunListPurpose, UiCommand};
+use crate::past_run::PastRun;
+use crate::report::history as report;
+use crate::text::format_count;
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{RunStatus, RunSummary};
 
 /// Runs that `/runs` shows.
 const LISTED: usize = 20;

@@ -5,15 +5,15 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::open_run;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::tui::backend::{TimeTravelOutcome, TimeTravelPreview};
-use crate::tui::history_browser::{
+use crate::backend::{TimeTravelOutcome, TimeTravelPreview};
+use crate::history_browser::{
     HistoryBrowser, HistoryPrompt, HistoryReply, HistoryRequest, HistoryRunPage, HistoryText,
     HistoryTextView, HistoryWaitKind, RunDetails,
 };
-use crate::tui::model::UiModel;
-use crate::tui::msg::{BackendReply, UiCommand};
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::model::UiModel;
+use crate::msg::{BackendReply, UiCommand};
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::ids::{RunId, Timestamp};
 
 mod cursor;
 mod keys;

@@ -1,15 +1,15 @@
 //! `/index`: the person sees what it will cost, agrees, and sees how far it is.
 
 use super::shell_commands;
-use crate::domain::ids::Timestamp;
-use crate::domain::project_index::SizeLimit;
-use crate::domain::project_index::report::{IndexOutcome, IndexReport};
-use crate::tui::backend::{IndexingReply, IndexingRequest};
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::text::thousands;
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::backend::{IndexingReply, IndexingRequest};
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::text::thousands;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::project_index::SizeLimit;
+use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
 
 pub fn propose_indexing(model: &mut UiModel, limit: SizeLimit) -> Vec<UiCommand> {
     begin(model, "the project is looked at", IndexingRequest::Look(limit))

@@ -1,13 +1,13 @@
 //! Esc in a workflow: the models are stopped in the middle of a word, and the person says how it goes on.
 
-use crate::domain::ids::{CallId, RunId};
-use crate::engine::input::UserAnswer;
-use crate::engine::steering::{Breakpoint, SteeringAction};
-use crate::runtime::command::RunCommand;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::run_view::StoppedAt;
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::run_view::StoppedAt;
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_engine::input::UserAnswer;
+use synthdev_engine::steering::{Breakpoint, SteeringAction};
+use synthdev_runtime::command::RunCommand;
 
 /// Esc while a workflow works.
 pub(super) fn interrupt(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {

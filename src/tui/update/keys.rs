@@ -6,16 +6,16 @@ use super::{
     approvals, dialog_keys, editing_keys, editor, history, history_browser, interrupt, leave, mention, panes,
     setup, shell_commands, steering, submit, withdrawn_dialog,
 };
-use crate::domain::ids::Timestamp;
-use crate::runtime::command::RunCommand;
-use crate::tui::complete::complete;
-use crate::tui::dialog::{DialogKind, QuestionDialog};
-use crate::tui::keymap::chord::KeyChord;
-use crate::tui::keymap::{KeyAction, KeyFocusState};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::slash::{self, SlashArgument};
-use crate::tui::text::clean;
+use crate::complete::complete;
+use crate::dialog::{DialogKind, QuestionDialog};
+use crate::keymap::chord::KeyChord;
+use crate::keymap::{KeyAction, KeyFocusState};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::slash::{self, SlashArgument};
+use crate::text::clean;
+use synthdev_domain::ids::Timestamp;
+use synthdev_runtime::command::RunCommand;
 
 /// Two interrupts within this time leave the program.
 const TWICE_MS: i64 = 3_000;

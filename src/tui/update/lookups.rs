@@ -1,15 +1,15 @@
 //! Commands that look something up beside what goes on: agents, graphs, pages, trust.
 
 use super::{editing_keys, index, shell_commands, tasks, verbosity};
-use crate::tui::backend::LookupPage;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::keymap::{self, ACTIONS};
-use crate::tui::layout::PaneKind;
-use crate::tui::model::UiModel;
-use crate::tui::msg::{BackendReply, UiCommand};
-use crate::tui::report::agents;
-use crate::tui::slash::{SlashAction, closest};
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::backend::LookupPage;
+use crate::dialog::QuestionDialog;
+use crate::keymap::{self, ACTIONS};
+use crate::layout::PaneKind;
+use crate::model::UiModel;
+use crate::msg::{BackendReply, UiCommand};
+use crate::report::agents;
+use crate::slash::{SlashAction, closest};
+use crate::transcript::item::{ItemTone, TranscriptItem};
 
 pub fn act(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {

@@ -1,10 +1,10 @@
 //! `@` in the input box: the list of what can be mentioned, and asking for what is in it.
 
-use crate::tui::complete::mention::{complete, split_mention};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::run_view::pane_data::RunDefinitionState;
-use crate::tui::slash;
+use crate::complete::mention::{complete, split_mention};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::run_view::pane_data::RunDefinitionState;
+use crate::slash;
 
 /// Shows what fits the word before the cursor. `None`: it mentions nothing.
 pub fn refresh(model: &mut UiModel) -> Option<Vec<UiCommand>> {

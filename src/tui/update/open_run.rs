@@ -2,15 +2,15 @@
 
 use super::active_run::active_run;
 use super::{busy, resuming};
-use crate::domain::ids::RunId;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::past_run::{OpeningRun, PastRun};
-use crate::tui::run_view::{EarlierEntries, RunView};
-use crate::tui::slash::steering::SteerAction;
-use crate::tui::slash::{self, SlashAction};
-use crate::tui::text::{format_count, one_line};
-use crate::tui::transcript::item::TranscriptItem;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::past_run::{OpeningRun, PastRun};
+use crate::run_view::{EarlierEntries, RunView};
+use crate::slash::steering::SteerAction;
+use crate::slash::{self, SlashAction};
+use crate::text::{format_count, one_line};
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::ids::RunId;
 
 /// What entries may weigh, in bytes: as much again is needed around them.
 const KEPT_BYTES: usize = 8 << 20;

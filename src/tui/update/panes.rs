@@ -3,20 +3,20 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::clipboard;
-use crate::domain::ids::RunId;
-use crate::tui::keymap::KeyAction;
-use crate::tui::layout::{LayoutSlot, PaneKind};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::pane::PaneSearch;
-use crate::tui::pane::body::PaneRowCopy;
-use crate::tui::pane::data;
-use crate::tui::run_view::RunView;
-use crate::tui::run_view::pane_data::RunDefinitionState;
-use crate::tui::text::{format_count, one_line};
-use crate::tui::transcript::SelectionStep;
-use crate::tui::transcript::item::TranscriptItem;
-use crate::tui::view;
+use crate::keymap::KeyAction;
+use crate::layout::{LayoutSlot, PaneKind};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::pane::PaneSearch;
+use crate::pane::body::PaneRowCopy;
+use crate::pane::data;
+use crate::run_view::RunView;
+use crate::run_view::pane_data::RunDefinitionState;
+use crate::text::{format_count, one_line};
+use crate::transcript::SelectionStep;
+use crate::transcript::item::TranscriptItem;
+use crate::view;
+use synthdev_domain::ids::RunId;
 
 /// Rows that one step of the wheel moves.
 const WHEEL: usize = 3;

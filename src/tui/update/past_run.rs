@@ -3,16 +3,16 @@
 pub mod step_details;
 
 use super::run_events;
-use crate::domain::cost::{CostEntry, CostLedger, TokenUsage};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::RunSummary;
-use crate::engine::event::RunEvent;
-use crate::runtime::preview::{OmittedEvents, RunPreview};
-use crate::tui::model::UiModel;
-use crate::tui::past_run::{PastRun, SHOWN};
-use crate::tui::run_view::RunView;
-use crate::tui::text::one_line;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::model::UiModel;
+use crate::past_run::{PastRun, SHOWN};
+use crate::run_view::RunView;
+use crate::text::one_line;
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::cost::{CostEntry, CostLedger, TokenUsage};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::RunSummary;
+use synthdev_engine::event::RunEvent;
+use synthdev_runtime::preview::{OmittedEvents, RunPreview};
 
 /// A run's events become a past, one by one. No more is kept than the screen shows, however many there are.
 #[derive(Debug)]

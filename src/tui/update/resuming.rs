@@ -3,11 +3,11 @@
 //! Their past is on screen before that, with where they stand and what can be done there: whoever types it at once is not
 //! too early.
 
-use crate::domain::ids::RunId;
-use crate::engine::input::UserAnswer;
-use crate::runtime::command::RunCommand;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use synthdev_domain::ids::RunId;
+use synthdev_engine::input::UserAnswer;
+use synthdev_runtime::command::RunCommand;
 
 /// From now on what the run is told waits.
 pub fn start_resuming(model: &mut UiModel, run: &RunId) {

@@ -3,24 +3,24 @@
 use serde_json::{Map, Value};
 
 use super::{approvals, history, resuming, steering, submit, withdrawn_dialog};
-use crate::config::models::resolve::SCRIPTED;
-use crate::domain::context::{ConversationSide, MessageAuthor};
-use crate::domain::cost::TokenUsage;
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::model::DeltaKind;
-use crate::engine::effect::UserQuestion;
-use crate::engine::event::RunEvent;
-use crate::engine::steering::BreakpointSet;
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::report;
-use crate::tui::run_view::{CallSpeaker, RunView, StoppedAt};
-use crate::tui::text::{clean, duration, format_count, one_line};
-use crate::tui::transcript::item::{
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::report;
+use crate::run_view::{CallSpeaker, RunView, StoppedAt};
+use crate::text::{clean, duration, format_count, one_line};
+use crate::transcript::item::{
     BlockBodyStyle, ItemTone, ToolFileDiff, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem,
 };
-use crate::tui::transcript::open_reply;
+use crate::transcript::open_reply;
+use synthdev_config::models::resolve::SCRIPTED;
+use synthdev_domain::context::{ConversationSide, MessageAuthor};
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::model::DeltaKind;
+use synthdev_engine::effect::UserQuestion;
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::steering::BreakpointSet;
 
 mod branches;
 mod run_end;
@@ -441,7 +441,7 @@ fn replied(
     model: &mut UiModel,
     run: &RunId,
     call: CallId,
-    speaker: (&str, crate::domain::context::ConversationSide, &str),
+    speaker: (&str, synthdev_domain::context::ConversationSide, &str),
     text: &str,
     reasoning: &str,
 ) {

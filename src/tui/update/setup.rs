@@ -3,12 +3,12 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::busy::{end_chat, refuse_while_busy};
-use crate::config::setup::{check_url, key};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::setup::{SetupChoice, SetupDialog, SetupReply, SetupRequest, SetupServer, SetupStep};
-use crate::tui::text::clean;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::setup::{SetupChoice, SetupDialog, SetupReply, SetupRequest, SetupServer, SetupStep};
+use crate::text::clean;
+use crate::transcript::item::TranscriptItem;
+use synthdev_config::setup::{check_url, key};
 
 /// `/configure [LEVEL]`.
 pub fn open(model: &mut UiModel, level: String) -> Vec<UiCommand> {

@@ -1,13 +1,13 @@
 //! `/cmd`: commands of the person, run beside what goes on, and those that a model writes, which only the person runs.
 
-use crate::domain::cost::CostEntry;
-use crate::domain::ids::Timestamp;
-use crate::tui::backend::{ShellOutcome, ShellSuggestion, ShellSuggestionReply};
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::slash::{self, ShellLine, SlashAction};
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::backend::{ShellOutcome, ShellSuggestion, ShellSuggestionReply};
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::slash::{self, ShellLine, SlashAction};
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::cost::CostEntry;
+use synthdev_domain::ids::Timestamp;
 
 pub fn act(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
     match line {

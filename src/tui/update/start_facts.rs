@@ -1,10 +1,10 @@
 //! What a session begins with: role, model and tools, and a warning where something is missing. A warning that no longer
 //! holds leaves the screen.
 
-use crate::tui::backend::StatusFacts;
-use crate::tui::model::UiModel;
-use crate::tui::report;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::backend::StatusFacts;
+use crate::model::UiModel;
+use crate::report;
+use crate::transcript::item::TranscriptItem;
 
 pub fn say_start_facts(model: &mut UiModel) {
     model.start_facts_wait = false;

@@ -6,17 +6,17 @@ use serde_json::{Map, Value};
 
 use super::active_run::{active_run, nothing_runs, send};
 use super::{approvals, history};
-use crate::domain::ids::RunId;
-use crate::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
-use crate::runtime::command::{ControlAction, RunCommand};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::run_view::pane_data::RunDefinitionState;
-use crate::tui::run_view::{MessageWithdrawal, RunView, StoppedAt};
-use crate::tui::slash::closest;
-use crate::tui::slash::steering::{PendingTextAction, SteerAction};
-use crate::tui::text::{dollars, duration, fit, format_count, one_line, thousands};
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::run_view::pane_data::RunDefinitionState;
+use crate::run_view::{MessageWithdrawal, RunView, StoppedAt};
+use crate::slash::closest;
+use crate::slash::steering::{PendingTextAction, SteerAction};
+use crate::text::{dollars, duration, fit, format_count, one_line, thousands};
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::ids::RunId;
+use synthdev_engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use synthdev_runtime::command::{ControlAction, RunCommand};
 
 mod set;
 
@@ -241,7 +241,7 @@ pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) {
 }
 
 /// A stand was left.
-pub fn on_stop_left(model: &mut UiModel, run: &RunId, call: crate::domain::ids::CallId) {
+pub fn on_stop_left(model: &mut UiModel, run: &RunId, call: synthdev_domain::ids::CallId) {
     if let Some(view) = model.run_mut(run) {
         view.stands.retain(|stand| stand.call != call);
     }

@@ -1,14 +1,14 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
 use super::{commands, interrupt, open_run, withdrawn_dialog};
-use crate::domain::ids::{CallId, RunId};
-use crate::engine::input::UserAnswer;
-use crate::runtime::command::RunCommand;
-use crate::tui::backend::StartPreparation;
-use crate::tui::model::UiModel;
-use crate::tui::msg::{PendingStart, UiCommand};
-use crate::tui::slash;
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::backend::StartPreparation;
+use crate::model::UiModel;
+use crate::msg::{PendingStart, UiCommand};
+use crate::slash;
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_engine::input::UserAnswer;
+use synthdev_runtime::command::RunCommand;
 
 pub fn submit(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(text) = model.composer.take_text() else { return Vec::new() };

@@ -1,11 +1,11 @@
 //! `/task`: the list as it is now, and what was done with it.
 
-use crate::domain::task_list::{TaskList, TaskListCommand, TaskListItem};
-use crate::tui::dialog::QuestionDialog;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::text::one_line;
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::text::one_line;
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
 
 pub fn show_task_result(
     model: &mut UiModel,

@@ -1,9 +1,9 @@
 //! Nothing begins while it is asked whether the project's own definitions count: it waits for the answer, in its order.
 
-use crate::tui::dialog::DialogKind;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::dialog::DialogKind;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::transcript::item::TranscriptItem;
 
 /// Keeps back what the answer decides about.
 pub fn hold_for_trust(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCommand> {

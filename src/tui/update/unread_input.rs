@@ -1,6 +1,6 @@
 //! Texts that nobody has read and nobody will.
 
-use crate::tui::model::UiModel;
+use crate::model::UiModel;
 
 /// They come back to the input box, or to its history if something is being typed.
 pub fn return_to_input(model: &mut UiModel) {

@@ -1,8 +1,8 @@
 //! `/verbosity`: how much is shown and logged, changed while the program runs.
 
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::transcript::item::TranscriptItem;
 
 /// Whether results and data are shown, too.
 pub fn details_at(level: u8) -> bool {

@@ -1,10 +1,10 @@
 //! A question that is gone although nobody here has answered it, because its run was paused or ended. What was on its way to
 //! it answers nothing else, and is said to nobody else.
 
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::tui::model::{UiModel, WithdrawnDialog};
-use crate::tui::text::one_line;
-use crate::tui::transcript::item::TranscriptItem;
+use crate::model::{UiModel, WithdrawnDialog};
+use crate::text::one_line;
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
 
 /// So long what is pressed may have been meant for what stood there before.
 const LATE_MS: i64 = 1_500;

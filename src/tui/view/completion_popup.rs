@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{boxed, put};
-use crate::tui::complete::CompletionPopup;
-use crate::tui::layout::WIDE;
-use crate::tui::model::UiModel;
-use crate::tui::text::{fit, one_line, width};
+use crate::complete::CompletionPopup;
+use crate::layout::WIDE;
+use crate::model::UiModel;
+use crate::text::{fit, one_line, width};
 
 const MOST: usize = 8;
 

@@ -6,14 +6,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use super::draw_helpers::{boxed, put};
-use crate::domain::question_text::{MARK, QuestionLine};
-use crate::domain::terminal_safe;
-use crate::tui::dialog::{AnswerForm, DialogKind, QuestionDialog};
-use crate::tui::model::UiModel;
-use crate::tui::text::{duration, fit, format_count, tail, width, wrap};
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::diff;
-use crate::tui::transcript::line_wrap::TextLayoutOptions;
+use crate::dialog::{AnswerForm, DialogKind, QuestionDialog};
+use crate::model::UiModel;
+use crate::text::{duration, fit, format_count, tail, width, wrap};
+use crate::theme::ColorTheme;
+use crate::transcript::diff;
+use crate::transcript::line_wrap::TextLayoutOptions;
+use synthdev_domain::question_text::{MARK, QuestionLine};
+use synthdev_domain::terminal_safe;
 
 pub fn draw(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;

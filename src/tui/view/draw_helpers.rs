@@ -8,7 +8,7 @@ use ratatui::text::Line;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::tui::text::{fit, width};
+use crate::text::{fit, width};
 
 /// A line of spans, cut at the area's edge; `…` says so.
 pub(super) fn put(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {

@@ -7,16 +7,16 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{boxed, pad, put};
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::domain::terminal_safe;
-use crate::tui::editor::action::EditorAction;
-use crate::tui::editor::simulation_result::EditorSimulation;
-use crate::tui::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
-use crate::tui::keymap::{KeyAction, KeyBindings};
-use crate::tui::model::UiModel;
-use crate::tui::text::{fit, format_count, one_line, width, wrap};
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::layout::style_of;
+use crate::editor::action::EditorAction;
+use crate::editor::simulation_result::EditorSimulation;
+use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
+use crate::keymap::{KeyAction, KeyBindings};
+use crate::model::UiModel;
+use crate::text::{fit, format_count, one_line, width, wrap};
+use crate::theme::ColorTheme;
+use crate::transcript::layout::style_of;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::terminal_safe;
 
 mod file_list;
 mod text;

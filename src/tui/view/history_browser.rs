@@ -7,13 +7,13 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::draw_helpers::put;
-use crate::tui::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
-use crate::tui::keymap::KeyAction;
-use crate::tui::model::UiModel;
-use crate::tui::text::{fit, tail, width, wrap};
-use crate::tui::theme::ColorTheme;
-use crate::tui::transcript::item::ItemTone;
-use crate::tui::transcript::layout::ItemLayoutOptions;
+use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
+use crate::keymap::KeyAction;
+use crate::model::UiModel;
+use crate::text::{fit, tail, width, wrap};
+use crate::theme::ColorTheme;
+use crate::transcript::item::ItemTone;
+use crate::transcript::layout::ItemLayoutOptions;
 
 mod list;
 mod run;
@@ -211,7 +211,7 @@ fn toned(theme: ColorTheme, tone: ItemTone) -> Style {
 }
 
 fn folded(text: &str, columns: usize) -> Vec<String> {
-    let text = crate::tui::text::clean(text);
+    let text = crate::text::clean(text);
     let rows = text
         .lines()
         .flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].trim_end().to_owned()));

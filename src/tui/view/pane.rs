@@ -7,13 +7,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::put;
-use crate::tui::keymap::KeyAction;
-use crate::tui::layout::{LayoutSlot, PaneKind};
-use crate::tui::model::UiModel;
-use crate::tui::pane::body::{PaneBody, PaneRow, paragraph};
-use crate::tui::pane::{PaneRowsKey, agents, costs, data, tools};
-use crate::tui::run_view::pane_data::RunDefinitionState;
-use crate::tui::text::{fit, width};
+use crate::keymap::KeyAction;
+use crate::layout::{LayoutSlot, PaneKind};
+use crate::model::UiModel;
+use crate::pane::body::{PaneBody, PaneRow, paragraph};
+use crate::pane::{PaneRowsKey, agents, costs, data, tools};
+use crate::run_view::pane_data::RunDefinitionState;
+use crate::text::{fit, width};
 
 /// What a pane shows now; `None`: the conversation, which is no list of rows.
 pub fn body(model: &UiModel, pane: PaneKind) -> Option<PaneBody<'_>> {

@@ -6,10 +6,10 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{boxed, put};
-use crate::domain::terminal_safe;
-use crate::tui::model::UiModel;
-use crate::tui::setup::{SetupChoice, SetupDialog, SetupStep};
-use crate::tui::text::{fit, width, wrap};
+use crate::model::UiModel;
+use crate::setup::{SetupChoice, SetupDialog, SetupStep};
+use crate::text::{fit, width, wrap};
+use synthdev_domain::terminal_safe;
 
 /// Dots that stand for a key, however long it is.
 const DOTS: usize = 24;

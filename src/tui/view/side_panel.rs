@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::put;
-use crate::tui::model::UiModel;
-use crate::tui::pane::costs;
-use crate::tui::run_view::RunView;
-use crate::tui::text::{dollars, fit, format_count, short_number, width};
+use crate::model::UiModel;
+use crate::pane::costs;
+use crate::run_view::RunView;
+use crate::text::{dollars, fit, format_count, short_number, width};
 
 pub fn side(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;

@@ -1,4 +1,4 @@
-//! Every path of a file, as written and as it resolves inside the crate.
+//! Every path of a file, as written and as it resolves inside the workspace.
 //!
 //! Counts `use` trees with groups, inline paths, and paths inside macro calls. Leaves out code under `#[cfg(test)]`
 //! and visibilities such as `pub(in crate::x)`.
@@ -13,10 +13,13 @@ use syn::{ImplItemFn, Item, ItemMod, ItemUse, Macro, Signature, UseTree, Visibil
 use super::source::{Module, Source};
 use super::syntax::{attributes, flat, is_punct, is_test};
 
+/// Of the crate names of the members.
+const MEMBER_PREFIX: &str = "synthdev_";
+
 #[derive(Debug)]
 pub(super) struct Edge {
     pub(super) line: usize,
-    /// Inside the crate, from its root; `None` for a path that leaves the crate.
+    /// Its first part is the member; `None` for a path that leaves the workspace.
     pub(super) target: Option<Module>,
     pub(super) written: Vec<String>,
     /// The name it gets in this module, for a `use` that is no glob.
@@ -50,12 +53,16 @@ impl Paths {
     fn resolve(&self, written: &[String]) -> Option<Module> {
         let (first, rest) = written.split_first()?;
         match first.as_str() {
-            "crate" => Some(rest.to_vec()),
+            "crate" => Some([self.module.get(..1).unwrap_or_default(), rest].concat()),
             "self" => Some([&self.module, rest].concat()),
             "super" => {
                 let ups = written.iter().take_while(|name| *name == "super").count();
                 let base = self.module.len().checked_sub(ups)?;
                 Some([&self.module[..base], &written[ups..]].concat())
+            }
+            name if name.starts_with(MEMBER_PREFIX) => {
+                let member = name.trim_start_matches(MEMBER_PREFIX).to_owned();
+                Some([&[member], rest].concat())
             }
             name if self.children.contains(name) => Some([&self.module, written].concat()),
             _ => None,

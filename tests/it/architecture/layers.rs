@@ -1,9 +1,12 @@
-//! The table of layers: which may import which, and what of the outside world a pure layer must not name.
+//! What the manifests of the members allow them to import, and what of the outside world a pure member must not name.
+//!
+//! The compiler holds the walls between the members: a manifest that names no other member cannot use it. This guard holds
+//! the manifests, and what no manifest can forbid.
 
 use super::edges::Paths;
 use super::source::Tree;
 
-/// Layer and what it may import besides itself.
+/// A member and which other members it may import.
 const TABLE: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("config", &["domain"]),
@@ -17,25 +20,28 @@ const TABLE: &[(&str, &[&str])] = &[
     ("app", &["domain", "config", "engine", "ports", "runtime", "adapters", "tui", "cli", "mcp"]),
 ];
 
-/// Layers that are text and values only: no waiting, no world.
+/// Members that are text and values only: no waiting, no world.
 const PURE: &[&str] = &["domain", "config", "engine"];
 
-/// What the pure layers must not name.
-const WORLD: &[&str] = &[
+/// Crates that the pure members must not depend on.
+const WORLD_CRATES: &[&str] = &[
     "tokio",
-    "tokio_util",
-    "futures_util",
+    "futures-util",
     "reqwest",
-    "async_openai",
+    "async-openai",
     "rustls",
     "rusqlite",
     "git2",
     "rquickjs",
-    "process_wrap",
+    "process-wrap",
     "directories",
     "ratatui",
     "crossterm",
     "anyhow",
+];
+
+/// What the pure members must not name of the standard library.
+const WORLD_PATHS: &[&str] = &[
     "std::fs",
     "std::net::TcpStream",
     "std::net::TcpListener",
@@ -46,39 +52,62 @@ const WORLD: &[&str] = &[
     "std::env",
 ];
 
+/// Takes every text file of the workspace.
+pub(super) fn manifests(texts: &[(String, String)]) -> Vec<String> {
+    let members = texts.iter().filter_map(|(path, text)| {
+        Some((path, path.strip_prefix("src/")?.strip_suffix("/Cargo.toml")?, text))
+    });
+    let mut found = Vec::new();
+    for (path, member, text) in members {
+        let Some((_, allowed)) = TABLE.iter().find(|(name, _)| *name == member) else {
+            found.push(format!("{path}:1: {member} is no member of the table"));
+            continue;
+        };
+        for (line, name) in dependencies(text) {
+            match name.strip_prefix("synthdev-") {
+                Some(other) if !allowed.contains(&other) => {
+                    found.push(format!("{path}:{line}: {member} must not import {other}"));
+                }
+                None if PURE.contains(&member) && WORLD_CRATES.contains(&name) => {
+                    found.push(format!("{path}:{line}: {member} must not use {name}"));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Line and name of each dependency of shipped code.
+fn dependencies(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut shipped = false;
+    manifest.lines().enumerate().filter_map(move |(index, line)| {
+        if let Some(section) = line.strip_prefix('[') {
+            shipped = section == "dependencies]" || section.ends_with(".dependencies]");
+            return None;
+        }
+        let name =
+            line.split(['.', ' ', '=']).next().filter(|name| !name.is_empty() && !name.starts_with('#'));
+        name.filter(|_| shipped).map(|name| (index + 1, name))
+    })
+}
+
 pub(super) fn check(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for (source, module) in tree.shipped() {
-        let (Some(layer), path) = (module.first(), &source.path) else { continue };
-        let Some((_, allowed)) = TABLE.iter().find(|(name, _)| name == layer) else {
-            found.push(format!("{path}:1: {layer} is no layer of the table"));
+        let (Some(member), path) = (module.first(), &source.path) else { continue };
+        if !PURE.contains(&member.as_str()) {
             continue;
-        };
+        }
         let paths = Paths::of(source, module);
-        let pure = PURE.contains(&layer.as_str());
-        for edge in &paths.edges {
-            let line = edge.line;
-            let written = edge.written.join("::");
-            match edge.target.as_deref() {
-                Some([]) => found.push(format!("{path}:{line}: names the whole crate: say which module")),
-                Some([other, ..]) if other != layer && !allowed.contains(&other.as_str()) => {
-                    let target =
-                        edge.target.iter().flatten().fold("crate".to_owned(), |all, name| all + "::" + name);
-                    found.push(format!("{path}:{line}: {layer} must not import {other} ({target})"));
-                }
-                Some(_) => {}
-                None if pure => found.extend(
-                    WORLD
-                        .iter()
-                        .filter(|name| written == **name || written.starts_with(&format!("{name}::")))
-                        .map(|name| format!("{path}:{line}: {layer} must not use {name} ({written})")),
-                ),
-                None => {}
-            }
+        for edge in paths.edges.iter().filter(|edge| edge.target.is_none()) {
+            let (line, written) = (edge.line, edge.written.join("::"));
+            let named = |name: &&&str| written == **name || written.starts_with(&format!("{name}::"));
+            let named = WORLD_PATHS.iter().find(named);
+            found
+                .extend(named.map(|name| format!("{path}:{line}: {member} must not use {name} ({written})")));
         }
-        if pure {
-            found.extend(paths.asyncs.iter().map(|line| format!("{path}:{line}: {layer} must not be async")));
-        }
+        found.extend(paths.asyncs.iter().map(|line| format!("{path}:{line}: {member} must not be async")));
     }
     found
 }

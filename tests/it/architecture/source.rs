@@ -7,7 +7,7 @@ use syn::Item;
 
 use super::syntax::{attributes, is_test};
 
-/// `["engine", "machine"]` for `crate::engine::machine`; empty for the crate itself.
+/// `["engine", "machine"]` for the module `machine` of the member `src/engine`; empty for the façade.
 pub(super) type Module = Vec<String>;
 
 pub(super) struct Source {
@@ -15,7 +15,7 @@ pub(super) struct Source {
     pub(super) path: String,
     pub(super) text: String,
     pub(super) file: syn::File,
-    /// `None` outside of the library: `main.rs`, tests and benches.
+    /// `None` outside of the libraries: `main.rs`, tests and benches.
     pub(super) module: Option<Module>,
 }
 
@@ -93,6 +93,6 @@ fn module_of(path: &str) -> Option<Module> {
     match path.strip_prefix("src/")?.strip_suffix(".rs")? {
         "main" => None,
         "lib" => Some(Module::new()),
-        path => Some(path.split('/').map(str::to_owned).collect()),
+        path => Some(path.strip_suffix("/lib").unwrap_or(path).split('/').map(str::to_owned).collect()),
     }
 }

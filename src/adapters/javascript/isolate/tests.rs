@@ -5,11 +5,13 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::*;
-use crate::domain::context::ConversationSide;
-use crate::domain::message::ToolCall;
-use crate::domain::script::ScopeView;
-use crate::domain::script::{AgentView, ContextView, ScriptForm, ScriptKind, ScriptMessage, TransitionGuard};
-use crate::domain::source_location::SourceLocation;
+use synthdev_domain::context::ConversationSide;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::script::ScopeView;
+use synthdev_domain::script::{
+    AgentView, ContextView, ScriptForm, ScriptKind, ScriptMessage, TransitionGuard,
+};
+use synthdev_domain::source_location::SourceLocation;
 
 fn script(text: &str) -> WorkflowScript {
     let form = if text.starts_with(';') { ScriptForm::Statements } else { ScriptForm::Expression };

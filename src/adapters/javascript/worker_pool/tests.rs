@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::script::{ScopeView, ScriptForm, ScriptKind, ScriptTask, WorkflowScript};
-use crate::domain::source_location::SourceLocation;
+use synthdev_domain::script::{ScopeView, ScriptForm, ScriptKind, ScriptTask, WorkflowScript};
+use synthdev_domain::source_location::SourceLocation;
 
 fn job(text: &str) -> ScriptJob {
     let script = WorkflowScript {

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::providers::errors;
-use crate::adapters::providers::reply_builder::ReplyBuilder;
-use crate::adapters::providers::reply_decoder::{ReplyDecoder, wrong_protocol_error};
-use crate::domain::message::OpaqueBlock;
-use crate::domain::model::{FinishReason, ModelError};
+use crate::providers::errors;
+use crate::providers::reply_builder::ReplyBuilder;
+use crate::providers::reply_decoder::{ReplyDecoder, wrong_protocol_error};
+use synthdev_domain::message::OpaqueBlock;
+use synthdev_domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct AnthropicReplyDecoder {

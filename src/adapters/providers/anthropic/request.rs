@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapters::providers::conversation::normalise;
-use crate::adapters::providers::offered_tools::{OfferedTool, offered};
-use crate::adapters::providers::opaque_reasoning;
-use crate::domain::message::OpaqueBlock;
-use crate::domain::model::{ModelParameters, ModelRequest, ToolChoice};
-use crate::domain::protocol::ModelProtocol;
+use crate::providers::conversation::normalise;
+use crate::providers::offered_tools::{OfferedTool, offered};
+use crate::providers::opaque_reasoning;
+use synthdev_domain::message::OpaqueBlock;
+use synthdev_domain::model::{ModelParameters, ModelRequest, ToolChoice};
+use synthdev_domain::protocol::ModelProtocol;
 
 use super::cache_marks;
 use super::conversation::{AnthropicConversation, arrange, thoughtless};

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::model::{ModelChoice, ToolChoice};
+use synthdev_domain::model::{ModelChoice, ToolChoice};
 
 /// The first generation that thinks without a budget.
 const ADAPTIVE: (u32, u32) = (4, 6);
@@ -84,7 +84,7 @@ fn generation(model: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::model::ModelParameters;
+    use synthdev_domain::model::ModelParameters;
 
     #[test]
     fn the_generation_is_in_the_name() {

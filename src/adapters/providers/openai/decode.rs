@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::adapters::providers::errors;
-use crate::adapters::providers::reply_builder::ReplyBuilder;
-use crate::adapters::providers::reply_decoder::{ReplyDecoder, filtered, provider_failure};
-use crate::domain::model::{FinishReason, ModelError};
+use crate::providers::errors;
+use crate::providers::reply_builder::ReplyBuilder;
+use crate::providers::reply_decoder::{ReplyDecoder, filtered, provider_failure};
+use synthdev_domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct ChatCompletionDecoder {

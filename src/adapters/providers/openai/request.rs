@@ -14,10 +14,10 @@ use async_openai::types::chat::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::adapters::providers::conversation::normalise;
-use crate::adapters::providers::offered_tools::{ToolChoiceBinding, tools_with_binding};
-use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
-use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest};
+use crate::providers::conversation::normalise;
+use crate::providers::offered_tools::{ToolChoiceBinding, tools_with_binding};
+use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
+use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest};
 
 /// The body of a request.
 ///

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::normalize::{NormalizedRequest, NormalizedTool};
-use crate::adapters::file_io;
-use crate::domain::cost::AttemptUsage;
-use crate::domain::message::ChatMessage;
-use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelReply, ToolChoice};
+use crate::file_io;
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::message::ChatMessage;
+use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelReply, ToolChoice};
 
 /// Grows when an older program would misread what is written.
 pub const FORMAT: u32 = 1;

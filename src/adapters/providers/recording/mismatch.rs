@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::format::RecordedCall;
 use super::matcher::RecordedCallMatcher;
 use super::normalize::{NormalizedRequest, NormalizedTool};
-use crate::domain::line_diff;
-use crate::domain::message::{ChatMessage, ChatRole};
-use crate::domain::number_format::format_count;
+use synthdev_domain::line_diff;
+use synthdev_domain::message::{ChatMessage, ChatRole};
+use synthdev_domain::number_format::format_count;
 
 /// Lines of a difference that are shown.
 const MOST_LINES: usize = 40;

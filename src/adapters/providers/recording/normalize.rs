@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::message::{ChatMessage, ChatRole};
-use crate::domain::model::{ModelParameters, ModelRequest, ToolChoice};
+use synthdev_domain::message::{ChatMessage, ChatRole};
+use synthdev_domain::model::{ModelParameters, ModelRequest, ToolChoice};
 
 /// Takes keys out of a value.
 pub type RedactValueFn = dyn Fn(Value) -> Value + Send + Sync;
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_answer_finds_its_way_to_another_place() {
-        let call = crate::domain::message::ToolCall {
+        let call = synthdev_domain::message::ToolCall {
             id: "1".to_owned(),
             name: "read".to_owned(),
             arguments: "{\"path\":\"/home/me/app/a.rs\"}".to_owned(),

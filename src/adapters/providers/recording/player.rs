@@ -10,8 +10,8 @@ use super::format::{ModelRecording, RecordedCall, RecordedOutcome, RecordedParti
 use super::matcher::RecordedCallMatcher;
 use super::mismatch::{self, PlayedRecording};
 use super::normalize::{RequestNormalizer, RolesByAgent};
-use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
-use crate::ports::model::{DeltaSink, ModelPort};
+use synthdev_domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
+use synthdev_ports::model::{DeltaSink, ModelPort};
 
 /// How long an answer waits for those that came before it when nothing happens.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -19,9 +19,9 @@ use super::format::{
 };
 use super::normalize::{NormalizedRequest, RequestNormalizer, RolesByAgent};
 use super::partial_file::PartialRecordingFile;
-use crate::domain::cost::AttemptUsage;
-use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
-use crate::ports::model::{DeltaSink, ModelPort};
+use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
+use synthdev_ports::model::{DeltaSink, ModelPort};
 
 /// Between attempts of a run whose own clock does not wait.
 const USUAL_WAIT: Duration = Duration::from_secs(2);

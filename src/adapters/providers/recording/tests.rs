@@ -6,12 +6,12 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::adapters::providers::scripted::ScriptedModel;
-use crate::domain::cost::{AttemptUsage, TokenUsage};
-use crate::domain::message::{ChatMessage, ChatRole};
-use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest, ToolChoice};
-use crate::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
-use crate::ports::model::{DeltaSink, ModelPort};
+use crate::providers::scripted::ScriptedModel;
+use synthdev_domain::cost::{AttemptUsage, TokenUsage};
+use synthdev_domain::message::{ChatMessage, ChatRole};
+use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest, ToolChoice};
+use synthdev_domain::tool::{ParsingTool, ToolRisk, ToolSpec};
+use synthdev_ports::model::{DeltaSink, ModelPort};
 
 /// Hears every piece.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::adapters::providers::opaque_reasoning::weave;
-use crate::adapters::providers::tool_call_ids::CallIds;
-use crate::domain::message::{ChatMessage, ChatRole};
+use crate::providers::opaque_reasoning::weave;
+use crate::providers::tool_call_ids::CallIds;
+use synthdev_domain::message::{ChatMessage, ChatRole};
 
 /// What the protocol wants apart.
 #[derive(Default, Debug)]

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapters::providers::conversation::normalise;
-use crate::adapters::providers::offered_tools::{OfferedTool, ToolChoiceBinding, tools_with_binding};
-use crate::adapters::providers::opaque_reasoning;
-use crate::domain::model::{ModelChoice, ModelParameters, ModelRequest};
-use crate::domain::protocol::ModelProtocol;
+use crate::providers::conversation::normalise;
+use crate::providers::offered_tools::{OfferedTool, ToolChoiceBinding, tools_with_binding};
+use crate::providers::opaque_reasoning;
+use synthdev_domain::model::{ModelChoice, ModelParameters, ModelRequest};
+use synthdev_domain::protocol::ModelProtocol;
 
 use super::input::{ResponsesInput, arrange};
 use super::server_quirks::UnsupportedFeatures;

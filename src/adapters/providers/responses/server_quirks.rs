@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::domain::model::{ModelChoice, ModelError};
+use synthdev_domain::model::{ModelChoice, ModelError};
 
 /// What has to be left out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

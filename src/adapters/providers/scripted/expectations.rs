@@ -1,8 +1,8 @@
 //! What an agent must have been asked for a scripted reply to be the right one. Refuses to look at anything but the
 //! messages of the request.
 
-use crate::domain::message::ChatMessage;
-use crate::domain::mock_results::TextPattern;
+use synthdev_domain::message::ChatMessage;
+use synthdev_domain::mock_results::TextPattern;
 
 /// Nothing wanted: any request is right.
 #[derive(Default, Debug)]

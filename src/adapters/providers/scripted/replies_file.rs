@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::domain::cost::TokenUsage;
-use crate::domain::message::ToolCall;
-use crate::domain::mock_results::TextPattern;
-use crate::domain::model::ModelError;
+use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::mock_results::TextPattern;
+use synthdev_domain::model::ModelError;
 
 use super::expectations::RequestExpectation;
 use super::replies_file_error::{RepliesFileError, RepliesFileProblem, RepliesValuePath};

@@ -3,8 +3,8 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::*;
-use crate::domain::message::ChatRole;
-use crate::domain::model::{ModelChoice, ToolChoice};
+use synthdev_domain::message::ChatRole;
+use synthdev_domain::model::{ModelChoice, ToolChoice};
 
 #[derive(Default)]
 struct StreamedPiecesSink(Mutex<Vec<String>>);

@@ -7,7 +7,7 @@ use super::pages::DatabasePages;
 use super::record_format::{SqliteColumnValue, cell, shape};
 use super::salvaged_rows::SalvagedRows;
 use super::wal::number;
-use crate::domain::snapshot::RunWorktree;
+use synthdev_domain::snapshot::RunWorktree;
 
 /// Column of `runs`, the index that repeats it, and the place in there. The key is the index's last column.
 const REPEATED: [(usize, &str, usize); 5] = [

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::wal::{USUAL_SIZE, WalFrames, is_page_size, number};
-use crate::adapters::sqlite::wal_sync;
+use crate::sqlite::wal_sync;
 
 /// How a database begins.
 pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";

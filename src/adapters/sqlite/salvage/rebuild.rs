@@ -13,9 +13,9 @@ use super::indexes;
 use super::pages::DatabasePages;
 use super::record_format::SqliteColumnValue;
 use super::salvaged_rows::{self, SalvagedRows};
-use crate::adapters::sqlite::process_liveness::ProcessLivenessCache;
-use crate::adapters::sqlite::{blob, decode, read};
-use crate::domain::journal::{JournalRow, RunStatus};
+use crate::sqlite::process_liveness::ProcessLivenessCache;
+use crate::sqlite::{blob, decode, read};
+use synthdev_domain::journal::{JournalRow, RunStatus};
 
 /// What is known of the new file so far.
 #[derive(Default)]

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{beside, unused};
-use crate::adapters::sqlite::open::{self, is_unfinished, note_of, refuse_unfinished};
-use crate::adapters::sqlite::{store_errors, wal_sync};
-use crate::ports::run_store::StoreError;
+use crate::sqlite::open::{self, is_unfinished, note_of, refuse_unfinished};
+use crate::sqlite::{store_errors, wal_sync};
+use synthdev_ports::run_store::StoreError;
 
 /// A note is two paths.
 const LONGEST: u64 = 64 * 1024;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::pages::DatabasePages;
 use super::record_format::{SqliteColumnValue, cell, shape};
-use crate::domain::journal::{JournalRowKind, RunStatus};
+use synthdev_domain::journal::{JournalRowKind, RunStatus};
 
 /// Where a cell stands.
 #[derive(Clone, Copy, Debug)]

@@ -82,7 +82,7 @@ impl WalFrames {
 }
 
 /// Whether the first 32 bytes of a log are what SQLite writes.
-pub(in crate::adapters::sqlite) fn is_header(header: &[u8]) -> bool {
+pub(in crate::sqlite) fn is_header(header: &[u8]) -> bool {
     if header.len() < HEADER || number(header, 0) & !1 != MAGIC || number(header, 4) != VERSION {
         return false;
     }
@@ -91,7 +91,7 @@ pub(in crate::adapters::sqlite) fn is_header(header: &[u8]) -> bool {
 }
 
 /// Whether a frame is what was written, by the eight bytes of sums that the frame before it, or the header, ends with.
-pub(in crate::adapters::sqlite) fn is_sound(before: &[u8], frame: &[u8], big: bool) -> bool {
+pub(in crate::sqlite) fn is_sound(before: &[u8], frame: &[u8], big: bool) -> bool {
     // stored sums are big-endian, whatever the order in which words are summed up
     let start = (number(before, 0), number(before, 4));
     let sum = checksum(checksum(start, &frame[..8], big), &frame[FRAME..], big);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::adapters::open_beneath::open_unfollowed;
+use crate::open_beneath::open_unfollowed;
 
 /// So many processes can write one file at the same moment.
 const SLOTS: usize = 8;

@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use super::super::atomic_replace;
 use super::super::{ProjectTools, ToolSettings};
-use crate::domain::tool::{InterruptedCallStatus, PlannedFileEdit, ToolInvocation, ToolOutcome};
-use crate::ports::tool::ToolPort;
+use synthdev_domain::tool::{InterruptedCallStatus, PlannedFileEdit, ToolInvocation, ToolOutcome};
+use synthdev_ports::tool::ToolPort;
 
 struct ExpectedEffectFixture {
     directory: TempDir,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::secret::REDACTION_MARK;
+use synthdev_domain::secret::REDACTION_MARK;
 
 /// A shorter text is no secret; hiding it would eat ordinary words.
 const SHORTEST: usize = 4;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::arguments::HttpRequestArguments;
 use super::redaction::ResponseRedaction;
-use crate::domain::command_preview::scalar;
+use synthdev_domain::command_preview::scalar;
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

@@ -2,23 +2,23 @@
 
 use std::path::Path;
 
-use crate::domain::sandbox::NetworkReach;
+use synthdev_domain::sandbox::NetworkReach;
 
 /// What is started, and where.
-pub(in crate::adapters::tools) struct ProcessJob<'a> {
-    pub(in crate::adapters::tools) what: JobCommand<'a>,
+pub(in crate::tools) struct ProcessJob<'a> {
+    pub(in crate::tools) what: JobCommand<'a>,
     /// Inside the project.
-    pub(in crate::adapters::tools) directory: &'a Path,
+    pub(in crate::tools) directory: &'a Path,
     /// Set on top of what the command inherits.
-    pub(in crate::adapters::tools) environment: &'a [(String, String)],
+    pub(in crate::tools) environment: &'a [(String, String)],
     /// Errors are kept apart from the output; else both are in the order in which they were written.
-    pub(in crate::adapters::tools) apart: bool,
-    pub(in crate::adapters::tools) confinement: CommandConfinement<'a>,
+    pub(in crate::tools) apart: bool,
+    pub(in crate::tools) confinement: CommandConfinement<'a>,
 }
 
 /// What a command can reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::adapters::tools) enum CommandConfinement<'a> {
+pub(in crate::tools) enum CommandConfinement<'a> {
     /// What the sandbox allows, with this network.
     Policy(NetworkReach<'a>),
     /// The same with the network: the user has allowed it for this call.
@@ -28,7 +28,7 @@ pub(in crate::adapters::tools) enum CommandConfinement<'a> {
 }
 
 impl<'a> CommandConfinement<'a> {
-    pub(in crate::adapters::tools) fn network(self) -> NetworkReach<'a> {
+    pub(in crate::tools) fn network(self) -> NetworkReach<'a> {
         match self {
             Self::Policy(network) => network,
             Self::WithNetwork | Self::Nothing => NetworkReach::OPEN,
@@ -37,7 +37,7 @@ impl<'a> CommandConfinement<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub(in crate::adapters::tools) enum JobCommand<'a> {
+pub(in crate::tools) enum JobCommand<'a> {
     /// Read by `sh`.
     Line(&'a str),
     Program(&'a str, &'a [String]),

@@ -17,9 +17,9 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use uuid::Uuid;
 
 use super::job::{JobCommand, ProcessJob};
-use crate::adapters::sandbox::{PortForwarder, ReadySandbox};
-use crate::adapters::tools::environment::secrets;
-use crate::domain::sandbox::ProcessLimits;
+use crate::sandbox::{PortForwarder, ReadySandbox};
+use crate::tools::environment::secrets;
+use synthdev_domain::sandbox::ProcessLimits;
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
 /// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.

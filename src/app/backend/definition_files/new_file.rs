@@ -5,14 +5,14 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::{DefinitionChecker, DefinitionFiles, known};
-use crate::app::templates::{ROLE, WORKFLOWS, check_name, filled};
-use crate::app::trust::FOLDER;
-use crate::config::json::JsonNode;
-use crate::config::role_file::read_roles;
-use crate::config::source::{FileDiagnostics, SourceFile};
-use crate::config::workflow_file::{definitions, name_of};
-use crate::tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates, file_name};
-use crate::tui::editor::{EditFile, EditFileKind, NewEditFile, OpenedEditFile};
+use crate::templates::{ROLE, WORKFLOWS, check_name, filled};
+use crate::trust::FOLDER;
+use synthdev_config::json::JsonNode;
+use synthdev_config::role_file::read_roles;
+use synthdev_config::source::{FileDiagnostics, SourceFile};
+use synthdev_config::workflow_file::{definitions, name_of};
+use synthdev_tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates, file_name};
+use synthdev_tui::editor::{EditFile, EditFileKind, NewEditFile, OpenedEditFile};
 
 impl DefinitionFiles {
     /// Small patterns first, then what there is to copy.

@@ -1,6 +1,6 @@
 //! Foreign text inside Markdown: it neither ends what it stands in nor becomes a link, an image or HTML.
 
-use crate::cli::output::{name, terminal_safe};
+use crate::output::{name, terminal_safe};
 
 /// Inside a line: every character that could mean something is escaped.
 pub(super) fn text(text: &str) -> String {

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::escape::{block, code, text};
-use crate::cli::event_lines;
-use crate::cli::output::time;
-use crate::domain::context::MessageAuthor;
-use crate::domain::ids::Timestamp;
-use crate::engine::event::RunEvent;
+use crate::event_lines;
+use crate::output::time;
+use synthdev_domain::context::MessageAuthor;
+use synthdev_domain::ids::Timestamp;
+use synthdev_engine::event::RunEvent;
 
 pub(super) fn all(events: &[(Timestamp, RunEvent)], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "## Steps\n")?;

@@ -2,11 +2,11 @@
 //! Refuses: the keys themselves.
 
 use super::{ModelResolver, ProviderChoice, is_serverless, level_name, problem, provider_key};
-use crate::config::models::base_url::{is_loopback, origin};
-use crate::config::models::provider_catalog::CatalogProvider;
-use crate::config::settings::has_own_provider;
-use crate::config::settings::origin::SettingOrigin;
-use crate::domain::diagnostic::Diagnostic;
+use crate::models::base_url::{is_loopback, origin};
+use crate::models::provider_catalog::CatalogProvider;
+use crate::settings::has_own_provider;
+use crate::settings::origin::SettingOrigin;
+use synthdev_domain::diagnostic::Diagnostic;
 
 /// The name of a key, or why there is none although one was set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -36,7 +36,7 @@ impl ModelResolver<'_> {
     }
 
     /// Of these keys, in their order, the first that may be sent there.
-    pub(in crate::config::models) fn decide(&self, names: &[String], base_url: &str) -> KeySelection {
+    pub(in crate::models) fn decide(&self, names: &[String], base_url: &str) -> KeySelection {
         let set = names.iter().filter_map(|name| Some((name, self.homes.get(name)?)));
         if let Some((name, _)) = set.clone().find(|(_, home)| home.allows_url(base_url)) {
             return KeySelection { key: Some(name.clone()), kept_back: None };
@@ -65,7 +65,7 @@ impl ModelResolver<'_> {
     }
 
     /// The variable that holds a provider's key, and where it was set.
-    pub(in crate::config::models) fn key_variable<'s>(
+    pub(in crate::models) fn key_variable<'s>(
         &'s self,
         provider: &'s CatalogProvider,
     ) -> Option<(&'s str, &'s SettingOrigin)> {

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::config::source::SourceFile;
-use crate::domain::source_location::ConfigLayer;
+use crate::source::SourceFile;
+use synthdev_domain::source_location::ConfigLayer;
 
 fn read(steps: &Value) -> (Value, Vec<String>) {
     let text = json!({"workflow_name": "w", "steps": steps}).to_string();

@@ -3,11 +3,11 @@
 use tree_sitter::Node;
 
 use super::{CommandLineWalker, RedirectedCommand};
-use crate::domain::refused_commands::pipe_content::PipeContent;
-use crate::domain::refused_commands::placeholders::DOWNLOADED;
-use crate::domain::refused_commands::shell_state::ShellState;
-use crate::domain::refused_commands::syntax_tree::{children, fields, is_word, named, text};
-use crate::domain::refused_commands::word_expansion::{assigned, document, expanded};
+use crate::refused_commands::pipe_content::PipeContent;
+use crate::refused_commands::placeholders::DOWNLOADED;
+use crate::refused_commands::shell_state::ShellState;
+use crate::refused_commands::syntax_tree::{children, fields, is_word, named, text};
+use crate::refused_commands::word_expansion::{assigned, document, expanded};
 
 impl CommandLineWalker<'_> {
     pub(super) fn redirected(

@@ -1,10 +1,10 @@
 //! Whose budgets a call counts for, and the purses that hold what was spent of them.
 
-use crate::domain::agent::AgentSpec;
-use crate::domain::workflow::{Budget, Workflow};
-use crate::engine::branch::{Branch, BudgetScope, WaitState};
-use crate::engine::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage};
-use crate::engine::machine::Machine;
+use crate::branch::{Branch, BudgetScope, WaitState};
+use crate::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage};
+use crate::machine::Machine;
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::workflow::{Budget, Workflow};
 
 impl Machine {
     /// The budgets that a lane's work counts for, the innermost first.
@@ -68,7 +68,7 @@ impl Machine {
         }
     }
 
-    pub(in crate::engine::machine) fn lane_mut(&mut self, id: u64) -> Option<&mut Branch> {
+    pub(in crate::machine) fn lane_mut(&mut self, id: u64) -> Option<&mut Branch> {
         if self.lane.id == id { Some(&mut self.lane) } else { self.lanes.get_mut(&id) }
     }
 
@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// What a run spent before it went back stays spent, for its agents, too.
-    pub(in crate::engine::machine) fn spent_before(&mut self, entry: &crate::domain::cost::CostEntry) {
+    pub(in crate::machine) fn spent_before(&mut self, entry: &synthdev_domain::cost::CostEntry) {
         let workflows = self.spec.program.workflows.clone();
         let mut asked = workflows.iter().flat_map(|one| &one.agents).filter(|agent| agent.id == entry.agent);
         // as when it was charged: see `pay`
@@ -113,7 +113,7 @@ impl Machine {
     }
 
     /// While nobody drove the run, no time of its budgets and limits has passed.
-    pub(in crate::engine::machine) fn skip_budgets(&mut self, gap: i64) {
+    pub(in crate::machine) fn skip_budgets(&mut self, gap: i64) {
         self.purse.skip(gap);
         for owner in &mut self.agent_purses {
             owner.purse.skip(gap);
@@ -150,7 +150,7 @@ impl Machine {
         }
     }
 
-    pub(in crate::engine::machine) fn is_within(&self, lane: &Branch, scope: BudgetScope) -> bool {
+    pub(in crate::machine) fn is_within(&self, lane: &Branch, scope: BudgetScope) -> bool {
         let owner = match scope {
             BudgetScope::Run => return true,
             BudgetScope::Agent(at) => {

@@ -1,9 +1,9 @@
 //! A budget's end is reached, and moved.
 
-use crate::engine::branch::{BudgetScope, PendingQuestion};
-use crate::engine::budget_usage::BudgetUnit;
-use crate::engine::event::RunEvent;
-use crate::engine::machine::Machine;
+use crate::branch::{BudgetScope, PendingQuestion};
+use crate::budget_usage::BudgetUnit;
+use crate::event::RunEvent;
+use crate::machine::Machine;
 
 impl Machine {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to people, saturates")]
@@ -25,7 +25,7 @@ impl Machine {
     }
 
     /// So that what `on_limit` leads to can run: a tenth more than is used.
-    pub(in crate::engine::machine) fn grant_tenth(&mut self, scope: BudgetScope, kind: BudgetUnit) {
+    pub(in crate::machine) fn grant_tenth(&mut self, scope: BudgetScope, kind: BudgetUnit) {
         let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
         let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.end(kind, &budget)) else {
             return;
@@ -37,7 +37,7 @@ impl Machine {
 
     /// The person gives the same amount again, from what is used up by now, and what the next call needs: one
     /// "continue" is never asked twice.
-    pub(in crate::engine::machine) fn grant_same_again(&mut self, scope: BudgetScope, kind: BudgetUnit) {
+    pub(in crate::machine) fn grant_same_again(&mut self, scope: BudgetScope, kind: BudgetUnit) {
         let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
         let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.end(kind, &budget)) else {
             return;
@@ -58,7 +58,7 @@ impl Machine {
 
     /// The person gives so much more than is used by now: dollars, tokens or seconds. So much is left then, or what was
     /// left before if that is more. Branches that wait for the same are given it once.
-    pub(in crate::engine::machine) fn grant_more(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
+    pub(in crate::machine) fn grant_more(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
         if self.given.contains(&(scope, kind)) {
             return;
         }

@@ -1,7 +1,7 @@
 //! How an agent differs between two definitions, in the words of a workflow file.
 
-use crate::domain::agent::AgentSpec;
-use crate::domain::workflow::Workflow;
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::workflow::Workflow;
 
 /// One note for each thing that is different.
 pub(super) fn differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentSpec)) -> Vec<String> {

@@ -3,14 +3,16 @@
 use super::migrate::same_catch;
 use super::position_map::PositionMap;
 use super::{BranchContinuation, PendingQuestion, WaitState, migrate_inputs};
-use crate::domain::agent::AgentSpec;
-use crate::domain::ids::{AgentIx, ContextIx, WorkflowIx};
-use crate::domain::workflow::{AgentFunction, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram};
-use crate::engine::agent_turn::AgentTurn;
-use crate::engine::branch::{Branch, BreakSite};
-use crate::engine::call_frame::CallFrame;
-use crate::engine::conversation::LiveConversation;
-use crate::engine::parallel::{ParallelKind, ParallelProgress};
+use crate::agent_turn::AgentTurn;
+use crate::branch::{Branch, BreakSite};
+use crate::call_frame::CallFrame;
+use crate::conversation::LiveConversation;
+use crate::parallel::{ParallelKind, ParallelProgress};
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::ids::{AgentIx, ContextIx, WorkflowIx};
+use synthdev_domain::workflow::{
+    AgentFunction, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram,
+};
 
 pub(super) struct CompatibilityCheck<'a> {
     old: &'a WorkflowProgram,
@@ -181,7 +183,7 @@ impl<'a> CompatibilityCheck<'a> {
         let path = &at.path;
         match (&fork.kind, &at.was.1.work, &at.now.1.work) {
             (ParallelKind::Branches, StateBody::Parallel(was), StateBody::Parallel(now)) => {
-                let names = |spec: &crate::domain::workflow::ParallelSpec| {
+                let names = |spec: &synthdev_domain::workflow::ParallelSpec| {
                     spec.branches.iter().map(|branch| branch.name.clone()).collect::<Vec<_>>()
                 };
                 let (was, now) = (names(was), names(now));

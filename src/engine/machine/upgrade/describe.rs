@@ -1,7 +1,7 @@
 //! What the fields of a state say, as text in which names stand for positions: for comparing definitions.
 
-use crate::domain::ids::{ScriptIx, StateIx};
-use crate::domain::workflow::{
+use synthdev_domain::ids::{ScriptIx, StateIx};
+use synthdev_domain::workflow::{
     ActionSpec, OnError, StateBody, StateSpec, ValueSource, WaitSpec, Workflow, WorkflowProgram,
 };
 

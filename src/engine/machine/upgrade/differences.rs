@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::agent_differences;
 use super::describe::{kind, name, of_state, on_error, source};
 use super::position_map::PositionMap;
-use crate::domain::context::ContextSpec;
-use crate::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
-use crate::domain::script::ScriptKind;
-use crate::domain::workflow::{NoMatch, StateSpec, Workflow, WorkflowProgram};
+use synthdev_domain::context::ContextSpec;
+use synthdev_domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
+use synthdev_domain::script::ScriptKind;
+use synthdev_domain::workflow::{NoMatch, StateSpec, Workflow, WorkflowProgram};
 
 /// One line for each difference, the workflows in the order of the new program.
 pub(super) fn between(old: &WorkflowProgram, new: &WorkflowProgram, names: &PositionMap) -> Vec<String> {
@@ -282,6 +282,6 @@ fn variables(was: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> 
 }
 
 fn libraries(workflow: &Workflow) -> Vec<&str> {
-    let library = |script: &&crate::domain::script::WorkflowScript| script.kind == ScriptKind::Library;
+    let library = |script: &&synthdev_domain::script::WorkflowScript| script.kind == ScriptKind::Library;
     workflow.scripts.iter().filter(library).map(|script| script.source.as_str()).collect()
 }

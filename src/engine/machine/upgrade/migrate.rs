@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::position_map::PositionMap;
 use super::{BranchContinuation, PendingQuestion, UserQuestion, WaitState, migrate_inputs};
-use crate::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
-use crate::domain::model::ToolChoice;
-use crate::domain::workflow::{StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram};
-use crate::engine::agent_turn::AgentTurn;
-use crate::engine::branch::Branch;
-use crate::engine::call_frame::{AgentMemory, CallFrame};
-use crate::engine::conversation::LiveConversation;
-use crate::engine::parallel::ParallelProgress;
+use crate::agent_turn::AgentTurn;
+use crate::branch::Branch;
+use crate::call_frame::{AgentMemory, CallFrame};
+use crate::conversation::LiveConversation;
+use crate::parallel::ParallelProgress;
+use synthdev_domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
+use synthdev_domain::model::ToolChoice;
+use synthdev_domain::workflow::{StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram};
 
 pub(super) struct ProgramMigration<'a> {
     pub(super) old: &'a WorkflowProgram,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::domain::workflow::{Workflow, WorkflowParameter};
-use crate::engine::machine::child_workflow::fitting;
+use crate::machine::child_workflow::fitting;
+use synthdev_domain::workflow::{Workflow, WorkflowParameter};
 
 /// What was given, converted to the new types, with the defaults of what is new. A value that is no longer declared
 /// stays: a script may read it. `of` names the workflow where it is not the root.

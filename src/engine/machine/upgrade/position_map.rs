@@ -1,7 +1,7 @@
 //! From the positions of one program to those of another, by name.
 
-use crate::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
-use crate::domain::workflow::{Workflow, WorkflowProgram};
+use synthdev_domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
+use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
 /// Where the parts of an old program stand in a new one; `None` for what is gone.
 pub(super) struct PositionMap {

@@ -1,6 +1,6 @@
 //! What the letters of a command mean, as far as they are typed: `[count] operator [count] motion` and shorter ones.
 
-use crate::tui::composer::motion::VimMotion;
+use crate::composer::motion::VimMotion;
 
 /// No count is larger: it would only keep the screen waiting.
 const MOST: usize = 10_000;

@@ -2,10 +2,10 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::tui::text::{fit, thousands, width};
-use crate::tui::transcript::item::AgentReplyItem;
-use crate::tui::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_plain};
-use crate::tui::transcript::markdown;
+use crate::text::{fit, thousands, width};
+use crate::transcript::item::AgentReplyItem;
+use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_plain};
+use crate::transcript::markdown;
 
 /// Where a streamed reply goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]

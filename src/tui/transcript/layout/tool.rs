@@ -2,11 +2,11 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::domain::tool::strip_result_header;
-use crate::tui::text::{duration, fit, format_count, one_line, width};
-use crate::tui::transcript::diff;
-use crate::tui::transcript::item::{ToolItem, ToolStatus};
-use crate::tui::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_more, lay_plain};
+use crate::text::{duration, fit, format_count, one_line, width};
+use crate::transcript::diff;
+use crate::transcript::item::{ToolItem, ToolStatus};
+use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_more, lay_plain};
+use synthdev_domain::tool::strip_result_header;
 
 /// Lines of a failed tool's output that are always shown.
 const FAILED_SHOWN: usize = 3;

@@ -5,7 +5,7 @@
 use ratatui::style::{Modifier, Style};
 
 use super::super::line_wrap::StyledPiece;
-use crate::tui::theme::ColorTheme;
+use crate::theme::ColorTheme;
 
 /// Addresses longer than this are no addresses.
 const URL_LIMIT: usize = 1_000;

@@ -9,8 +9,8 @@ use ratatui::text::{Line, Span};
 
 use super::super::line_wrap::{LinePrefix, blank, cut};
 use super::inline::inline;
-use crate::tui::text::{width, wrap};
-use crate::tui::theme::ColorTheme;
+use crate::text::{width, wrap};
+use crate::theme::ColorTheme;
 
 /// Rows that have a say in how wide the columns are.
 pub const MEASURED: usize = 64;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::*;
-use crate::tui::theme::ColorTheme;
+use crate::theme::ColorTheme;
 use ratatui::style::Style;
 
 fn page(columns: usize) -> TextLayoutOptions {
@@ -179,7 +179,7 @@ proptest! {
 
     #[test]
     fn rows_are_never_wider_than_the_screen_and_nothing_is_lost(text in scraps(), columns in 2_usize..50) {
-        let text = crate::tui::text::clean(&text).into_owned();
+        let text = crate::text::clean(&text).into_owned();
         let rows = rows(&text, columns);
         for row in &rows {
             prop_assert!(width(&row.to_string()) <= columns, "{row:?}");
@@ -190,7 +190,7 @@ proptest! {
 
     #[test]
     fn any_text_is_laid_out(text in "\\PC{0,200}|[\\x00-\\x7f\u{202e}\u{2066}\u{200d}\u{fe0f}\n\r\t]{0,200}", columns in 2_usize..30) {
-        let text = crate::tui::text::clean(&text).into_owned();
+        let text = crate::text::clean(&text).into_owned();
         for row in rows(&text, columns) {
             prop_assert!(width(&row.to_string()) <= columns, "{row:?}");
         }

@@ -1,10 +1,10 @@
 //! What several keys of the editor do: completing, finding, saving, handing over.
 
-use crate::domain::source_location::ConfigLayer;
-use crate::tui::editor::buffer::EditorSearchStart;
-use crate::tui::editor::complete::{EditorCompletion, complete};
-use crate::tui::editor::{DefinitionEditor, EditorPrompt, EditorRequest};
-use crate::tui::msg::UiCommand;
+use crate::editor::buffer::EditorSearchStart;
+use crate::editor::complete::{EditorCompletion, complete};
+use crate::editor::{DefinitionEditor, EditorPrompt, EditorRequest};
+use crate::msg::UiCommand;
+use synthdev_domain::source_location::ConfigLayer;
 
 /// The completion after another key.
 pub(super) fn again(editor: &DefinitionEditor, selected: usize) -> Option<EditorCompletion> {

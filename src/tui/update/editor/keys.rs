@@ -4,11 +4,11 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::actions::{again, external, find, wish_save};
 use super::{prompt, simulate};
-use crate::tui::editor::action::EditorAction;
-use crate::tui::editor::buffer::EditorSearchStart;
-use crate::tui::editor::complete::describe;
-use crate::tui::editor::{DefinitionEditor, EditorPrompt, LARGEST};
-use crate::tui::msg::UiCommand;
+use crate::editor::action::EditorAction;
+use crate::editor::buffer::EditorSearchStart;
+use crate::editor::complete::describe;
+use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST};
+use crate::msg::UiCommand;
 
 /// `meant`: what the key is in the table; `help`: all of them, for whoever asks.
 pub(super) fn press(

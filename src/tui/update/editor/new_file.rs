@@ -2,11 +2,11 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::tui::editor::new_file::{NewFileNaming, NewFilePicker, NewFileRequest, NewFileTemplates};
-use crate::tui::editor::{DefinitionEditor, EditorRequest, EditorScreen, NewEditFile};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::editor::new_file::{NewFileNaming, NewFilePicker, NewFileRequest, NewFileTemplates};
+use crate::editor::{DefinitionEditor, EditorRequest, EditorScreen, NewEditFile};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::transcript::item::{ItemTone, TranscriptItem};
 
 /// Names are never longer.
 const LONGEST: usize = 64;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::actions::{self, save, wish_save};
-use crate::domain::source_location::ConfigLayer;
-use crate::tui::editor::buffer::EditorSearchStart;
-use crate::tui::editor::{DefinitionEditor, EditFileKind, EditorPrompt};
-use crate::tui::msg::UiCommand;
+use crate::editor::buffer::EditorSearchStart;
+use crate::editor::{DefinitionEditor, EditFileKind, EditorPrompt};
+use crate::msg::UiCommand;
+use synthdev_domain::source_location::ConfigLayer;
 
 pub(super) fn press(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiCommand> {
     let Some(prompt) = editor.prompt.take() else { return Vec::new() };

@@ -1,9 +1,9 @@
 //! Simulating the text as it stands.
 
-use crate::domain::diagnostic::DiagnosticSeverity;
-use crate::tui::editor::simulation_result::{EditorSimulatedRun, EditorSimulation};
-use crate::tui::editor::{DefinitionEditor, EditFileKind, EditorRequest};
-use crate::tui::msg::UiCommand;
+use crate::editor::simulation_result::{EditorSimulatedRun, EditorSimulation};
+use crate::editor::{DefinitionEditor, EditFileKind, EditorRequest};
+use crate::msg::UiCommand;
+use synthdev_domain::diagnostic::DiagnosticSeverity;
 
 /// F5: plays the text; what comes of it is shown beside it.
 pub(super) fn start_simulation(editor: &mut DefinitionEditor) -> Option<UiCommand> {

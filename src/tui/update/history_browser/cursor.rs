@@ -1,6 +1,6 @@
 //! Where the cursor of the history goes: in a page, in a run, in the list.
 
-use crate::tui::history_browser::HistoryBrowser;
+use crate::history_browser::HistoryBrowser;
 
 pub(super) fn scroll(archive: &mut HistoryBrowser, rows: usize, down: bool) {
     let to = |at: usize| if down { at + rows } else { at.saturating_sub(rows) };

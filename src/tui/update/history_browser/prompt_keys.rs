@@ -4,16 +4,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::cursor::scroll;
 use super::requests::wait_for;
-use crate::domain::ids::RunId;
-use crate::runtime::command::ControlAction;
-use crate::tui::backend::TimeTravelRequest;
-use crate::tui::history_browser::{
-    HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind,
-};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::slash;
-use crate::tui::update::busy::busy_reason;
+use crate::backend::TimeTravelRequest;
+use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::slash;
+use crate::update::busy::busy_reason;
+use synthdev_domain::ids::RunId;
+use synthdev_runtime::command::ControlAction;
 
 /// `typing`: the key before was pressed a moment ago, so this one may not be meant for a question that just appeared.
 pub(super) fn press(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {

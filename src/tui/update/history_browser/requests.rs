@@ -1,8 +1,8 @@
 //! Questions of the history to the backend, numbered so that an answer finds whoever still waits for it.
 
-use crate::tui::history_browser::{BrowsedRun, HistoryRequest, HistoryWait, HistoryWaitKind};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
+use crate::history_browser::{BrowsedRun, HistoryRequest, HistoryWait, HistoryWaitKind};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
 
 /// A number for the next question.
 pub(super) fn number(model: &mut UiModel) -> u64 {

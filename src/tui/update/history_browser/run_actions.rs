@@ -1,14 +1,14 @@
 //! Actions on a run of the history: what is in the way is told in place, what changes files is shown first.
 
 use super::requests::wait_for;
-use crate::domain::ids::RunId;
-use crate::runtime::command::ControlAction;
-use crate::tui::backend::TimeTravelRequest;
-use crate::tui::history_browser::{HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, RunAction};
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::update::busy::busy_reason;
-use crate::tui::update::open_run;
+use crate::backend::TimeTravelRequest;
+use crate::history_browser::{HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, RunAction};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::update::busy::busy_reason;
+use crate::update::open_run;
+use synthdev_domain::ids::RunId;
+use synthdev_runtime::command::ControlAction;
 
 pub(super) fn act(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand> {
     let Some(archive) = &mut model.archive else { return Vec::new() };

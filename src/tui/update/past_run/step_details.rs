@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::PastRunBuilder;
-use crate::domain::cost::{CostLedger, TokenUsage};
-use crate::domain::ids::{RunId, Timestamp};
-use crate::engine::effect::UserQuestion;
-use crate::engine::event::RunEvent;
-use crate::tui::history_browser::step_list::EventStepTracker;
-use crate::tui::json_text::value_text;
-use crate::tui::run_view::common_data::RunCommonData;
-use crate::tui::text::{dollars, duration, fit, format_count, one_line, thousands};
-use crate::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::history_browser::step_list::EventStepTracker;
+use crate::json_text::value_text;
+use crate::run_view::common_data::RunCommonData;
+use crate::text::{dollars, duration, fit, format_count, one_line, thousands};
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_domain::cost::{CostLedger, TokenUsage};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_engine::effect::UserQuestion;
+use synthdev_engine::event::RunEvent;
 
 /// Columns of a variable's value.
 const VALUE: usize = 300;

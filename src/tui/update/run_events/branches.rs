@@ -1,14 +1,14 @@
 //! Events of branches and items, and of errors that were dealt with: short lines, one each.
 
 use super::run_end;
-use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::run_error::RunError;
-use crate::engine::event::RunEvent;
-use crate::tui::model::UiModel;
-use crate::tui::report;
-use crate::tui::run_view::BranchLine;
-use crate::tui::text::{dollars, duration, format_count, one_line, thousands};
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::model::UiModel;
+use crate::report;
+use crate::run_view::BranchLine;
+use crate::text::{dollars, duration, format_count, one_line, thousands};
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::run_error::RunError;
+use synthdev_engine::event::RunEvent;
 
 pub fn event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {

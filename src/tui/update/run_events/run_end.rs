@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::super::unread_input;
-use crate::domain::ids::{CallId, RunId, SnapshotId};
-use crate::domain::journal::RunStatus;
-use crate::domain::run_error::RunError;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::report;
-use crate::tui::text::{dollars, duration, thousands};
-use crate::tui::transcript::item::{BlockBodyStyle, ItemTone, ToolStatus, TranscriptBlock, TranscriptItem};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::report;
+use crate::text::{dollars, duration, thousands};
+use crate::transcript::item::{BlockBodyStyle, ItemTone, ToolStatus, TranscriptBlock, TranscriptItem};
+use synthdev_domain::ids::{CallId, RunId, SnapshotId};
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::run_error::RunError;
 
 /// States that the last line shows of a long path.
 const SHOWN_FIRST: usize = 8;
@@ -118,7 +118,7 @@ pub fn finished(
 }
 
 fn end_item(
-    view: &crate::tui::run_view::RunView,
+    view: &crate::run_view::RunView,
     (status, stands): (RunStatus, bool),
     result: (Option<Value>, Option<RunError>),
     snapshot: Option<SnapshotId>,

@@ -1,9 +1,9 @@
 //! While more than one workflow goes on: a line names the run whenever another one begins to speak, so that everything
 //! below it is of that run. Replies that go on grow where they began.
 
-use crate::domain::ids::RunId;
-use crate::tui::model::UiModel;
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
+use crate::model::UiModel;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_domain::ids::RunId;
 
 /// Prepares the line that comes before what the run says next; gives how much was said before.
 pub fn announce_run(model: &mut UiModel, run: &RunId) -> usize {

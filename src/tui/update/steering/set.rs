@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use crate::engine::steering::SteeringAction;
-use crate::tui::model::UiModel;
-use crate::tui::msg::UiCommand;
-use crate::tui::report::value_text;
-use crate::tui::run_view::common_data::RunCommonData;
-use crate::tui::slash::closest;
-use crate::tui::text::{fit, one_line};
-use crate::tui::transcript::item::{ItemTone, TranscriptItem};
-use crate::tui::update::active_run::{active_run, nothing_runs, send};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::report::value_text;
+use crate::run_view::common_data::RunCommonData;
+use crate::slash::closest;
+use crate::text::{fit, one_line};
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use crate::update::active_run::{active_run, nothing_runs, send};
+use synthdev_engine::steering::SteeringAction;
 
 /// What is shown of a value.
 const SHOWN: usize = 80;

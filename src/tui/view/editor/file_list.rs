@@ -6,13 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::{pad, put};
-use crate::domain::source_location::ConfigLayer;
-use crate::domain::terminal_safe;
-use crate::tui::editor::new_file::{NewFileNaming, NewFilePicker, NewFileTemplate};
-use crate::tui::editor::{EditFileKind, EditFileList};
-use crate::tui::model::UiModel;
-use crate::tui::text::{fit, one_line, width, wrap};
-use crate::tui::theme::ColorTheme;
+use crate::editor::new_file::{NewFileNaming, NewFilePicker, NewFileTemplate};
+use crate::editor::{EditFileKind, EditFileList};
+use crate::model::UiModel;
+use crate::text::{fit, one_line, width, wrap};
+use crate::theme::ColorTheme;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::terminal_safe;
 
 /// A name, what is said about it, and how that looks.
 type FileListRow = (String, String, Style);

@@ -7,10 +7,10 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthChar;
 
 use super::super::draw_helpers::put;
-use crate::domain::terminal_safe;
-use crate::tui::editor::DefinitionEditor;
-use crate::tui::editor::json_lexer::{EditorTokenKind, tokens};
-use crate::tui::theme::ColorTheme;
+use crate::editor::DefinitionEditor;
+use crate::editor::json_lexer::{EditorTokenKind, tokens};
+use crate::theme::ColorTheme;
+use synthdev_domain::terminal_safe;
 
 /// Columns of a tab.
 const TAB: usize = 4;

@@ -6,13 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::put;
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::RunStatus;
-use crate::tui::history_browser::{HistoryBrowser, RunRow};
-use crate::tui::model::UiModel;
-use crate::tui::report::history::ago;
-use crate::tui::text::{dollars, fit, short_number, width};
-use crate::tui::theme::ColorTheme;
+use crate::history_browser::{HistoryBrowser, RunRow};
+use crate::model::UiModel;
+use crate::report::history::ago;
+use crate::text::{dollars, fit, short_number, width};
+use crate::theme::ColorTheme;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::RunStatus;
 
 /// Columns of each: id, age, status, duration, cost, tokens, workflow. The text has the rest.
 const ID: usize = 12;
@@ -79,7 +79,7 @@ pub(super) fn draw(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame:
             (Some(problem), _) => problem.as_str(),
             (None, None) => "reading …",
             (None, Some(_)) if list.asked.is_some() => "looking …",
-            (None, Some(read)) if *read == crate::tui::history_browser::HistoryRunFilter::default() => {
+            (None, Some(read)) if *read == crate::history_browser::HistoryRunFilter::default() => {
                 "no runs yet: /workflow NAME starts one"
             }
             (None, Some(_)) => "no runs match",

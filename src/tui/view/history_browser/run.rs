@@ -6,13 +6,13 @@ use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::put;
 use super::list::span;
-use crate::domain::ids::Timestamp;
-use crate::tui::history_browser::step_list::StepLine;
-use crate::tui::history_browser::{BrowsedRun, HistoryBrowser};
-use crate::tui::model::UiModel;
-use crate::tui::pane::body::clock;
-use crate::tui::text::{dollars, fit, one_line, short_number, width};
-use crate::tui::theme::ColorTheme;
+use crate::history_browser::step_list::StepLine;
+use crate::history_browser::{BrowsedRun, HistoryBrowser};
+use crate::model::UiModel;
+use crate::pane::body::clock;
+use crate::text::{dollars, fit, one_line, short_number, width};
+use crate::theme::ColorTheme;
+use synthdev_domain::ids::Timestamp;
 
 /// Rows for facts and the line below them; a small screen has steps instead.
 pub(super) fn facts_height(archive: &HistoryBrowser, area: Rect) -> u16 {

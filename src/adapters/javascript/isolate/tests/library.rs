@@ -1,7 +1,7 @@
 //! Libraries: functions of a script file, called by the scripts of the workflow.
 
 use super::*;
-use crate::domain::script::ScopePatch;
+use synthdev_domain::script::ScopePatch;
 
 /// As loading prepares it.
 const BODY: &str = "let calls = 0;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::message::{OpaqueBlock, ToolCall};
+use synthdev_domain::message::{OpaqueBlock, ToolCall};
 
 fn call(id: &str, sealed: Vec<OpaqueBlock>) -> ChatMessage {
     let call = ToolCall {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::model::ModelReply;
+use synthdev_domain::model::ModelReply;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
     let mut answer = AnthropicReplyDecoder::default();

@@ -1,7 +1,7 @@
 use super::*;
-use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
-use crate::domain::model::ModelChoice;
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 fn request(tool_choice: ToolChoice) -> ModelRequest {
     let spec = |name: &str, description: &str| ToolSpec {

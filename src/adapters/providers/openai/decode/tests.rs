@@ -3,8 +3,8 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::*;
-use crate::domain::model::{DeltaKind, ModelReply};
-use crate::ports::model::DeltaSink;
+use synthdev_domain::model::{DeltaKind, ModelReply};
+use synthdev_ports::model::DeltaSink;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
     let mut answer = ChatCompletionDecoder::default();

@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::model::ToolChoice;
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use synthdev_domain::model::ToolChoice;
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 fn request(provider: &str, base_url: &str, tool_choice: ToolChoice) -> ModelRequest {
     let spec = |name: &str| ToolSpec {

@@ -1,8 +1,8 @@
 use super::*;
-use crate::domain::message::{ChatMessage, ChatRole, OpaqueBlock, ToolCall};
-use crate::domain::model::ToolChoice;
-use crate::domain::protocol::ModelProtocol;
-use crate::domain::tool::{ToolRisk, ToolSpec};
+use synthdev_domain::message::{ChatMessage, ChatRole, OpaqueBlock, ToolCall};
+use synthdev_domain::model::ToolChoice;
+use synthdev_domain::protocol::ModelProtocol;
+use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {

@@ -62,12 +62,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND, remove_private_directories};
-#[cfg(target_os = "linux")]
-use crate::adapters::sandbox::{landlock_helper, port_listener};
-use crate::cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completions};
-use crate::cli::{exit, limits, output};
 use cli_context::CliContext;
+use synthdev_adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND, remove_private_directories};
+#[cfg(target_os = "linux")]
+use synthdev_adapters::sandbox::{landlock_helper, port_listener};
+use synthdev_cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completions};
+use synthdev_cli::{exit, limits, output};
 
 /// This program started once more by itself: it becomes a command within the sandbox. `None`: it was started by the user.
 pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
